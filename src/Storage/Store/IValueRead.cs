@@ -1,0 +1,30 @@
+namespace Kv.Storage;
+
+/// <summary>Takes what it needs from a value. A struct, so that the call is inlined.</summary>
+public interface IValueRead
+{
+    /// <summary>
+    /// Copies what is wanted out of the value. Runs again, from scratch, when a writer changed the record meanwhile: so it
+    /// must only set its own fields or write to an output that it can rewind, and must not trust the bytes for more than a
+    /// copy (they may be torn; the lengths never reach outside of the record). Not called for an absent key.
+    /// </summary>
+    void Read(in ValueView value);
+}
+
+/// <summary>Takes what it needs from many values that existed at one instant.</summary>
+public interface IManyRead
+{
+    /// <summary>Everything read so far is void: rewind to the start. Called before the first value, too.</summary>
+    void Restart();
+
+    /// <summary>One value, in the order of the keys. <see cref="ValueView.Exists"/> is false for an absent key.</summary>
+    /// <remarks>As in <see cref="IValueRead.Read"/>, the bytes may be torn until the whole read has succeeded.</remarks>
+    void Read(int index, in ValueView value);
+}
+
+/// <summary>Sees the records of a bucket, or a random record.</summary>
+public interface IRecordVisit
+{
+    /// <summary>One live, unexpired record. The same rules as in <see cref="IValueRead.Read"/>; the key's bytes are stable.</summary>
+    void Visit(ReadOnlySpan<byte> key, in ValueView value);
+}

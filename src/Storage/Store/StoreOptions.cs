@@ -1,0 +1,24 @@
+namespace Kv.Storage;
+
+/// <summary>How a <see cref="Store"/> is made. Copied by the store.</summary>
+public sealed record StoreOptions
+{
+    /// <summary>Number of databases, 1 to 65,536. Each costs nothing until its first write.</summary>
+    public int Databases { get; init; } = 16;
+
+    /// <summary>Initial bytes of the index of database 0, rounded up to a power of two; at least 64 KB.</summary>
+    public long IndexBytes { get; init; } = 64 * 1024;
+
+    /// <summary>What the store may hold, in bytes; 0: no limit. Writers ask <see cref="Store.IsOverBudget"/>.</summary>
+    public long MaxMemoryBytes { get; init; }
+
+    /// <summary>The clock of expiry. Tests bring their own.</summary>
+    public TimeProvider Time { get; init; } = TimeProvider.System;
+
+    /// <summary>Whether a thread of the store's own expires, reclaims and frees; tests say false and call
+    /// <see cref="Store.Maintain"/>.</summary>
+    public bool Background { get; init; } = true;
+
+    /// <summary>Most sessions at one time, each an epoch slot of 64 bytes.</summary>
+    public int SessionsMax { get; init; } = 1024;
+}

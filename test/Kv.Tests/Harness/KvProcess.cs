@@ -1,0 +1,37 @@
+using System.Net;
+
+namespace Kv.Tests.Harness;
+
+/// <summary>The built kv-server program as a child process: for signals, kills, exit codes, memory and handles.</summary>
+public sealed class KvProcess : ServerProgram
+{
+    private KvProcess(IPEndPoint endPoint, IEnumerable<string> options)
+        : base(Program, options, endPoint)
+    {
+    }
+
+    /// <summary>The program, where the build of Kv.Host leaves it beside the tests.</summary>
+    public static string Program { get; } = Path.Combine(AppContext.BaseDirectory,
+        OperatingSystem.IsWindows() ? "kv-server.exe" : "kv-server");
+
+    public override string Name => "kv-server";
+
+    public static KvProcess Start(params string[] options)
+    {
+        KvInstance.RequireServer();
+        // Ends: see RedisServer.Start.
+        for (int attempt = 1; ; attempt++)
+        {
+            int port = FreePort();
+            var server = StartOn(port, options);
+            if (server.WaitUntilReady()) return server;
+            string log = server.Log;
+            server.Dispose();
+            if (attempt == 3) Assert.Fail($"kv-server does not start:\n{log}");
+        }
+    }
+
+    /// <summary>Starts it without waiting, for tests of the start itself.</summary>
+    public static KvProcess StartOn(int port, params string[] options) =>
+        new(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. options]);
+}

@@ -1,0 +1,33 @@
+using System.Net;
+
+namespace Kv.Tests.Harness;
+
+/// <summary>The reference: Debian's redis-server, on a free port, without persistence, gone when disposed.</summary>
+public sealed class RedisServer : ServerProgram
+{
+    private RedisServer(string file, IPEndPoint endPoint, IEnumerable<string> options) : base(file, options, endPoint)
+    {
+    }
+
+    public override string Name => "redis-server";
+
+    /// <summary>Starts one; skips the test where redis-server is absent.</summary>
+    public static RedisServer Start(params string[] options)
+    {
+        string file = Requires.Redis();
+        // Ends: each failure means that another process took the port in between, which three in a row cannot be.
+        for (int attempt = 1; ; attempt++)
+        {
+            int port = FreePort();
+            var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port),
+            [
+                "--port", port.ToString(), "--save", "", "--proto-max-bulk-len", "1mb",
+                "--enable-debug-command", "yes", "--bind", "127.0.0.1", "--dir", Path.GetTempPath(), .. options,
+            ]);
+            if (server.WaitUntilReady()) return server;
+            string log = server.Log;
+            server.Dispose();
+            if (attempt == 3) Assert.Fail($"redis-server does not start:\n{log}");
+        }
+    }
+}

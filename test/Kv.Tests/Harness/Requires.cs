@@ -1,0 +1,48 @@
+namespace Kv.Tests.Harness;
+
+/// <summary>What a test needs of the machine. Absent: the test is skipped with the reason, but in CI it fails.</summary>
+public static class Requires
+{
+    /// <summary>True where nothing may be skipped: CI=true, as .ci/run sets it.</summary>
+    public static bool IsCi { get; } =
+        string.Equals(Environment.GetEnvironmentVariable("CI"), "true", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>The path of redis-server, from KV_REDIS or the PATH.</summary>
+    public static string Redis() =>
+        Environment.GetEnvironmentVariable("KV_REDIS") is { Length: > 0 } given ? given : Tool("redis-server");
+
+    /// <summary>The path of a program of the PATH.</summary>
+    public static string Tool(string name)
+    {
+        if (Find(name) is { } path) return path;
+        Missing($"{name} is not installed (Debian: apt-get install redis-server redis-tools)");
+        return "";
+    }
+
+    /// <summary>A python3 that can import redis: Debian's own, whatever else is first on the PATH.</summary>
+    public static string PythonWithRedis()
+    {
+        const string Python = "/usr/bin/python3";
+        bool found = File.Exists(Python) && ChildProcess.Run(Python, ["-c", "import redis"]).ExitCode == 0;
+        if (!found) Missing("no /usr/bin/python3 with the redis module (Debian: apt-get install python3-redis)");
+        return Python;
+    }
+
+    public static void Linux(string reason)
+    {
+        if (!OperatingSystem.IsLinux()) Assert.Skip($"needs Linux: {reason}");
+    }
+
+    /// <summary>Skips with the reason; in CI, where everything was to be installed, fails with it.</summary>
+    public static void Missing(string reason)
+    {
+        if (IsCi) Assert.Fail($"{reason}; in CI that is a failure");
+        Assert.Skip(reason);
+    }
+
+    private static string? Find(string name) =>
+        (Environment.GetEnvironmentVariable("PATH") ?? "").Split(Path.PathSeparator)
+            .Append("/usr/bin").Append("/usr/local/bin")
+            .Select(folder => Path.Combine(folder, name))
+            .FirstOrDefault(File.Exists);
+}

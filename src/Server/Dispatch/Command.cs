@@ -22,6 +22,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     public required string Complexity { get; init; }
     public required string Since { get; init; }
     public required CommandGroup Group { get; init; }
+
+    /// <summary>The version in which Redis began to advise another command, or null.</summary>
+    public string? DeprecatedSince { get; init; }
+
     public CommandFlags Flags { get; init; }
 
     /// <summary>ACL categories beyond those that follow from flags and group.</summary>

@@ -25,6 +25,10 @@ internal enum CommandFlags
     NoAsyncLoading = 1 << 17,
     NoMandatoryKeys = 1 << 18,
     Protected = 1 << 19,
+    Asking = 1 << 20,
+    Sentinel = 1 << 21,
+    OnlySentinel = 1 << 22,
+    TouchesArbitraryKeys = 1 << 23,
 
     /// <summary>Counts its own replies (subscriptions, CLIENT REPLY).</summary>
     OwnReplies = 1 << 24,

@@ -1,0 +1,53 @@
+using System.Diagnostics;
+
+namespace Kv.Server.PubSub;
+
+/// <summary>A channel or pattern that somebody subscribes to, and who.</summary>
+/// <remarks>
+/// Threads: everything but the name is used under <see cref="Guard"/> only, which neighbours in the same map share.
+/// Invariant: a channel is in its map exactly while it has subscribers.
+/// A list of links, so that the ten-thousandth subscriber joins and leaves in the time of the first.
+/// </remarks>
+internal sealed class Channel(byte[] name, Lock guard)
+{
+    private Subscription? _first;
+
+    public readonly byte[] Name = name;
+    public readonly Lock Guard = guard;
+
+    public int Count { get; private set; }
+
+    public void AddLatched(Subscription subscription)
+    {
+        Debug.Assert(Guard.IsHeldByCurrentThread, "a channel's list belongs to its lock");
+        subscription.Next = _first;
+        if (_first != null) _first.Previous = subscription;
+        _first = subscription;
+        Count++;
+    }
+
+    public void RemoveLatched(Subscription subscription)
+    {
+        Debug.Assert(Guard.IsHeldByCurrentThread, "a channel's list belongs to its lock");
+        if (subscription.Previous != null) subscription.Previous.Next = subscription.Next;
+        else _first = subscription.Next;
+        if (subscription.Next != null) subscription.Next.Previous = subscription.Previous;
+        subscription.Previous = subscription.Next = null;
+        Count--;
+    }
+
+    /// <summary>Hands a message to everyone who is subscribed now.</summary>
+    /// <returns>How many that were.</returns>
+    /// <remarks>The lock is held over the whole list: all subscribers of a channel see its messages in one order, and none
+    /// who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues, so that nobody waits for a slow one.</remarks>
+    public int Push(SharedMessage message)
+    {
+        lock (Guard)
+        {
+            message.AddReferences(Count);
+            for (var subscription = _first; subscription != null; subscription = subscription.Next)
+                subscription.Subscriber.Push(message);
+            return Count;
+        }
+    }
+}

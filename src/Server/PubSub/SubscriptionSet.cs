@@ -1,0 +1,15 @@
+namespace Kv.Server.PubSub;
+
+/// <summary>What one subscriber is subscribed to, by name: channels, patterns, shard channels.</summary>
+/// <remarks>Threads: its subscriber's own only.</remarks>
+internal sealed class SubscriptionSet
+{
+    public readonly Dictionary<byte[], Subscription> Channels = new(ChannelNames.Comparer);
+    public readonly Dictionary<byte[], Subscription> Patterns = new(ChannelNames.Comparer);
+    public readonly Dictionary<byte[], Subscription> ShardChannels = new(ChannelNames.Comparer);
+
+    /// <summary>What SUBSCRIBE and PSUBSCRIBE answer: channels and patterns together.</summary>
+    public int PlainCount => Channels.Count + Patterns.Count;
+
+    public int Count => PlainCount + ShardChannels.Count;
+}

@@ -1,0 +1,176 @@
+namespace Kv.Server.Configuration;
+
+/// <summary>The options that have an effect, in the order of <c>--help</c>.</summary>
+internal static class HonouredOptions
+{
+    private const long KeyBytesMax = 512L << 20;        // no key or value is longer, see ServerOptions.ProtoMaxBulkLen
+
+    internal static readonly WordType<AllowedFor> AllowedForType = new(
+        ("no", AllowedFor.No), ("yes", AllowedFor.Yes), ("local", AllowedFor.Local));
+
+    private static readonly NumberType Port = new(0, 65535);
+    private static readonly NumberType Int32 = new(0, int.MaxValue);
+
+    internal static readonly Option[] Rows =
+    [
+        new Option<long>("port", Port, o => o.Port, (o, v) => o.Port = (int)v)
+        {
+            Summary = "TCP port", Change = OptionChange.ByHandler,
+        },
+        new Option<IReadOnlyList<string>>("bind", new BindType(), o => o.Bind, (o, v) => o.Bind = v)
+        {
+            Summary = "addresses to listen on; \"\" for none, -ADDRESS when it may be missing", Change = OptionChange.ByHandler,
+        },
+        new Option<string>("unixsocket", new TextType("path"), o => o.UnixSocket, (o, v) => o.UnixSocket = v)
+        {
+            Summary = "listen on a unix socket as well",
+        },
+        new Option<long>("unixsocketperm", new OctalType(511), o => o.UnixSocketPerm, (o, v) => o.UnixSocketPerm = (int)v)
+        {
+            Summary = "its permissions",
+        },
+        new Option<string>("requirepass", new TextType("password"), o => o.RequirePass, (o, v) => o.RequirePass = v)
+        {
+            Summary = "password that clients must give", Change = OptionChange.Live, IsSecret = true, Switches = ["password"],
+        },
+        new Option<string>("auth", new WordType<string>(("Password", "password"), ("NoAuth", "noauth")),
+            o => o.RequirePass.Length > 0 ? "password" : "noauth", (_, _) => { })
+        {
+            Summary = "accepted for Garnet's command lines; --password decides", IsCommandLineOnly = true,
+        },
+        new Option<bool>("protected-mode", YesNoType.Instance, o => o.ProtectedMode, (o, v) => o.ProtectedMode = v)
+        {
+            Summary = "without a password serve this machine only", Change = OptionChange.Live,
+        },
+        new Option<long>("maxclients", new NumberType(1, int.MaxValue), o => o.MaxClients, (o, v) => o.MaxClients = (int)v)
+        {
+            Summary = "clients served at once", Change = OptionChange.Live,
+        },
+        new Option<long>("timeout", Int32, o => o.Timeout, (o, v) => o.Timeout = (int)v)
+        {
+            Summary = "seconds until an idle client is closed; 0 never", Change = OptionChange.Live,
+        },
+        new Option<long>("auth-timeout", Int32, o => o.AuthTimeout, (o, v) => o.AuthTimeout = (int)v)
+        {
+            Summary = "seconds a client has for AUTH; 0 for ever", Change = OptionChange.Live,
+        },
+        new Option<long>("tcp-keepalive", Int32, o => o.TcpKeepAlive, (o, v) => o.TcpKeepAlive = (int)v)
+        {
+            Summary = "seconds of silence before a peer is probed; 0 never", Change = OptionChange.Live,
+        },
+        new Option<long>("tcp-backlog", Int32, o => o.TcpBacklog, (o, v) => o.TcpBacklog = (int)v)
+        {
+            Summary = "connections waiting to be accepted",
+        },
+        new Option<long>("worker-threads", new NumberType(0, 256), o => o.WorkerThreads, (o, v) => o.WorkerThreads = (int)v)
+        {
+            Summary = "threads that serve clients; 0 takes the CPUs allowed", Aliases = ["io-threads"],
+        },
+        new Option<long>("worker-spin-us", new NumberType(0, 1_000_000), o => o.WorkerSpinUs, (o, v) => o.WorkerSpinUs = (int)v)
+        {
+            Summary = "microseconds an idle thread polls before it sleeps", Change = OptionChange.Live,
+        },
+        new Option<TransportKind>("transport",
+            new WordType<TransportKind>(("epoll", TransportKind.Epoll), ("pipelines", TransportKind.Pipelines)),
+            o => o.Transport, (o, v) => o.Transport = v)
+        {
+            Summary = "how sockets are served; epoll is Linux only",
+        },
+        new Option<long>("maxmemory", new BytesType(0, long.MaxValue), o => o.MaxMemory, (o, v) => o.MaxMemory = v)
+        {
+            Summary = "bytes above which writes are refused; 0 no limit", Change = OptionChange.Live, Switches = ["memory", "m"],
+        },
+        new Option<long>("index", new BytesType(0, 1L << 40), o => o.IndexBytes, (o, v) => o.IndexBytes = v)
+        {
+            Summary = "bytes of index set aside at start; 0 starts small and grows", Switches = ["i"],
+        },
+        new Option<long>("databases", new NumberType(1, 10_000), o => o.Databases, (o, v) => o.Databases = (int)v)
+        {
+            Summary = "databases that SELECT can reach",
+        },
+        new Option<bool>("no-pubsub", YesNoType.Instance, o => o.NoPubSub, (o, v) => o.NoPubSub = v)
+        {
+            Summary = "refuse the publish/subscribe commands", IsSwitch = true,
+        },
+        new Option<bool>("no-obj", YesNoType.Instance, o => o.NoObj, (o, v) => o.NoObj = v)
+        {
+            Summary = "refuse the commands of lists, hashes, sets and the like", IsSwitch = true,
+        },
+        new Option<long>("proto-max-bulk-len", new BytesType(1 << 20, KeyBytesMax),
+            o => o.ProtoMaxBulkLen, (o, v) => o.ProtoMaxBulkLen = v)
+        {
+            Summary = "longest argument and value", Change = OptionChange.Live,
+        },
+        new Option<long>("proto-max-args", new NumberType(16, 16 << 20), o => o.ProtoMaxArgs, (o, v) => o.ProtoMaxArgs = (int)v)
+        {
+            Summary = "most arguments of a command", Change = OptionChange.Live,
+        },
+        new Option<long>("proto-inline-max-size", new BytesType(1 << 10, 64 << 20),
+            o => o.ProtoInlineMaxSize, (o, v) => o.ProtoInlineMaxSize = (int)v)
+        {
+            Summary = "longest inline command", Change = OptionChange.Live,
+        },
+        new Option<long>("max-key-bytes", new BytesType(1, KeyBytesMax), o => o.MaxKeyBytes, (o, v) => o.MaxKeyBytes = v)
+        {
+            Summary = "longest key", Change = OptionChange.Live,
+        },
+        new Option<long>("max-reply-bytes", new BytesType(1 << 20, long.MaxValue), o => o.MaxReplyBytes, (o, v) => o.MaxReplyBytes = v)
+        {
+            Summary = "longest reply", Change = OptionChange.Live,
+        },
+        new Option<long>("client-query-buffer-limit", new BytesType(1 << 20, long.MaxValue),
+            o => o.ClientQueryBufferLimit, (o, v) => o.ClientQueryBufferLimit = v)
+        {
+            Summary = "input a client may have waiting", Change = OptionChange.Live,
+        },
+        new Option<long>("client-output-pause", new BytesType(64 << 10, long.MaxValue),
+            o => o.ClientOutputPause, (o, v) => o.ClientOutputPause = v)
+        {
+            Summary = "unread output at which a client's commands wait", Change = OptionChange.Live,
+        },
+        new Option<OutputBufferLimits>("client-output-buffer-limit", new BufferLimitsType(),
+            o => o.ClientOutputBufferLimit, (o, v) => o.ClientOutputBufferLimit = v)
+        {
+            Summary = "unread output at which a client is closed, by class", Change = OptionChange.Live,
+        },
+        new Option<AllowedFor>("enable-debug-command", AllowedForType,
+            o => o.EnableDebugCommand, (o, v) => o.EnableDebugCommand = v)
+        {
+            Summary = "who may use DEBUG",
+        },
+        new Option<AllowedFor>("enable-protected-configs", AllowedForType,
+            o => o.EnableProtectedConfigs, (o, v) => o.EnableProtectedConfigs = v)
+        {
+            Summary = "who may CONFIG SET options that name files",
+        },
+        new Option<LogVerbosity>("loglevel",
+            new WordType<LogVerbosity>(("debug", LogVerbosity.Debug), ("verbose", LogVerbosity.Verbose),
+                ("notice", LogVerbosity.Notice), ("warning", LogVerbosity.Warning), ("nothing", LogVerbosity.Nothing)),
+            o => o.LogLevel, (o, v) => o.LogLevel = v)
+        {
+            Summary = "least important lines to log", Change = OptionChange.Live,
+        },
+        new Option<string>("logfile", new TextType("path"), o => o.LogFile, (o, v) => o.LogFile = v)
+        {
+            Summary = "log to a file; \"\" is standard output",
+        },
+        new Option<string>("pidfile", new TextType("path"), o => o.PidFile, (o, v) => o.PidFile = v)
+        {
+            Summary = "file that holds the process id",
+        },
+        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir), (o, v) => o.Dir = v)
+        {
+            Summary = "directory of data files", Change = OptionChange.Protected,
+        },
+        new Option<long>("shutdown-timeout", Int32, o => o.ShutdownTimeout, (o, v) => o.ShutdownTimeout = (int)v)
+        {
+            Summary = "seconds an orderly stop may take", Change = OptionChange.Live,
+        },
+        new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
+        {
+            Summary = "background turns a second, brought between 1 and 500", Change = OptionChange.Live,
+        },
+    ];
+
+    private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";
+}

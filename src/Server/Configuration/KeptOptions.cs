@@ -1,0 +1,203 @@
+namespace Kv.Server.Configuration;
+
+/// <summary>
+/// The options of the reference that have no effect here, or not yet: they are checked, stored and answered, so that
+/// its files and tools work, and one line of the log says of each that was set to something else that it does nothing.
+/// </summary>
+/// <remarks>An option that gains an effect moves to <see cref="HonouredOptions"/> and gets a property.</remarks>
+internal static class KeptOptions
+{
+    private static readonly NumberType Port = new(0, 65535);
+    private static readonly NumberType Int32 = new(0, int.MaxValue);
+    private static readonly NumberType Int64 = new(0, long.MaxValue);
+    private static readonly BytesType Bytes = new(0, long.MaxValue);
+    private static readonly YesNoType YesNo = YesNoType.Instance;
+    private static readonly TextType Text = TextType.Any;
+
+    private static readonly WordType<MaxMemoryPolicy> Policy = new(
+        ("volatile-lru", MaxMemoryPolicy.VolatileLru), ("volatile-lfu", MaxMemoryPolicy.VolatileLfu),
+        ("volatile-random", MaxMemoryPolicy.VolatileRandom), ("volatile-ttl", MaxMemoryPolicy.VolatileTtl),
+        ("allkeys-lru", MaxMemoryPolicy.AllKeysLru), ("allkeys-lfu", MaxMemoryPolicy.AllKeysLfu),
+        ("allkeys-random", MaxMemoryPolicy.AllKeysRandom), ("noeviction", MaxMemoryPolicy.NoEviction));
+
+    internal static readonly Option[] Rows =
+    [
+        new Option<string>("acl-pubsub-default", Words("allchannels", "resetchannels"), "resetchannels"),
+        new Option<long>("acllog-max-len", Int64, 128),
+        new Option<long>("active-defrag-cycle-max", new NumberType(1, 99), 25),
+        new Option<long>("active-defrag-cycle-min", new NumberType(1, 99), 1),
+        new Option<long>("active-defrag-ignore-bytes", new BytesType(1, long.MaxValue), 104857600),
+        new Option<long>("active-defrag-max-scan-fields", new NumberType(1, long.MaxValue), 1000),
+        new Option<long>("active-defrag-threshold-lower", new NumberType(0, 1000), 10),
+        new Option<long>("active-defrag-threshold-upper", new NumberType(0, 1000), 100),
+        new Option<long>("active-expire-effort", new NumberType(1, 10), 1),
+        new Option<bool>("activedefrag", YesNo, false),
+        new Option<bool>("activerehashing", YesNo, true),
+        new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
+        new Option<bool>("aof-disable-auto-gc", YesNo, false),
+        new Option<bool>("aof-load-truncated", YesNo, true),
+        new Option<bool>("aof-rewrite-incremental-fsync", YesNo, true),
+        new Option<bool>("aof-timestamp-enabled", YesNo, false),
+        new Option<bool>("aof-use-rdb-preamble", YesNo, true),
+        new Option<string>("aof_rewrite_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("appenddirname", FileName("appenddirname", "dirname"), "appendonlydir")
+        {
+            Change = OptionChange.AtStart,
+        },
+        new Option<string>("appendfilename", FileName("appendfilename", "filename"), "appendonly.aof")
+        {
+            Change = OptionChange.AtStart,
+        },
+        new Option<string>("appendfsync", Words("everysec", "always", "no"), "everysec"),
+        new Option<long>("auto-aof-rewrite-min-size", Bytes, 67108864),
+        new Option<long>("auto-aof-rewrite-percentage", Int32, 100),
+        new Option<string>("bgsave_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("bind-source-addr", Text, ""),
+        new Option<string>("bio_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<long>("busy-reply-threshold", Int64, 5000) { Aliases = ["lua-time-limit"] },
+        new Option<bool>("cluster-allow-pubsubshard-when-down", YesNo, true),
+        new Option<bool>("cluster-allow-reads-when-down", YesNo, false),
+        new Option<bool>("cluster-allow-replica-migration", YesNo, true),
+        new Option<long>("cluster-announce-bus-port", Port, 0),
+        new Option<string>("cluster-announce-hostname", new TextType("host name", HostName), ""),
+        new Option<string>("cluster-announce-ip", Text, ""),
+        new Option<long>("cluster-announce-port", Port, 0),
+        new Option<long>("cluster-announce-tls-port", Port, 0),
+        new Option<string>("cluster-config-file", Text, "nodes.conf") { Change = OptionChange.AtStart },
+        new Option<long>("cluster-link-sendbuf-limit", Bytes, 0),
+        new Option<long>("cluster-migration-barrier", Int32, 1),
+        new Option<long>("cluster-node-timeout", Int64, 15000),
+        new Option<long>("cluster-port", Port, 0) { Change = OptionChange.AtStart },
+        new Option<string>("cluster-preferred-endpoint-type", Words("ip", "hostname", "unknown-endpoint"), "ip"),
+        new Option<bool>("cluster-replica-no-failover", YesNo, false) { Aliases = ["cluster-slave-no-failover"] },
+        new Option<long>("cluster-replica-validity-factor", Int32, 10) { Aliases = ["cluster-slave-validity-factor"] },
+        new Option<bool>("cluster-require-full-coverage", YesNo, true),
+        new Option<bool>("crash-log-enabled", YesNo, true),
+        new Option<bool>("crash-memcheck-enabled", YesNo, true),
+        new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename, (o, v) => o.DbFilename = v)
+        {
+            Class = OptionClass.Kept, Change = OptionChange.Protected,
+        },
+        new Option<bool>("disable-thp", YesNo, true) { Change = OptionChange.AtStart },
+        new Option<bool>("dynamic-hz", YesNo, true),
+        new Option<string>("enable-module-command", Words("no", "yes", "local"), "no")
+        {
+            Change = OptionChange.AtStart,
+        },
+        new Option<long>("hash-max-listpack-entries", Int64, 512) { Aliases = ["hash-max-ziplist-entries"] },
+        new Option<long>("hash-max-listpack-value", Bytes, 64) { Aliases = ["hash-max-ziplist-value"] },
+        new Option<long>("hll-sparse-max-bytes", Bytes, 3000),
+        new Option<string>("ignore-warnings", Text, ""),
+        new Option<bool>("io-threads-do-reads", YesNo, false) { Change = OptionChange.AtStart },
+        new Option<bool>("jemalloc-bg-thread", YesNo, true),
+        new Option<long>("latency-monitor-threshold", Int64, 0),
+        new Option<bool>("latency-tracking", YesNo, true),
+        new Option<string>("latency-tracking-info-percentiles", new PercentilesType(), "50 99 99.9"),
+        new Option<bool>("lazyfree-lazy-eviction", YesNo, false),
+        new Option<bool>("lazyfree-lazy-expire", YesNo, false),
+        new Option<bool>("lazyfree-lazy-server-del", YesNo, false),
+        new Option<bool>("lazyfree-lazy-user-del", YesNo, false),
+        new Option<bool>("lazyfree-lazy-user-flush", YesNo, false),
+        new Option<long>("lfu-decay-time", Int32, 1),
+        new Option<long>("lfu-log-factor", Int32, 10),
+        new Option<long>("list-compress-depth", Int32, 0),
+        new Option<long>("list-max-listpack-size", new NumberType(int.MinValue, int.MaxValue), -2)
+        {
+            Aliases = ["list-max-ziplist-size"],
+        },
+        new Option<string>("masterauth", Text, "") { IsSecret = true },
+        new Option<string>("masteruser", Text, ""),
+        new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true), 0),
+        new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
+        new Option<MaxMemoryPolicy>("maxmemory-policy", Policy, o => o.MaxMemoryPolicy, (o, v) => o.MaxMemoryPolicy = v)
+        {
+            Class = OptionClass.Kept, Change = OptionChange.Live,
+            Reason = "nothing is evicted yet: above maxmemory writes are refused",
+        },
+        new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
+        new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
+        new Option<bool>("no-appendfsync-on-rewrite", YesNo, false),
+        new Option<string>("notify-keyspace-events", new EventLettersType(), ""),
+        new Option<string>("oom-score-adj", Words("no", "yes", "relative", "absolute"), "no"),
+        new Option<string>("oom-score-adj-values", new OomScoresType(), "0 200 800"),
+        new Option<string>("proc-title-template", Text, "{title} {listen-addr} {server-mode}"),
+        new Option<string>("propagation-error-behavior", Words("ignore", "panic", "panic-on-replicas"), "ignore"),
+        new Option<bool>("rdb-del-sync-files", YesNo, false),
+        new Option<bool>("rdb-save-incremental-fsync", YesNo, true),
+        new Option<bool>("rdbchecksum", YesNo, true) { Change = OptionChange.AtStart },
+        new Option<bool>("rdbcompression", YesNo, true),
+        new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), 1048576),
+        new Option<long>("repl-backlog-ttl", Int64, 3600),
+        new Option<bool>("repl-disable-tcp-nodelay", YesNo, false),
+        new Option<string>("repl-diskless-load", Words("disabled", "on-empty-db", "swapdb"), "disabled"),
+        new Option<bool>("repl-diskless-sync", YesNo, true),
+        new Option<long>("repl-diskless-sync-delay", Int32, 5),
+        new Option<long>("repl-diskless-sync-max-replicas", Int32, 0),
+        new Option<long>("repl-ping-replica-period", new NumberType(1, int.MaxValue), 10)
+        {
+            Aliases = ["repl-ping-slave-period"],
+        },
+        new Option<long>("repl-timeout", new NumberType(1, int.MaxValue), 60),
+        new Option<string>("replica-announce-ip", Text, "") { Aliases = ["slave-announce-ip"] },
+        new Option<long>("replica-announce-port", Port, 0) { Aliases = ["slave-announce-port"] },
+        new Option<bool>("replica-announced", YesNo, true),
+        new Option<bool>("replica-ignore-disk-write-errors", YesNo, false),
+        new Option<bool>("replica-ignore-maxmemory", YesNo, true) { Aliases = ["slave-ignore-maxmemory"] },
+        new Option<bool>("replica-lazy-flush", YesNo, false) { Aliases = ["slave-lazy-flush"] },
+        new Option<long>("replica-priority", Int32, 100) { Aliases = ["slave-priority"] },
+        new Option<bool>("replica-read-only", YesNo, true) { Aliases = ["slave-read-only"] },
+        new Option<bool>("replica-serve-stale-data", YesNo, true) { Aliases = ["slave-serve-stale-data"] },
+        new Option<string>("sanitize-dump-payload", Words("no", "yes", "clients"), "no"),
+        new Option<string>("save", new SaveType(), "") { Reason = "nothing is saved to disk yet" },
+        new Option<string>("server_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<long>("set-max-intset-entries", Int64, 512),
+        new Option<long>("set-max-listpack-entries", Int64, 128),
+        new Option<long>("set-max-listpack-value", Bytes, 64),
+        new Option<bool>("set-proc-title", YesNo, true) { Change = OptionChange.AtStart },
+        new Option<string>("shutdown-on-sigint", new ShutdownWordsType(), "default"),
+        new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), "default"),
+        new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue), 10000),
+        new Option<long>("slowlog-max-len", Int64, 128),
+        new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
+        new Option<bool>("stop-writes-on-bgsave-error", YesNo, true),
+        new Option<long>("stream-node-max-bytes", Bytes, 4096),
+        new Option<long>("stream-node-max-entries", Int64, 100),
+        new Option<string>("syslog-facility",
+            Words("user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"), "local0")
+        {
+            Change = OptionChange.AtStart,
+        },
+        new Option<string>("syslog-ident", Text, "redis") { Change = OptionChange.AtStart },
+        new Option<string>("tls-auth-clients", Words("no", "yes", "optional"), "yes"),
+        new Option<string>("tls-ca-cert-dir", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-ca-cert-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-cert-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-ciphers", Text, ""),
+        new Option<string>("tls-ciphersuites", Text, ""),
+        new Option<string>("tls-client-cert-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-client-key-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-client-key-file-pass", Text, "") { IsSecret = true },
+        new Option<string>("tls-dh-params-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-key-file", Text, "") { Change = OptionChange.Protected },
+        new Option<string>("tls-key-file-pass", Text, "") { IsSecret = true },
+        new Option<bool>("tls-prefer-server-ciphers", YesNo, false),
+        new Option<string>("tls-protocols", Text, ""),
+        new Option<long>("tls-session-cache-size", Int32, 20480),
+        new Option<long>("tls-session-cache-timeout", Int32, 300),
+        new Option<bool>("tls-session-caching", YesNo, true),
+        new Option<long>("tracking-table-max-keys", Int64, 1000000),
+        new Option<long>("zset-max-listpack-entries", Int64, 128) { Aliases = ["zset-max-ziplist-entries"] },
+        new Option<long>("zset-max-listpack-value", Bytes, 64) { Aliases = ["zset-max-ziplist-value"] },
+    ];
+
+    private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));
+
+    // A path here would let whoever may set the option write outside of the data directory.
+    private static TextType FileName(string option, string kind) => new(
+        kind, text => text.Contains('/', StringComparison.Ordinal) ? $"{option} can't be a path, just a {kind}" : null);
+
+    private static string? HostName(string text) =>
+        text.Length > 255 ? "Hostnames must be less than 256 characters"
+        : text.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '.') ? null
+        : "Hostnames may only contain alphanumeric characters, hyphens or dots";
+}

@@ -1,0 +1,61 @@
+using System.Globalization;
+
+namespace Kv.Server.Configuration;
+
+/// <summary>Sizes as people write them: <c>100mb</c>. Without b after it, a unit counts in thousands.</summary>
+public static class MemorySize
+{
+    /// <summary>Reads digits and a unit: none, b, k, kb, m, mb, g, gb, in any case; k is 1000, kb is 1024.</summary>
+    /// <param name="text">An empty text is 0, as clients of CONFIG SET expect.</param>
+    /// <param name="bytes">The size; <see cref="ulong.MaxValue"/> when it is larger than that.</param>
+    /// <returns>False when it is not a size.</returns>
+    public static bool TryParse(ReadOnlySpan<char> text, out ulong bytes)
+    {
+        bytes = 0;
+        int digits = 0;
+        while (digits < text.Length && char.IsAsciiDigit(text[digits])) digits++;
+        if (digits == 0 && text.Length > 0) return false;
+        if (!TryReadUnit(text[digits..], out ulong unit)) return false;
+
+        UInt128 size = 0;
+        foreach (char digit in text[..digits])
+        {
+            size = size * 10 + (uint)(digit - '0');
+            if (size > ulong.MaxValue) size = ulong.MaxValue;       // saturates: the range check says the rest
+        }
+
+        size *= unit;
+        bytes = size > ulong.MaxValue ? ulong.MaxValue : (ulong)size;
+        return true;
+    }
+
+    /// <summary>A size for people, as INFO writes it: <c>512B</c>, <c>1.50K</c>, <c>2.00G</c>; units of 1024.</summary>
+    public static string ToText(ulong bytes)
+    {
+        ReadOnlySpan<char> units = "BKMGTPE";
+        if (bytes < 1024) return bytes.ToString(CultureInfo.InvariantCulture) + "B";
+        double size = bytes;
+        int unit = 0;
+        for (; size >= 1024 && unit < units.Length - 1; unit++) size /= 1024;
+        return size.ToString("F2", CultureInfo.InvariantCulture) + units[unit];
+    }
+
+    private static bool TryReadUnit(ReadOnlySpan<char> unit, out ulong factor)
+    {
+        factor = 1;
+        if (unit.Length == 0 || unit is "b" or "B") return true;
+        factor = (unit[0] | 0x20) switch
+        {
+            'k' => 1,
+            'm' => 2,
+            'g' => 3,
+            _ => 0,
+        };
+        if (factor == 0 || unit.Length > 2 || (unit.Length == 2 && (unit[1] | 0x20) != 'b')) return false;
+        factor = Power(unit.Length == 2 ? 1024UL : 1000UL, (int)factor);
+        return true;
+    }
+
+    private static ulong Power(ulong number, int exponent) =>
+        exponent == 1 ? number : number * Power(number, exponent - 1);
+}

@@ -1,0 +1,141 @@
+using System.Globalization;
+
+namespace Kv.Server.Configuration;
+
+/// <summary>How the text of an option becomes a value, and back. Error texts are the ones clients match on.</summary>
+internal abstract class OptionType<T>
+{
+    /// <summary>Reads the text of an option.</summary>
+    /// <param name="text">What the user wrote; several words are joined by spaces.</param>
+    /// <param name="current">The present value, for types of which a text may set a part.</param>
+    /// <param name="error">What is wrong, when false is returned.</param>
+    public abstract bool TryParse(string text, T current, out T value, out string error);
+
+    /// <summary>The text that CONFIG GET answers; <see cref="TryParse"/> reads it back.</summary>
+    public abstract string Format(T value);
+
+    /// <summary>What may be written, in a few words, for help and documents.</summary>
+    public abstract string Expects { get; }
+
+    /// <summary>Whether a file may write the value as several words.</summary>
+    public virtual bool ManyWords => false;
+
+    /// <summary>Whether a later line adds to an earlier one.</summary>
+    public virtual bool AddsUp => false;
+
+    /// <summary>Whether any text at all is a value, so that one that looks like an option is taken as it is.</summary>
+    public virtual bool TakesAnyText => false;
+}
+
+/// <summary>A whole number in a range, in its shortest form: no sign but minus, no leading zeros or spaces.</summary>
+internal sealed class NumberType(long min, long max) : OptionType<long>
+{
+    public override string Expects => $"{min}..{max}";
+
+    public override string Format(long value) => value.ToString(CultureInfo.InvariantCulture);
+
+    public override bool TryParse(string text, long current, out long value, out string error)
+    {
+        if (!long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out value)
+            || Format(value) != text)
+        {
+            error = "argument couldn't be parsed into an integer";
+            return false;
+        }
+
+        error = $"argument must be between {min} and {max} inclusive";
+        return value >= min && value <= max;
+    }
+}
+
+/// <summary>A number of bytes, see <see cref="MemorySize"/>; optionally a share of maxmemory, kept as its negative.</summary>
+internal sealed class BytesType(long min, long max, bool orPercent = false) : OptionType<long>
+{
+    public override string Expects => $"bytes, {min}..{max}{(orPercent ? ", or 1%..100%" : "")}";
+
+    public override string Format(long value) => value < 0
+        ? string.Create(CultureInfo.InvariantCulture, $"{-value}%")
+        : value.ToString(CultureInfo.InvariantCulture);
+
+    public override bool TryParse(string text, long current, out long value, out string error)
+    {
+        if (orPercent && text.EndsWith('%')) return TryParsePercent(text[..^1], out value, out error);
+        error = "argument must be a memory value";
+        value = 0;
+        if (!MemorySize.TryParse(text, out ulong bytes)) return false;
+        error = $"argument must be between {min} and {max} inclusive";
+        if (bytes > (ulong)max || (long)bytes < min) return false;
+        value = (long)bytes;
+        return true;
+    }
+
+    private static bool TryParsePercent(string digits, out long value, out string error)
+    {
+        error = "argument must be a memory or percent value";
+        value = 0;
+        if (!int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out int percent)) return false;
+        error = "percentage argument must be less or equal to 100";
+        value = -percent;
+        return percent <= 100;
+    }
+}
+
+/// <summary>yes or no.</summary>
+internal sealed class YesNoType : OptionType<bool>
+{
+    public static readonly YesNoType Instance = new();
+
+    public override string Expects => "yes or no";
+
+    public override string Format(bool value) => value ? "yes" : "no";
+
+    public override bool TryParse(string text, bool current, out bool value, out string error)
+    {
+        error = "argument must be 'yes' or 'no'";
+        value = text.Equals("yes", StringComparison.OrdinalIgnoreCase);
+        return value || text.Equals("no", StringComparison.OrdinalIgnoreCase);
+    }
+}
+
+/// <summary>One word of a list.</summary>
+internal sealed class WordType<T>(params (string Word, T Value)[] words) : OptionType<T>
+    where T : notnull
+{
+    public override string Expects => string.Join(", ", words.Select(w => w.Word));
+
+    public override string Format(T value) => words.First(w => w.Value.Equals(value)).Word;
+
+    public override bool TryParse(string text, T current, out T value, out string error)
+    {
+        int index = Array.FindIndex(words, w => w.Word.Equals(text, StringComparison.OrdinalIgnoreCase));
+        value = index < 0 ? current : words[index].Value;
+        error = "argument(s) must be one of the following: " + Expects;
+        return index >= 0;
+    }
+}
+
+/// <summary>Any text, or what a check lets pass.</summary>
+/// <param name="what">A few words for help.</param>
+/// <param name="check">Returns what is wrong, or null.</param>
+internal sealed class TextType(string what = "text", Func<string, string?>? check = null) : OptionType<string>
+{
+    /// <summary>Longer than any path or password; a limit so that a client cannot park megabytes in an option.</summary>
+    public const int CharsMax = 64 << 10;
+
+    public static readonly TextType Any = new();
+
+    public override string Expects => what;
+
+    public override bool TakesAnyText => true;
+
+    public override string Format(string value) => value;
+
+    public override bool TryParse(string text, string current, out string value, out string error)
+    {
+        value = text;
+        error = text.Length > CharsMax ? $"argument is longer than {CharsMax} characters"
+            : text.Contains('\0', StringComparison.Ordinal) ? "argument contains a zero byte"
+            : check?.Invoke(text) ?? "";
+        return error.Length == 0;
+    }
+}

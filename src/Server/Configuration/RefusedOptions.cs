@@ -1,0 +1,64 @@
+namespace Kv.Server.Configuration;
+
+/// <summary>Options that ask for something this server does not do, so that it must not start as if it did.</summary>
+internal static class RefusedOptions
+{
+    private const string NoAppendFile = "the append-only file does not exist yet: data would not survive a restart";
+    private const string NoReplication = "replication does not exist yet";
+    private const string NoTls = "TLS does not exist yet: clients would speak in clear";
+    private const string NoAcl = "users and ACL files do not exist yet: use requirepass";
+
+    internal static readonly Option[] Rows =
+    [
+        new Option<bool>("appendonly", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Reason = NoAppendFile, IsSwitch = true, Switches = ["aof"],
+        },
+        new Option<bool>("cluster-enabled", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Reason = "cluster mode does not exist yet", Change = OptionChange.AtStart,
+        },
+        new Option<bool>("daemonize", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Change = OptionChange.AtStart,
+            Reason = "the server stays in the foreground: start it from systemd, a container or with '&'",
+        },
+        new Option<string>("supervised", new WordType<string>(Same("upstart", "systemd", "auto", "no")), "no")
+        {
+            Class = OptionClass.Refused, Harmless = "auto", Change = OptionChange.AtStart,
+            Reason = "the supervisor would wait for a signal that is not sent yet: use Type=simple",
+        },
+        new Option<long>("tls-port", new NumberType(0, 65535), 0) { Class = OptionClass.Refused, Reason = NoTls },
+        new Option<bool>("tls-replication", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
+        new Option<bool>("tls-cluster", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
+        new Option<string>("aclfile", TextType.Any, "")
+        {
+            Class = OptionClass.Refused, Reason = NoAcl, Change = OptionChange.AtStart,
+        },
+        new Option<string>("replicaof", new PrimaryType(), "")
+        {
+            Class = OptionClass.Refused, Reason = NoReplication, Change = OptionChange.AtStart, Aliases = ["slaveof"],
+        },
+        new Option<long>("min-replicas-to-write", new NumberType(0, int.MaxValue), 0)
+        {
+            Class = OptionClass.Refused, Reason = NoReplication, Aliases = ["min-slaves-to-write"],
+        },
+        new Option<bool>("syslog-enabled", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Change = OptionChange.AtStart,
+            Reason = "the log goes to standard output or logfile only",
+        },
+    ];
+
+    /// <summary>Lines of a file that are not options, and why they stop the start.</summary>
+    internal static readonly Dictionary<string, string> Directives = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["loadmodule"] = "modules cannot be loaded",
+        ["user"] = NoAcl,
+        ["rename-command"] = "commands cannot be renamed: they would answer under their own names",
+        ["sentinel"] = "sentinel mode does not exist",
+    };
+
+    internal static (string Word, string Value)[] Same(params string[] words) =>
+        Array.ConvertAll(words, word => (word, word));
+}

@@ -1,0 +1,226 @@
+namespace Kv.Server.Configuration;
+
+/// <summary>Everything that can be set about one server, typed. A new instance holds the defaults.</summary>
+/// <remarks>
+/// Each property belongs to one row of <see cref="OptionTable"/>, which holds its name, range and text form; what this
+/// class says is its type and default. Assigning a property from code does not check the range: <see cref="Validate"/> does.
+/// <para>
+/// Threads: what CONFIG SET can change while the server runs is read and written with Volatile, a word or a reference to
+/// something immutable at a time. This orders nothing else: it only makes a worker, whose loop may never end, read the
+/// field again at its next turn. A stale value is safe, as a limit may apply one command late. All other properties are
+/// written before the server starts and never after.
+/// </para>
+/// </remarks>
+public sealed class ServerOptions
+{
+    // Network: fixed at start, but for Port and Bind, which change only through a handler that moves the listeners.
+
+    /// <summary>The TCP port. 0 lets the system choose one when started from code; see docs of the host for the program.</summary>
+    public int Port { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 6379;
+
+    /// <summary>
+    /// Addresses to listen on, each an address or a name, <c>*</c> or <c>::*</c> for all, with a leading <c>-</c> when it
+    /// may be unavailable (see <see cref="BindAddress"/>). Empty: no TCP. Replace the list, do not change it.
+    /// </summary>
+    public IReadOnlyList<string> Bind
+    {
+        get => Volatile.Read(ref field);
+        set => Volatile.Write(ref field, value);
+    } = ["127.0.0.1", "-::1"];
+
+    /// <summary>Path of a unix socket to listen on as well; empty for none.</summary>
+    public string UnixSocket { get; set; } = "";
+
+    /// <summary>Permission bits of the unix socket (0x1C0 is octal 700); 0 leaves them to the umask.</summary>
+    public int UnixSocketPerm { get; set; }
+
+    /// <summary>Connections that may wait to be accepted; the kernel lowers it to its own limit.</summary>
+    public int TcpBacklog { get; set; } = 511;
+
+    /// <summary>Seconds of silence after which the kernel probes a peer; 0 never.</summary>
+    public int TcpKeepAlive { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 300;
+
+    /// <summary>Seconds after which an idle client is closed; 0 never.</summary>
+    public int Timeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+
+    /// <summary>Clients served at once; the next one gets an error.</summary>
+    public int MaxClients { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10_000;
+
+    /// <summary>Without a password, serve only loopback addresses and unix sockets.</summary>
+    public bool ProtectedMode { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = true;
+
+    /// <summary>Which of the two transports serves the sockets.</summary>
+    public TransportKind Transport { get; set; } =
+        OperatingSystem.IsLinux() ? TransportKind.Epoll : TransportKind.Pipelines;
+
+    /// <summary>Threads that serve clients; 0 takes the CPUs of the process' affinity mask.</summary>
+    public int WorkerThreads { get; set; }
+
+    /// <summary>Microseconds a worker without work polls before it sleeps; 0 sleeps at once.</summary>
+    public int WorkerSpinUs { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 50;
+
+    // Security
+
+    /// <summary>The password of the user "default"; empty for none.</summary>
+    public string RequirePass { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = "";
+
+    /// <summary>Seconds a client has for AUTH when a password is set; 0 for ever.</summary>
+    public int AuthTimeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+
+    /// <summary>Who may use DEBUG.</summary>
+    public AllowedFor EnableDebugCommand { get; set; }
+
+    /// <summary>Who may CONFIG SET the options that name files.</summary>
+    public AllowedFor EnableProtectedConfigs { get; set; }
+
+    // Limits of the protocol and of clients
+
+    /// <summary>The longest bulk string a client may send and the longest value, in bytes.</summary>
+    public long ProtoMaxBulkLen { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
+
+    /// <summary>The most arguments of one command.</summary>
+    public int ProtoMaxArgs { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1 << 20;
+
+    /// <summary>The longest inline command, in bytes.</summary>
+    public int ProtoInlineMaxSize { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 10;
+
+    /// <summary>The longest key, in bytes.</summary>
+    public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
+
+    /// <summary>The longest reply, in bytes.</summary>
+    public long MaxReplyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1L << 30;
+
+    /// <summary>Bytes a client may have sent that are not yet executed.</summary>
+    public long ClientQueryBufferLimit
+    {
+        get => Volatile.Read(ref field);
+        set => Volatile.Write(ref field, value);
+    } = 1L << 30;
+
+    /// <summary>Unsent bytes from which on a client's commands are left unread; it goes on below half of that.</summary>
+    public long ClientOutputPause { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 256L << 20;
+
+    /// <summary>Unsent bytes at which a client is closed, by class.</summary>
+    public OutputBufferLimits ClientOutputBufferLimit
+    {
+        get => Volatile.Read(ref field);
+        set => Volatile.Write(ref field, value);
+    } = new();
+
+    // Data
+
+    /// <summary>How many databases SELECT can reach.</summary>
+    public int Databases { get; set; } = 16;
+
+    /// <summary>Bytes above which commands that need memory are refused; 0 for no limit.</summary>
+    public long MaxMemory { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+
+    /// <summary>What to do at <see cref="MaxMemory"/>.</summary>
+    public MaxMemoryPolicy MaxMemoryPolicy
+    {
+        get => (MaxMemoryPolicy)Volatile.Read(ref _maxMemoryPolicy);
+        set => Volatile.Write(ref _maxMemoryPolicy, (int)value);
+    }
+
+    /// <summary>Bytes of index to set aside at start, so that it need not grow; 0 starts small.</summary>
+    public long IndexBytes { get; set; }
+
+    /// <summary>Refuse the publish/subscribe commands.</summary>
+    public bool NoPubSub { get; set; }
+
+    /// <summary>Refuse the commands of lists, hashes, sets and the like.</summary>
+    public bool NoObj { get; set; }
+
+    // The program
+
+    /// <summary>The least important lines that are logged.</summary>
+    public LogVerbosity LogLevel
+    {
+        get => (LogVerbosity)Volatile.Read(ref _logLevel);
+        set => Volatile.Write(ref _logLevel, (int)value);
+    }
+
+    /// <summary>File to log to; empty for standard output.</summary>
+    public string LogFile { get; set; } = "";
+
+    /// <summary>File that holds the process id while the program runs; empty for none.</summary>
+    public string PidFile { get; set; } = "";
+
+    /// <summary>The directory of data files, as it was given; CONFIG GET answers its full path.</summary>
+    public string Dir { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = ".";
+
+    /// <summary>Name of the snapshot file in <see cref="Dir"/>.</summary>
+    public string DbFilename { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = "dump.rdb";
+
+    /// <summary>Seconds an orderly stop may take.</summary>
+    public int ShutdownTimeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+
+    /// <summary>Background turns a second, 1 to 500.</summary>
+    public int Hz { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+
+    /// <summary>Full path of the configuration file that was read; empty for none.</summary>
+    public string ConfigFile { get; internal set; } = "";
+
+    private int _maxMemoryPolicy = (int)MaxMemoryPolicy.NoEviction;
+    private int _logLevel = (int)LogVerbosity.Notice;
+
+    /// <summary>Values of the options that have no property, by the number of their row; null is the default.</summary>
+    /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable and read with Volatile, as properties are.</remarks>
+    private object?[] _kept = [];
+
+    private Dictionary<string, Func<ServerOptions, string?>> _handlers = [];
+
+    /// <summary>Held while CONFIG SET changes several values, so that two of them do not mix.</summary>
+    internal Lock ChangeLock { get; private set; } = new();
+
+    /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>
+    /// <param name="name">The option's main name.</param>
+    /// <param name="apply">
+    /// Returns null when done, or why it cannot be: then every value of that CONFIG SET is put back and the handlers that
+    /// ran are called again. It runs on the client's thread and must not set options.
+    /// </param>
+    /// <remarks>For the server's own parts, before it starts. One handler an option.</remarks>
+    public void OnChange(string name, Func<ServerOptions, string?> apply)
+    {
+        var option = OptionTable.Find(name) ?? throw new ArgumentException($"unknown option '{name}'", nameof(name));
+        lock (ChangeLock) _handlers.Add(option.Name, apply);
+    }
+
+    /// <summary>An independent copy: the server's own, so that the caller's later changes do not reach it.</summary>
+    public ServerOptions Copy()
+    {
+        lock (ChangeLock)
+        {
+            var copy = (ServerOptions)MemberwiseClone();
+            copy.Bind = [.. Bind];
+            copy._kept = [.. _kept];
+            copy._handlers = [];
+            copy.ChangeLock = new Lock();
+            return copy;
+        }
+    }
+
+    /// <summary>Says what is wrong with values that were assigned from code.</summary>
+    /// <returns>Null when all is well; else one line that names the option and what it takes.</returns>
+    public string? Validate() => OptionTable.Validate(this);
+
+    internal Func<ServerOptions, string?>? HandlerOf(string name) => _handlers.GetValueOrDefault(name);
+
+    internal object? ReadKept(int row)
+    {
+        var kept = Volatile.Read(ref _kept);        // a longer array replaces it whole
+        return row < kept.Length ? Volatile.Read(ref kept[row]) : null;
+    }
+
+    internal void WriteKept(int row, object value)
+    {
+        if (row >= _kept.Length)
+        {
+            var longer = new object?[row + 1];
+            _kept.CopyTo(longer, 0);
+            Volatile.Write(ref _kept, longer);      // after the copy, so that a reader finds every old value in it
+        }
+
+        Volatile.Write(ref _kept[row], value);
+    }
+}

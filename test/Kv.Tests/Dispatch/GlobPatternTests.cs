@@ -1,0 +1,110 @@
+using System.Text;
+using Kv.Server.Dispatch;
+
+namespace Kv.Tests.Dispatch;
+
+public class GlobPatternTests
+{
+    [Theory]
+    [InlineData("*", "", true)]
+    [InlineData("", "", true)]
+    [InlineData("", "a", false)]
+    [InlineData("?", "", false)]
+    [InlineData("a*", "a", true)]
+    [InlineData("h[^e]llo", "hello", false)]
+    [InlineData("h[^e]llo", "hallo", true)]
+    [InlineData("[z-a]", "m", true)]
+    [InlineData("[a-]", "-", false)]
+    [InlineData("[a-]", "^", true)]     // a range from a to ], in a class without an end
+    [InlineData("[]a]", "a", false)]
+    [InlineData("[\\]]", "]", true)]
+    [InlineData("[a", "a", true)]
+    [InlineData("[", "[", false)]
+    [InlineData("[^", "x", true)]
+    [InlineData("[^]", "x", true)]
+    [InlineData("\\", "\\", true)]
+    [InlineData("a\\", "a\\", true)]
+    [InlineData("\\*", "*", true)]
+    [InlineData("\\*", "x", false)]
+    [InlineData("a*b*c", "a123b45c", true)]
+    [InlineData("a*b*c", "a123b45", false)]
+    [InlineData("*?*", "", false)]
+    public void Means_what_it_means_to_the_reference(string pattern, string text, bool matches) =>
+        Assert.Equal(matches, Matches(pattern, text));
+
+    [Theory]
+    [InlineData("SLAVE-*", "slave-read-only", true)]
+    [InlineData("[A-C]x", "bX", true)]
+    [InlineData("[\\A]", "a", false)]
+    [InlineData("é", "É", false)]
+    public void Can_ignore_the_case_of_ascii_letters(string pattern, string text, bool matches) =>
+        Assert.Equal(matches, GlobPattern.IsMatch(Encoding.UTF8.GetBytes(pattern), Encoding.UTF8.GetBytes(text), ignoreCase: true));
+
+    // CVE-2022-36021 and CVE-2024-31228. Counted in steps by shape: with recursion or backtracking over all stars these
+    // would take longer than the age of the universe, or overflow the stack.
+    [Fact]
+    public void Known_S11_hostile_patterns_end()
+    {
+        string text = new('a', 1024);
+        Assert.False(Matches(string.Concat(Enumerable.Repeat("a*", 500)) + "b", text));
+        Assert.False(Matches(string.Concat(Enumerable.Repeat("*?", 50_000)), text));
+        Assert.True(Matches(new string('*', 100_000), text));
+        Assert.False(Matches(string.Concat(Enumerable.Repeat("*[", 50_000)), text));
+        Assert.False(Matches("*" + new string('a', 1023) + "b", text));
+    }
+
+    [Fact]
+    public void Agrees_with_an_obvious_matcher_on_random_patterns()
+    {
+        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given) ? given : Random.Shared.Next();
+        var random = new Random(seed);
+        for (int round = 0; round < 200_000; round++)
+        {
+            string pattern = RandomText(random, "ab*?[]^-\\", 9), text = RandomText(random, "ab]^-[\\", 6);
+            bool ignoreCase = random.Next(2) == 0;
+            bool expected = Slow(pattern, text);
+            if (Matches(pattern, text) != expected) Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}' should be {expected}");
+            if (ignoreCase && Matches(pattern, text, true) != expected) Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}', any case");
+        }
+    }
+
+    internal static string RandomText(Random random, string alphabet, int lengthMax) =>
+        new([.. Enumerable.Range(0, random.Next(lengthMax + 1)).Select(_ => alphabet[random.Next(alphabet.Length)])]);
+
+    private static bool Matches(string pattern, string text, bool ignoreCase = false) =>
+        GlobPattern.IsMatch(Encoding.Latin1.GetBytes(pattern), Encoding.Latin1.GetBytes(text), ignoreCase);
+
+    /// <summary>Tries every way, one element of the pattern at a time.</summary>
+    private static bool Slow(string pattern, string text)
+    {
+        if (pattern.Length == 0) return text.Length == 0;
+        if (pattern[0] == '*') return Slow(pattern[1..], text) || (text.Length > 0 && Slow(pattern, text[1..]));
+        if (text.Length == 0) return false;
+        if (pattern[0] == '?') return Slow(pattern[1..], text[1..]);
+        if (pattern[0] == '[') return SlowClass(pattern[1..], text);
+        if (pattern[0] == '\\' && pattern.Length > 1) pattern = pattern[1..];
+        return pattern[0] == text[0] && Slow(pattern[1..], text[1..]);
+    }
+
+    private static bool SlowClass(string rest, string text)
+    {
+        bool negated = rest.StartsWith('^');
+        if (negated) rest = rest[1..];
+        var members = new HashSet<char>();
+        while (rest.Length > 0 && rest[0] != ']')
+        {
+            int taken = 1;
+            if (rest[0] == '\\' && rest.Length >= 2) (taken, _) = (2, members.Add(rest[1]));
+            else if (rest.Length >= 3 && rest[1] == '-')
+            {
+                taken = 3;
+                for (int c = Math.Min(rest[0], rest[2]); c <= Math.Max(rest[0], rest[2]); c++) members.Add((char)c);
+            }
+            else members.Add(rest[0]);
+
+            rest = rest[taken..];
+        }
+
+        return members.Contains(text[0]) != negated && Slow(rest.Length > 0 ? rest[1..] : "", text[1..]);
+    }
+}

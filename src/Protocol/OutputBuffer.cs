@@ -1,0 +1,120 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Protocol;
+
+//   Start                     Start + Length                    Start + capacity
+//   v                         v                                 v
+//  +-------------------------+---------------------------------+---------------+
+//  | replies, ready to send  | free                            | slack, 32     |
+//  +-------------------------+---------------------------------+---------------+
+//   slack: a writer may store whole words past what it reserved, and so past the capacity
+
+/// <summary>Bytes on their way to clients, in native memory that grows by doubling and is given back after a peak.</summary>
+/// <remarks>Threads: none; belongs to one worker or session. <see cref="Start"/> moves when the buffer grows.</remarks>
+public sealed unsafe class OutputBuffer : IDisposable
+{
+    /// <summary>Bytes that may be stored past what was reserved.</summary>
+    public const int SlackBytes = 32;
+
+    /// <summary>A buffer that grew beyond this gives its memory back when cleared: rare enough to cost nothing, as
+    /// filling it took a millisecond.</summary>
+    public const int DefaultKeptBytes = 4 * 1024 * 1024;
+
+    private const int DefaultInitialBytes = 16 * 1024;
+
+    private readonly int _initialBytes;
+    private readonly int _keptBytes;
+    private byte* _start;
+    private int _length;
+    private int _capacity;
+
+    /// <param name="initialBytes">The first allocation, made by the first write.</param>
+    /// <param name="keptBytes">What <see cref="Clear"/> keeps for the next replies.</param>
+    public OutputBuffer(int initialBytes = DefaultInitialBytes, int keptBytes = DefaultKeptBytes)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(initialBytes);
+        _initialBytes = initialBytes;
+        _keptBytes = Math.Max(keptBytes, initialBytes);
+    }
+
+    /// <summary>The most that it may hold (max-reply-bytes); one more byte is a <see cref="ReplyTooLargeException"/>.</summary>
+    public int LimitBytes { get; set; } = int.MaxValue - SlackBytes;
+
+    public byte* Start => _start;
+
+    public int Length => _length;
+
+    public ReadOnlySpan<byte> Span => new(_start, _length);
+
+    /// <summary>What the buffer holds of memory, for the account.</summary>
+    public long CapacityBytes => _start == null ? 0 : (long)_capacity + SlackBytes;
+
+    /// <summary>Makes room for so many more bytes (and the slack).</summary>
+    /// <returns>Where they go. <see cref="Commit"/> adds them once they are written.</returns>
+    /// <exception cref="ReplyTooLargeException">Nothing has changed.</exception>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* Reserve(int bytes)
+    {
+        if (_capacity - _length < bytes) Grow(bytes);
+        return _start + _length;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Commit(int bytes)
+    {
+        Debug.Assert(bytes >= 0 && _length + bytes <= _capacity, "more bytes than were reserved");
+        _length += bytes;
+    }
+
+    public void Append(ReadOnlySpan<byte> bytes)
+    {
+        bytes.CopyTo(new Span<byte>(Reserve(bytes.Length), bytes.Length));
+        Commit(bytes.Length);
+    }
+
+    /// <summary>Drops what was written after the buffer had this length.</summary>
+    public void Truncate(int length)
+    {
+        Debug.Assert((uint)length <= (uint)_length, "can only become shorter");
+        _length = length;
+    }
+
+    /// <summary>Takes sent bytes off the front.</summary>
+    public void RemoveFront(int bytes)
+    {
+        Debug.Assert((uint)bytes <= (uint)_length, "more than there is");
+        Buffer.MemoryCopy(_start + bytes, _start, _length - bytes, _length - bytes);
+        _length -= bytes;
+    }
+
+    public void Clear()
+    {
+        _length = 0;
+        if (_capacity > _keptBytes) Free();
+    }
+
+    public void Dispose()
+    {
+        _length = 0;
+        Free();
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void Grow(int bytes)
+    {
+        long needed = (long)_length + bytes;
+        if (bytes < 0 || needed > LimitBytes) throw new ReplyTooLargeException(needed);
+        long capacity = Math.Max(Math.Max(needed, _initialBytes), Math.Min(2L * _capacity, LimitBytes));
+        _start = (byte*)NativeMemory.Realloc(_start, (nuint)capacity + SlackBytes);
+        _capacity = (int)capacity;
+    }
+
+    private void Free()
+    {
+        NativeMemory.Free(_start);
+        _start = null;
+        _capacity = 0;
+    }
+}

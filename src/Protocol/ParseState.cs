@@ -1,0 +1,125 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+
+namespace Kv.Protocol;
+
+//  A command that has arrived in part, and a bulk of more than 64 KB in it (here the value of a SET):
+//
+//   input + position                                     + BigBulkOffset          input + length
+//   v                                                    v                        v
+//   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $1048576\r\n        <some bytes of the body> |
+//   \___________ the head: stays in the input __________/\__ BigBulkLength in all, most of it not yet arrived
+//
+//  Parse answers NeedMoreData with BigBulkLength > 0. The caller then either reads on into the input as always and calls
+//  Parse again (anything works, it only costs a copy), or takes the body out of the input:
+//
+//   1. makes a block of BigBulkLength bytes, copies what is there of the body into it, and cuts the input down to
+//      position + BigBulkOffset: head only. (Growing the block as bytes arrive keeps memory to what was received.)
+//   2. receives the rest of the body straight into the block.
+//   3. calls CompleteBigBulk(block, BigBulkLength). From here on the command reads as though the body had never been
+//      in it: what arrives next, the CR LF first, goes into the input directly behind the head:
+//
+//   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $1048576\r\n \r\n    and the next command
+//
+//   4. calls Parse, which checks the CR LF and goes on: to the next big bulk (the same again), or to Complete, with the
+//      blocks among the arguments, marked Argument.InBlock.
+//
+//  The blocks belong to the caller throughout. When the command never completes (protocol error, disconnect), the blocks
+//  already handed over are found in KeptArguments; free them before Reset.
+
+/// <summary>How far the parser came in a command that has arrived in part. One a session; default is a fresh one.</summary>
+/// <remarks>
+/// Holds offsets from the command's first byte, so that the input may move between calls. Commands of up to 16 KB are
+/// parsed again from their start (once their next missing byte is there); of larger ones the arguments found are kept in
+/// native memory: 16 bytes for each that arrived, none for those announced.
+/// </remarks>
+public unsafe struct ParseState : IDisposable
+{
+    /// <summary>Bulks longer than this can be received outside of the input buffer.</summary>
+    public const int BigBulkBytes = 64 * 1024;
+
+    /// <summary>Partial commands longer than this are continued, not parsed again.</summary>
+    internal const int KeepBytes = 16 * 1024;
+
+    private const int InitialKeptCapacity = 64;
+
+    private Argument* _kept;
+    private int _keptCount;
+    private int _keptCapacity;
+
+    /// <summary>Bytes of the command without which another attempt gets no further; 0 when nothing is known.</summary>
+    public int BytesNeeded { get; internal set; }
+
+    /// <summary>The length of the big bulk that the command now waits for; 0 when it waits for something else.</summary>
+    public int BigBulkLength { get; private set; }
+
+    /// <summary>Where the big bulk's body begins, from the command's first byte.</summary>
+    public int BigBulkOffset { get; private set; }
+
+    /// <summary>The byte that <see cref="ParseStatus.ExpectedDollar"/> found instead.</summary>
+    public byte Got { get; internal set; }
+
+    /// <summary>Arguments announced by a command that is being continued; 0 while it is not.</summary>
+    internal int Expected { get; private set; }
+
+    /// <summary>Up to here, from the command's first byte, all is taken: arguments, or an inline line without newline.</summary>
+    internal int Offset { get; set; }
+
+    /// <summary>A big bulk was completed; its CR LF is still to be checked, at <see cref="Offset"/>.</summary>
+    internal bool OwesTerminator { get; set; }
+
+    /// <summary>Whether part of a command has arrived.</summary>
+    public readonly bool IsPartial => BytesNeeded != 0;
+
+    /// <summary>What the parser holds of memory for this command, for the account.</summary>
+    public readonly long KeptBytes => (long)_keptCapacity * Argument.SizeBytes;
+
+    /// <summary>The arguments kept so far; those with <see cref="Argument.InBlock"/> are the caller's blocks.</summary>
+    public readonly ReadOnlySpan<Argument> KeptArguments => new(_kept, _keptCount);
+
+    /// <summary>Hands over the body of the big bulk, received into memory of the caller's own.</summary>
+    /// <param name="pointer">Its first byte. Stays valid until the command has been executed or given up.</param>
+    /// <param name="length">Must be <see cref="BigBulkLength"/>: the body, without CR LF.</param>
+    public void CompleteBigBulk(byte* pointer, int length)
+    {
+        Debug.Assert(BigBulkLength > 0, "the parser does not wait for a big bulk");
+        Debug.Assert(length == BigBulkLength, "not the whole body");
+        Offset = BigBulkOffset;
+        Keep(new Argument { Pointer = pointer, Length = length, Flags = Argument.InBlock });
+        OwesTerminator = true;
+        BytesNeeded = Offset + 1;
+        BigBulkLength = BigBulkOffset = 0;
+    }
+
+    /// <summary>Forgets the command and frees what was kept of it (not the caller's blocks).</summary>
+    public void Reset()
+    {
+        NativeMemory.Free(_kept);
+        this = default;
+    }
+
+    public void Dispose() => Reset();
+
+    /// <summary>From now on the command is continued at <see cref="Offset"/>, with this many arguments in all.</summary>
+    internal void BeginKeeping(int expected, int offset)
+    {
+        Expected = expected;
+        Offset = offset;
+    }
+
+    internal void Keep(Argument argument)
+    {
+        if (_keptCount == _keptCapacity)
+        {
+            _keptCapacity = Math.Max(InitialKeptCapacity, checked(_keptCapacity * 2));
+            _kept = (Argument*)NativeMemory.Realloc(_kept, (nuint)_keptCapacity * Argument.SizeBytes);
+        }
+
+        _kept[_keptCount++] = argument;
+    }
+
+    internal void WaitFor(int bytesNeeded) => (BytesNeeded, BigBulkLength, BigBulkOffset) = (bytesNeeded, 0, 0);
+
+    internal void WaitForBigBulk(int bytesNeeded, int offset, int length) =>
+        (BytesNeeded, BigBulkLength, BigBulkOffset) = (bytesNeeded, length, offset);
+}

@@ -35,7 +35,14 @@ internal sealed class KeySpec
 {
     private KeySpec(KeyAccess access) => Access = access;
 
+    /// <summary>What the command does with the keys; with <see cref="KeyAccess.VariableFlags"/>, the most it may do.</summary>
     public KeyAccess Access { get; }
+
+    /// <summary>What it does when none of <see cref="Unlocking"/> is among the arguments behind the key.</summary>
+    public KeyAccess PlainAccess { get; private init; }
+
+    /// <summary>The words, in upper case, that make <see cref="PlainAccess"/> into <see cref="Access"/>; empty where it is always the latter.</summary>
+    public string[] Unlocking { get; private init; } = [];
 
     public KeyStart Start { get; private init; }
 
@@ -81,6 +88,14 @@ internal sealed class KeySpec
         {
             Start = KeyStart.Keyword, Keyword = keyword, Position = from,
             Extent = KeyExtent.Range, Last = last, Step = step, Limit = limit,
+        };
+
+    /// <summary>The same keys, used in a lesser way unless one of some words is given (SET without GET only overwrites).</summary>
+    public KeySpec Unless(string[] words, KeyAccess plain) =>
+        new(Access | KeyAccess.VariableFlags)
+        {
+            Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step, Limit = Limit,
+            CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words,
         };
 
     /// <summary>Keys that no spec can find (the patterns of SORT).</summary>

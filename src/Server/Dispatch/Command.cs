@@ -31,10 +31,44 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>ACL categories beyond those that follow from flags and group.</summary>
     public AclCategories Categories { get; init; }
 
-    public KeySpec[] Keys { get; init; } = [];
+    public KeySpec[] Keys
+    {
+        get;
+        init
+        {
+            field = value;
+            FirstKey = value.Length > 0 && value[0].Start == KeyStart.Position && value[0].Extent == KeyExtent.Range ? value[0].Position : 0;
+        }
+    } = [];
+
+    /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place.</summary>
+    public int FirstKey { get; private init; }
 
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 
-    public Command[] Subcommands { get; init; } = [];
+    public Command[] Subcommands
+    {
+        get;
+        init
+        {
+            field = value;
+            foreach (var subcommand in value) subcommand.Container = this;
+        }
+    } = [];
+
+    /// <summary>The command that this is a subcommand of.</summary>
+    public Command? Container { get; private set; }
+
+    /// <summary>Lower case, "client|list" for a subcommand: how errors and statistics call it.</summary>
+    public string FullName => (Container == null ? Name : $"{Container.Name}|{Name}").ToLowerInvariant();
+
+    /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of the process.</summary>
+    public int Id { get; private set; }
+
+    internal void Number(ref int next)
+    {
+        Id = next++;
+        foreach (var subcommand in Subcommands) subcommand.Number(ref next);
+    }
 }

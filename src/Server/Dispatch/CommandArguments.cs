@@ -1,0 +1,184 @@
+using System.Runtime.CompilerServices;
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Reads a command's arguments one after another. The first bad one is remembered, and answered by <see cref="Finish"/>.</summary>
+/// <remarks>
+/// After a bad argument everything reads as empty or 0, so that a handler reads to its end and asks once. A missing
+/// argument is a syntax error: those that must be there are counted by the arity before the handler runs.
+/// The bytes are the receive buffer's: valid until the handler returns, never in later steps.
+/// </remarks>
+internal unsafe ref struct CommandArguments
+{
+    private readonly Argument* _items;
+    private readonly int _count;
+    private int _next;
+    private readonly int _keyIndex;
+    private readonly ulong _hash;
+    private readonly ulong _hint;
+    private readonly StoreSession _store;
+    private readonly ReceivedBlocks? _blocks;
+    private ReadOnlySpan<byte> _error;
+    private bool _failed;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
+    {
+        _items = items;
+        _count = count;
+        _next = 1;
+        _store = store;
+        _keyIndex = keyIndex;
+        _hash = hash;
+        _hint = hint;
+        _blocks = blocks;
+    }
+
+    /// <summary>Arguments with the command's name.</summary>
+    public readonly int Count => _count;
+
+    /// <summary>Arguments not read yet.</summary>
+    public readonly int Remaining => _failed ? 0 : _count - _next;
+
+    /// <summary>Index of the argument that is read next; 0 is the command's name.</summary>
+    public readonly int Position => _next;
+
+    /// <summary>Any argument, as it was sent; 0 is the command's name.</summary>
+    public readonly Argument this[int index]
+    {
+        get
+        {
+            if ((uint)index >= (uint)_count) throw new ArgumentOutOfRangeException(nameof(index));
+            return _items[index];
+        }
+    }
+
+    /// <summary>Whether some argument was bad.</summary>
+    public readonly bool Failed => _failed;
+
+    /// <summary>A key, for the store: with what the look-ahead found, where it looked.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public Key NextKey()
+    {
+        int index = _next;
+        if (index >= _count || _failed) return NoKeySlow();
+        _next = index + 1;
+        ReadOnlySpan<byte> bytes = new(_items[index].Pointer, _items[index].Length);
+        return index == _keyIndex ? _store.Key(bytes, _hash, _hint) : _store.Key(bytes);
+    }
+
+    /// <summary>The next argument.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ReadOnlySpan<byte> NextBytes()
+    {
+        int index = _next;
+        if (index >= _count || _failed) return MissingSlow();
+        _next = index + 1;
+        return new(_items[index].Pointer, _items[index].Length);
+    }
+
+    /// <summary>The next argument as a value, with its block when it came in one of its own: the store may adopt that.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ReadOnlySpan<byte> NextValue(out Block block)
+    {
+        block = default;
+        int index = _next;
+        if (index >= _count || _failed) return MissingSlow();
+        _next = index + 1;
+        if (_items[index].IsInBlock) block = _blocks!.Find(_items[index].Pointer);
+        return new(_items[index].Pointer, _items[index].Length);
+    }
+
+    public long NextInt64() => NextInt64(long.MinValue, long.MaxValue, Errors.NotAnInteger);
+
+    /// <summary>An integer within bounds; the error is for everything else.</summary>
+    public long NextInt64(long min, long max, ReadOnlySpan<byte> error)
+    {
+        var text = NextBytes();
+        if (_failed) return 0;
+        if (NumberText.TryParseInt64(text, out long value) && value >= min && value <= max) return value;
+        Fail(error);
+        return 0;
+    }
+
+    public int NextInt32() => NextInt32(int.MinValue, int.MaxValue, Errors.NotAnInteger);
+
+    public int NextInt32(int min, int max, ReadOnlySpan<byte> error) => (int)NextInt64(min, max, error);
+
+    /// <summary>A double: not NaN.</summary>
+    public double NextDouble()
+    {
+        var text = NextBytes();
+        if (_failed) return 0;
+        if (NumberText.TryParseDouble(text, out double value) && !double.IsNaN(value)) return value;
+        Fail(Errors.NotAFloat);
+        return 0;
+    }
+
+    /// <summary>Reads the next argument if it is this word, in any case.</summary>
+    /// <param name="upper">The word in upper case.</param>
+    public bool TryKeyword(ReadOnlySpan<byte> upper)
+    {
+        if (!PeekKeyword(upper)) return false;
+        _next++;
+        return true;
+    }
+
+    /// <summary>Whether the next argument is this word, in any case.</summary>
+    public readonly bool PeekKeyword(ReadOnlySpan<byte> upper) =>
+        Remaining > 0 && CommandName.Equal(upper, new(_items[_next].Pointer, _items[_next].Length));
+
+    /// <summary>The next argument, without reading it; empty when there is none.</summary>
+    public readonly ReadOnlySpan<byte> Peek() => Remaining > 0 ? new(_items[_next].Pointer, _items[_next].Length) : default;
+
+    /// <summary>Passes over so many arguments.</summary>
+    public void Skip(int count)
+    {
+        if (count > Remaining) SyntaxError();
+        else _next += count;
+    }
+
+    public void SyntaxError() => Fail(Errors.Syntax);
+
+    /// <summary>Remembers an error, unless there is one already.</summary>
+    public void Fail(ReadOnlySpan<byte> error)
+    {
+        if (_failed) return;
+        _failed = true;
+        _error = error;
+    }
+
+    /// <summary>Ends the reading: everything must have been good, and nothing be left.</summary>
+    /// <returns>False when an error was written: the handler returns at once.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool Finish(ReplyWriter reply)
+    {
+        if (_next == _count && !_failed) return true;
+        FinishSlow(reply);
+        return false;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void FinishSlow(ReplyWriter reply)
+    {
+        SyntaxError();
+        reply.WriteError(_error);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ReadOnlySpan<byte> MissingSlow()
+    {
+        SyntaxError();
+        return default;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private Key NoKeySlow()
+    {
+        SyntaxError();
+        return _store.Key(default(ReadOnlySpan<byte>));
+    }
+}

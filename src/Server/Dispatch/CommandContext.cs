@@ -1,0 +1,52 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>All that a handler works with: who asks, the arguments, where the reply goes, the store.</summary>
+internal ref struct CommandContext
+{
+    /// <summary>The client.</summary>
+    public Session Session { readonly get; internal set; }
+
+    /// <summary>What all sessions share: options, connections, publish/subscribe, statistics.</summary>
+    public KvServer Server { readonly get; internal init; }
+
+    /// <summary>Takes the one reply.</summary>
+    public ReplyWriter Reply { readonly get; internal init; }
+
+    /// <summary>The store, on the session's database.</summary>
+    public StoreSession Store { readonly get; internal init; }
+
+    /// <summary>The row of the command (of the subcommand, inside a container).</summary>
+    public Command Command { readonly get; internal set; }
+
+    /// <summary>The counters of whoever runs this command; written by one thread at a time.</summary>
+    public WorkerCounters Counters { readonly get; internal init; }
+
+    /// <summary>The arguments, positioned behind the command's (and the subcommand's) name.</summary>
+    public CommandArguments Args;
+
+    /// <summary>Where replies that are sent from a block without a copy are noted.</summary>
+    internal SessionOutput Output { readonly get; init; }
+
+    /// <summary>Answers one error.</summary>
+    public readonly void Fail(ReadOnlySpan<byte> error) => Reply.WriteError(error);
+
+    /// <summary>Answers a bulk string from a block: sent from the block itself, nothing is copied.</summary>
+    /// <param name="block">The caller's reference goes to the output, which releases it.</param>
+    public readonly void WriteBlock(Block block) => Output.WriteBlock(Reply, block);
+
+    /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is done.</summary>
+    public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
+
+    /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or <see cref="Session.Unpark"/>.</summary>
+    /// <param name="milliseconds">At most; -1 waits until it is woken.</param>
+    /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is sent at once.</param>
+    public readonly void Park(long milliseconds, ICommandSteps? then = null)
+    {
+        Session.Park(milliseconds < 0 ? long.MaxValue : Server.TickMs + milliseconds);
+        Session.Steps = then;
+    }
+}

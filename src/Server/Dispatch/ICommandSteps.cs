@@ -1,0 +1,13 @@
+namespace Kv.Server.Dispatch;
+
+/// <summary>The rest of a long command: it works in steps of at most about 1,024 keys, and other sessions have turns between them.</summary>
+/// <remarks>
+/// The arguments are gone by then: copy what is needed. What a step found in the store is void in the next one. The reply
+/// may be written piece by piece or all at the end; it must be complete when <see cref="Step"/> returns true.
+/// </remarks>
+internal interface ICommandSteps
+{
+    /// <summary>Does one piece of the work.</summary>
+    /// <returns>True when the command is done and its reply written.</returns>
+    bool Step(ref CommandContext context);
+}

@@ -1,0 +1,84 @@
+using System.Collections.Concurrent;
+using System.Text;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>What all workers of a server have counted.</summary>
+/// <remarks>Threads: any. Sums are as of no single instant: each counter is some recent value.</remarks>
+internal sealed class ServerCounters
+{
+    /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds up.</summary>
+    private const int ErrorKindsMax = 128;
+
+    private readonly Lock _guard = new();
+    private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
+    private WorkerCounters[] _all = [];
+    private long _outputLimitCloses;
+
+    /// <summary>Counters of a new worker.</summary>
+    public WorkerCounters Create()
+    {
+        var counters = new WorkerCounters();
+        // A copy for each change, so that readers need no lock; workers are few.
+        lock (_guard) Volatile.Write(ref _all, [.. _all, counters]);
+        return counters;
+    }
+
+    public ReadOnlySpan<WorkerCounters> All => Volatile.Read(ref _all);
+
+    /// <summary>Clients closed because of client-output-buffer-limit.</summary>
+    public long OutputLimitCloses => Volatile.Read(ref _outputLimitCloses);
+
+    /// <summary>Adds one counter up over all workers.</summary>
+    public long Sum(Func<WorkerCounters, long> counter)
+    {
+        long sum = 0;
+        foreach (var worker in All) sum += counter(worker);
+        return sum;
+    }
+
+    /// <summary>The counts of one command over all workers.</summary>
+    public WorkerCounters.CommandCounts SumOf(Command command)
+    {
+        var sum = new WorkerCounters.CommandCounts();
+        foreach (var worker in All)
+        {
+            ref readonly var counts = ref worker.ByCommand[command.Id];
+            sum.Calls += counts.Calls;
+            sum.Failed += counts.Failed;
+            sum.Rejected += counts.Rejected;
+        }
+
+        return sum;
+    }
+
+    /// <summary>How often errors with each first word were answered.</summary>
+    public IEnumerable<(string Code, long Count)> Errors => _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
+
+    public void CountError(ReadOnlySpan<byte> code)
+    {
+        string name = code.Length <= 32 ? Encoding.Latin1.GetString(code) : "OTHER";
+        if (!_errors.TryGetValue(name, out var count))
+        {
+            if (_errors.Count >= ErrorKindsMax) name = "OTHER";
+            count = _errors.GetOrAdd(name, static _ => new StrongBox());
+        }
+
+        // Interlocked: workers share the count, and errors are rare.
+        Interlocked.Increment(ref count.Value);
+    }
+
+    public void Reset()
+    {
+        foreach (var worker in All) worker.Reset();
+        _errors.Clear();
+        Volatile.Write(ref _outputLimitCloses, 0);
+    }
+
+    internal void CountOutputLimitClose() => Interlocked.Increment(ref _outputLimitCloses);
+
+    private sealed class StrongBox
+    {
+        public long Value;
+    }
+}

@@ -1,0 +1,155 @@
+using System.Net;
+using Kv.Protocol;
+using Kv.Server.Configuration;
+using Kv.Server.Dispatch;
+using Kv.Server.Network;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace Kv.Server;
+
+/// <summary>A whole server: a store, its clients, and what they share. Any number of them fit into one process.</summary>
+/// <remarks>Threads: any. No static state: two servers do not notice each other, and nothing is left after disposal.</remarks>
+public sealed class KvServer : IAsyncDisposable
+{
+    private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _stopGuard = new();
+    private ITransport? _transport;
+    private Task? _stopping;
+
+    private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time)
+    {
+        Options = options;
+        Time = time;
+        LogFactory = log;
+        Log = log.CreateLogger("Kv.Server.Server");
+        Started = time.GetUtcNow();
+        StartedTickMs = TickMs;
+        Store = new Store(new StoreOptions
+        {
+            Databases = options.Databases,
+            IndexBytes = options.IndexBytes,
+            MaxMemoryBytes = options.MaxMemory,
+            Time = time,
+        });
+        Pause = new ClientPause(this);
+    }
+
+    /// <summary>Starts a server and listens.</summary>
+    /// <param name="options">Copied.</param>
+    /// <param name="log">Where log lines go; nowhere without.</param>
+    /// <param name="cancellation">Gives the start up.</param>
+    /// <returns>A server that accepts connections. The caller disposes it.</returns>
+    /// <exception cref="ArgumentException">An option is out of range.</exception>
+    /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
+    public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null, CancellationToken cancellation = default) =>
+        StartAsync(options, log, TimeProvider.System, cancellation);
+
+    internal static async Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log, TimeProvider time, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        var copy = options.Copy();
+        if (copy.Validate() is { } wrong) throw new ArgumentException(wrong, nameof(options));
+        cancellation.ThrowIfCancellationRequested();
+        var server = new KvServer(copy, log ?? NullLoggerFactory.Instance, time);
+        try
+        {
+            server.FollowOptions();
+            server._transport = Transports.Create(server);
+            await server._transport.StartAsync(cancellation).ConfigureAwait(false);
+            return server;
+        }
+        catch
+        {
+            await server.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <summary>The options in force; CONFIG SET changes them.</summary>
+    public ServerOptions Options { get; }
+
+    /// <summary>The store that this server serves.</summary>
+    public Store Store { get; }
+
+    /// <summary>Where the server listens, with the real ports; a unix socket is a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</summary>
+    public IReadOnlyList<EndPoint> Endpoints => _transport?.Endpoints ?? [];
+
+    /// <summary>Completes when a client asked for the server's end (SHUTDOWN).</summary>
+    public Task StopRequested => _stopRequested.Task;
+
+    internal TimeProvider Time { get; }
+
+    internal ILogger Log { get; }
+
+    internal ILoggerFactory LogFactory { get; }
+
+    internal ConnectionTable Connections { get; } = new();
+
+    internal CommandTable Commands => CommandTable.Instance;
+
+    /// <summary>The limits of the protocol, which CONFIG SET changes.</summary>
+    internal RespLimits Limits { get; } = new();
+
+    internal ServerCounters Counters { get; } = new();
+
+    internal ClientPause Pause { get; }
+
+    /// <summary>40 hexadecimal digits, other ones for each start.</summary>
+    internal string RunId { get; } = Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
+
+    internal DateTimeOffset Started { get; }
+
+    internal long StartedTickMs { get; }
+
+    /// <summary>Milliseconds of a clock that never goes back; for timeouts and idle times.</summary>
+    internal long TickMs => Environment.TickCount64;
+
+    /// <summary>Threads that serve clients (or may, on the portable transport).</summary>
+    internal int WorkerCount => _transport?.WorkerCount ?? 0;
+
+    /// <summary>"epoll" or "pipelines".</summary>
+    internal string TransportName => _transport?.Name ?? "";
+
+    /// <summary>Ends the server in order, as <see cref="StopAsync"/>, without waiting. For SHUTDOWN.</summary>
+    internal void RequestStop()
+    {
+        _stopRequested.TrySetResult();
+        _ = Task.Run(() => StopAsync());
+    }
+
+    /// <summary>Stops accepting, answers what was received, and closes every connection, within shutdown-timeout.</summary>
+    public Task StopAsync(CancellationToken cancellation = default)
+    {
+        lock (_stopGuard) return _stopping ??= _transport?.StopAsync(cancellation) ?? Task.CompletedTask;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await StopAsync().ConfigureAwait(false);
+        Store.Dispose();
+    }
+
+    private void FollowOptions()
+    {
+        ApplyLimits(Options);
+        Options.OnChange("proto-max-bulk-len", ApplyLimits);
+        Options.OnChange("proto-max-args", ApplyLimits);
+        Options.OnChange("proto-inline-max-size", ApplyLimits);
+        Options.OnChange("maxmemory", options =>
+        {
+            Store.MaxMemoryBytes = options.MaxMemory;
+            return null;
+        });
+    }
+
+    private string? ApplyLimits(ServerOptions options)
+    {
+        Limits.MaxBulkBytes = (int)Math.Min(options.ProtoMaxBulkLen, int.MaxValue);
+        Limits.MaxArguments = Math.Max(options.ProtoMaxArgs, RespLimits.MinMaxArguments);
+        Limits.MaxInlineBytes = options.ProtoInlineMaxSize;
+        return null;
+    }
+}

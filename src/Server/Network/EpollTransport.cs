@@ -1,0 +1,12 @@
+using System.Net;
+
+namespace Kv.Server.Network;
+
+internal sealed class EpollTransport(KvServer server) : ITransport
+{
+    public string Name => "epoll";
+    public int WorkerCount => server.Options.WorkerThreads;
+    public IReadOnlyList<EndPoint> Endpoints => [];
+    public Task StartAsync(CancellationToken cancellation) => Task.CompletedTask;
+    public Task StopAsync(CancellationToken cancellation) => Task.CompletedTask;
+}

@@ -1,0 +1,176 @@
+using System.Diagnostics;
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Server.PubSub;
+
+namespace Kv.Server.Sessions;
+
+/// <summary>One client, whatever the transport: who it is and where its conversation stands.</summary>
+/// <remarks>
+/// Threads: belongs to the worker (or task) that serves it. Others may read the plain fields for CLIENT LIST, where stale is
+/// good enough, and call what says so. Small, for ten thousand idle ones: no buffers of its own.
+/// </remarks>
+internal sealed class Session : ISubscriber
+{
+    private readonly ISessionOwner _owner;
+    private MessageQueue? _messages;
+    private int _killed;
+
+    public Session(long id, KvServer server, ISessionOwner owner)
+    {
+        Id = id;
+        Server = server;
+        _owner = owner;
+        CreatedTickMs = LastActiveTickMs = server.TickMs;
+        Created = server.Time.GetUtcNow();
+    }
+
+    public long Id { get; }
+
+    public KvServer Server { get; }
+
+    /// <summary>The database of the next command.</summary>
+    public int Database { get; set; }
+
+    public RespVersion Version { get; set => SetGate(ref field, value); } = RespVersion.Resp2;
+
+    /// <summary>CLIENT SETNAME; null for none.</summary>
+    public byte[]? Name { get; set; }
+
+    /// <summary>CLIENT SETINFO lib-name and lib-ver; null for none.</summary>
+    public byte[]? LibName { get; set; }
+
+    public byte[]? LibVersion { get; set; }
+
+    /// <summary>Whether commands are answered; false before AUTH on a server with a password.</summary>
+    public bool Authenticated { get; set => SetGate(ref field, value); }
+
+    public string User { get; set; } = "default";
+
+    /// <summary>CLIENT REPLY.</summary>
+    public ReplyMode ReplyMode { get; set => SetGate(ref field, value); }
+
+    public bool NoTouch { get; set; }
+
+    public bool NoEvict { get; set; }
+
+    public ClientKind Kind { get; set => SetGate(ref field, value); }
+
+    /// <summary>What the client is subscribed to; null for nothing. Whoever changes it sets <see cref="Kind"/>, too.</summary>
+    public SubscriptionSet? Subscriptions { get; set; }
+
+    public DateTimeOffset Created { get; }
+
+    /// <summary>In the time of <see cref="KvServer.TickMs"/>.</summary>
+    public long CreatedTickMs { get; }
+
+    /// <summary>When bytes last came in; in the time of <see cref="KvServer.TickMs"/>.</summary>
+    public long LastActiveTickMs { get; internal set; }
+
+    /// <summary>The peer, "127.0.0.1:49110", or the path of a unix socket and ":0".</summary>
+    public string Address { get; init; } = "";
+
+    public string LocalAddress { get; init; } = "";
+
+    /// <summary>Whether the peer is on this machine.</summary>
+    public bool IsLocal { get; init; } = true;
+
+    /// <summary>The socket's number, -1 without one.</summary>
+    public int Descriptor { get; init; } = -1;
+
+    public long CommandsProcessed { get; internal set; }
+
+    public long BytesIn { get; internal set; }
+
+    public long BytesOut { get; internal set; }
+
+    /// <summary>The last command run (updated after each window, and before a command of several words).</summary>
+    public Command? LastCommand { get; internal set; }
+
+    /// <summary>Bytes received but not yet run; of the last turn.</summary>
+    public long QueryBytes => _owner.QueryBytes;
+
+    /// <summary>Bytes of replies that the client has not taken yet; of the last turn.</summary>
+    public long OutputBytes => _owner.OutputBytes;
+
+    /// <summary>Memory of the buffers of this client.</summary>
+    public long BufferBytes => _owner.BufferBytes;
+
+    /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is run.</summary>
+    public bool CloseAfterReply { get; set; }
+
+    /// <summary>The rest of a long or waiting command; see <see cref="CommandContext.Continue"/>.</summary>
+    internal ICommandSteps? Steps { get; set; }
+
+    /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not wait.</summary>
+    internal long ParkedUntilTickMs { get; private set; }
+
+    internal bool IsParked => ParkedUntilTickMs != 0;
+
+    /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
+    internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
+
+    /// <summary>How far the command that has arrived in part was parsed.</summary>
+    internal ParseState Partial;
+
+    /// <summary>Big arguments of the command that is arriving; null for none.</summary>
+    internal ReceivedBlocks? Blocks { get; set; }
+
+    /// <summary>Whether somebody asked for this session's end.</summary>
+    // Volatile: set by any thread, and the serving thread looks again at each turn; nothing else is ordered by it.
+    public bool IsKilled => Volatile.Read(ref _killed) != 0;
+
+    /// <summary>Closes the connection soon: replies of commands that have run still arrive. From any thread.</summary>
+    public void Kill()
+    {
+        Volatile.Write(ref _killed, 1);
+        _owner.Wake(this);
+    }
+
+    /// <summary>Ends a wait of the session. From any thread; nothing happens when it does not wait.</summary>
+    public void Unpark(UnparkReason reason = UnparkReason.Woken)
+    {
+        _unparked = (int)reason;
+        _owner.Wake(this);
+    }
+
+    private volatile int _unparked;
+
+    /// <summary>Why the session's last wait ended.</summary>
+    internal UnparkReason LastUnpark { get; private set; }
+
+    /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's reference.</summary>
+    public void Push(SharedMessage message)
+    {
+        var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages;
+        if (messages.Enqueue(message)) _owner.Wake(this);
+        else message.Release();
+    }
+
+    internal MessageQueue? Messages => _messages;
+
+    internal void Park(long untilTickMs)
+    {
+        Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
+        _unparked = 0;
+        ParkedUntilTickMs = untilTickMs;
+    }
+
+    /// <summary>Whether a wait has ended, by time or because somebody ended it; then the session is no longer parked.</summary>
+    internal bool TryEndWait(long nowTickMs)
+    {
+        int unparked = _unparked;
+        if (unparked == 0 && nowTickMs < ParkedUntilTickMs) return false;
+        LastUnpark = unparked == 0 ? UnparkReason.Time : (UnparkReason)unparked;
+        ParkedUntilTickMs = 0;
+        return true;
+    }
+
+    private void SetGate<T>(ref T field, T value)
+    {
+        field = value;
+        Gate = (Authenticated ? 0 : SessionGate.Unauthenticated)
+            | (Kind == ClientKind.PubSub && Version == RespVersion.Resp2 ? SessionGate.Subscriber : 0)
+            | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0);
+    }
+}

@@ -1,0 +1,48 @@
+namespace Kv.Server.Sessions;
+
+/// <summary>Whether a client's commands are answered (CLIENT REPLY).</summary>
+internal enum ReplyMode : byte
+{
+    On,
+
+    /// <summary>Nothing is answered.</summary>
+    Off,
+
+    /// <summary>The next command is not answered; then <see cref="On"/>.</summary>
+    Skip,
+}
+
+/// <summary>What a connection is used for, as CLIENT LIST, CLIENT KILL and the output limits tell them apart.</summary>
+internal enum ClientKind : byte { Normal, PubSub, Replica, Primary }
+
+/// <summary>Why a wait ended.</summary>
+internal enum UnparkReason : byte
+{
+    /// <summary>The time had passed.</summary>
+    Time,
+
+    /// <summary>What it waited for may have happened.</summary>
+    Woken,
+
+    /// <summary>CLIENT UNBLOCK id TIMEOUT.</summary>
+    TimedOut,
+
+    /// <summary>CLIENT UNBLOCK id ERROR.</summary>
+    Error,
+}
+
+/// <summary>Conditions under which the dispatcher looks closer before it runs a session's command.</summary>
+[Flags]
+internal enum SessionGate : byte
+{
+    None = 0,
+
+    /// <summary>Only commands flagged NoAuth.</summary>
+    Unauthenticated = 1,
+
+    /// <summary>A RESP2 client with a subscription: only a few commands.</summary>
+    Subscriber = 2,
+
+    /// <summary>Replies are dropped.</summary>
+    Silent = 4,
+}

@@ -39,7 +39,8 @@ internal sealed class Channel(byte[] name, Lock guard)
     /// <summary>Hands a message to everyone who is subscribed now.</summary>
     /// <returns>How many that were.</returns>
     /// <remarks>The lock is held over the whole list: all subscribers of a channel see its messages in one order, and none
-    /// who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues, so that nobody waits for a slow one.</remarks>
+    /// who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues: nobody waits
+    /// for a slow one.</remarks>
     public int Push(SharedMessage message)
     {
         lock (Guard)

@@ -3,8 +3,8 @@ namespace Kv.Server.PubSub;
 /// <summary>Which subscribers each channel has: a hash map in shards, each with a lock of its own.</summary>
 /// <remarks>
 /// Threads: any. One lock a shard guards its map and the lists of its channels. Copy-on-write arrays of subscribers would
-/// spare publishers the lock (20 ns when nobody else wants it) but make n subscribers joining one channel copy n²/2
-/// references, and could give two subscribers of a channel different orders of its messages.
+/// spare publishers the lock, which is cheap when nobody else wants it, but make n subscribers joining one channel copy
+/// n²/2 references, and could give two subscribers of a channel different orders of its messages.
 /// Two publishers wait for each other only within a shard, and for no longer than enqueueing takes.
 /// </remarks>
 internal sealed class ChannelMap
@@ -54,7 +54,8 @@ internal sealed class ChannelMap
     }
 
     /// <summary>The channel of that name, null when nobody subscribes to it.</summary>
-    /// <remarks>It may lose its subscribers before the caller pushes; whoever joins after this call subscribed too late for the message anyway.</remarks>
+    /// <remarks>It may lose its subscribers before the caller pushes; whoever joins after this call is too late for the
+    /// message anyway.</remarks>
     public Channel? Find(ReadOnlySpan<byte> name)
     {
         var shard = ShardOf(name);

@@ -2,8 +2,9 @@ namespace Kv.Server.PubSub;
 
 /// <summary>Which subscribers each pattern has. Publishers match against a snapshot of all patterns, without a lock.</summary>
 /// <remarks>
-/// Threads: any. Joining and leaving discard the snapshot, and the next publisher makes a new one: it looks at every pattern anyway,
-/// so the copy costs it no more than matching does, and a client that sends a million patterns pays for no copies in between.
+/// Threads: any. Joining and leaving discard the snapshot, and the next publisher makes a new one: it looks at every
+/// pattern anyway, so the copy costs it no more than matching does, and a client that sends a million patterns pays for
+/// no copies in between.
 /// </remarks>
 internal sealed class PatternMap
 {
@@ -46,7 +47,8 @@ internal sealed class PatternMap
         }
     }
 
-    /// <summary>All patterns now. One of them may lose its subscribers before the caller pushes: its list is empty then.</summary>
+    /// <summary>All patterns now.</summary>
+    /// <remarks>One of them may lose its subscribers before the caller pushes: its list is empty then.</remarks>
     public ReadOnlySpan<Channel> All => Volatile.Read(ref _snapshot) ?? Renew();
 
     private Channel[] Renew()

@@ -12,4 +12,11 @@ internal sealed class SubscriptionSet
     public int PlainCount => Channels.Count + Patterns.Count;
 
     public int Count => PlainCount + ShardChannels.Count;
+
+    public Dictionary<byte[], Subscription> Of(SubscriptionKind kind) => kind switch
+    {
+        SubscriptionKind.Channel => Channels,
+        SubscriptionKind.Pattern => Patterns,
+        _ => ShardChannels,
+    };
 }

@@ -1,0 +1,35 @@
+namespace Kv.Server.Metrics;
+
+/// <summary>The sections of INFO, in the order in which they are shown.</summary>
+internal enum InfoSection
+{
+    Server, Clients, Memory, Persistence, Stats, Replication, Cpu, Modules, CommandStats, ErrorStats, Cluster, Keyspace,
+}
+
+/// <summary>Some sections of INFO.</summary>
+internal readonly record struct InfoSections(int Bits)
+{
+    public static InfoSections None => default;
+    public static InfoSections Everything => new((1 << (int)InfoSection.Keyspace + 1) - 1);
+
+    /// <summary>INFO ALL: everything but what modules add.</summary>
+    public static InfoSections All => new(Everything.Bits & ~(1 << (int)InfoSection.Modules));
+
+    /// <summary>INFO without a name.</summary>
+    public static InfoSections Default => new(Everything.Bits & ~(1 << (int)InfoSection.CommandStats));
+
+    public bool Has(InfoSection section) => (Bits & (1 << (int)section)) != 0;
+
+    /// <summary>With what one argument of INFO names, in any case. A name that is not known adds nothing.</summary>
+    public InfoSections With(ReadOnlySpan<char> name)
+    {
+        if (name.Equals("everything", StringComparison.OrdinalIgnoreCase)) return new(Bits | Everything.Bits);
+        if (name.Equals("all", StringComparison.OrdinalIgnoreCase)) return new(Bits | All.Bits);
+        if (name.Equals("default", StringComparison.OrdinalIgnoreCase)) return new(Bits | Default.Bits);
+        for (var section = InfoSection.Server; section <= InfoSection.Keyspace; section++)
+        {
+            if (name.Equals(section.ToString(), StringComparison.OrdinalIgnoreCase)) return new(Bits | 1 << (int)section);
+        }
+        return this;
+    }
+}

@@ -1,0 +1,125 @@
+using Kv.Server.Dispatch;
+
+namespace Kv.Server.PubSub;
+
+/// <summary>Publish and subscribe of one server, across its workers.</summary>
+/// <remarks>
+/// Threads: publish from any; a subscriber joins and leaves from its own thread, with its own <see cref="SubscriptionSet"/>.
+/// Order: a subscriber receives what one publisher sends to it in the order of sending, and all subscribers of a channel
+/// receive its messages in one order (<see cref="Channel.Push"/>).
+/// Locks: a channel's, one at a time; nothing of the server runs under it but <see cref="ISubscriber.Push"/>.
+/// </remarks>
+/// <param name="charge">Accounts for the native bytes of messages that are on their way.</param>
+internal sealed class PubSubEngine(Action<long>? charge)
+{
+    private readonly ChannelMap _channels = new(), _shardChannels = new();
+    private readonly PatternMap _patterns = new();
+    private long _subscribers;
+    private long _messageBytes;
+
+    public long ChannelCount => _channels.Count;
+    public long ShardChannelCount => _shardChannels.Count;
+    public long PatternCount => _patterns.Count;
+
+    // Volatile reads: figures for INFO, a moment old at worst.
+    /// <summary>Subscribers with at least one subscription.</summary>
+    public long SubscriberCount => Volatile.Read(ref _subscribers);
+
+    /// <summary>Native bytes of messages that somebody has not sent yet.</summary>
+    public long MessageBytes => Volatile.Read(ref _messageBytes);
+
+    /// <summary>Subscribes to one channel or pattern.</summary>
+    /// <returns>False when it was subscribed already.</returns>
+    public bool Subscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, ISubscriber subscriber, SubscriptionSet set)
+    {
+        var own = set.Of(kind);
+        if (own.GetAlternateLookup<ReadOnlySpan<byte>>().ContainsKey(name)) return false;
+        var copy = name.ToArray();
+        var subscription = kind switch
+        {
+            SubscriptionKind.Channel => _channels.Join(copy, subscriber),
+            SubscriptionKind.Pattern => _patterns.Join(copy, subscriber),
+            _ => _shardChannels.Join(copy, subscriber),
+        };
+        own.Add(subscription.Channel.Name, subscription);
+        // Interlocked: the subscribers' own threads share this count.
+        if (set.Count == 1) Interlocked.Increment(ref _subscribers);
+        return true;
+    }
+
+    /// <summary>Ends one subscription. When this returns, nothing more is pushed for it.</summary>
+    /// <remarks>What was pushed before is the caller's to deliver ahead of its answer.</remarks>
+    /// <returns>Whether there was one.</returns>
+    public bool Unsubscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, SubscriptionSet set)
+    {
+        var own = set.Of(kind).GetAlternateLookup<ReadOnlySpan<byte>>();
+        if (!own.Remove(name, out _, out var subscription)) return false;
+        Leave(kind, subscription);
+        if (set.Count == 0) Interlocked.Decrement(ref _subscribers);
+        return true;
+    }
+
+    /// <summary>Ends all subscriptions of one that goes away or starts over.</summary>
+    public void UnsubscribeAll(SubscriptionSet set)
+    {
+        if (set.Count == 0) return;
+        foreach (var subscription in set.Channels.Values) Leave(SubscriptionKind.Channel, subscription);
+        foreach (var subscription in set.Patterns.Values) Leave(SubscriptionKind.Pattern, subscription);
+        foreach (var subscription in set.ShardChannels.Values) Leave(SubscriptionKind.ShardChannel, subscription);
+        set.Channels.Clear();
+        set.Patterns.Clear();
+        set.ShardChannels.Clear();
+        Interlocked.Decrement(ref _subscribers);
+    }
+
+    /// <summary>Sends a message to the subscribers of a channel and of every pattern that matches it.</summary>
+    /// <returns>To how many; one that has both receives both.</returns>
+    public long Publish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
+    {
+        long receivers = 0;
+        if (_channels.Find(channel) is { } found)
+            receivers += Push(found, SharedMessage.Encode("message"u8, channel, payload, Account));
+
+        foreach (var pattern in _patterns.All)
+        {
+            if (!GlobPattern.IsMatch(pattern.Name, channel)) continue;
+            receivers += Push(pattern, SharedMessage.Encode("pmessage"u8, pattern.Name, channel, payload, Account));
+        }
+        return receivers;
+    }
+
+    /// <summary>The same for shard channels, which have no patterns.</summary>
+    public long PublishShard(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) =>
+        _shardChannels.Find(channel) is { } found
+            ? Push(found, SharedMessage.Encode("smessage"u8, channel, payload, Account))
+            : 0;
+
+    public List<byte[]> ChannelNames(bool shard) => (shard ? _shardChannels : _channels).Names();
+
+    public int SubscribersOf(ReadOnlySpan<byte> channel, bool shard) => (shard ? _shardChannels : _channels).CountOf(channel);
+
+    private static int Push(Channel to, SharedMessage message)
+    {
+        try
+        {
+            return to.Push(message);
+        }
+        finally
+        {
+            message.Release();      // the publisher's own; receivers hold theirs
+        }
+    }
+
+    private void Leave(SubscriptionKind kind, Subscription subscription)
+    {
+        if (kind == SubscriptionKind.Pattern) _patterns.Leave(subscription);
+        else (kind == SubscriptionKind.Channel ? _channels : _shardChannels).Leave(subscription);
+    }
+
+    private void Account(long bytes)
+    {
+        // Interlocked: publishers take and receivers free on different threads.
+        Interlocked.Add(ref _messageBytes, bytes);
+        charge?.Invoke(bytes);
+    }
+}

@@ -5,7 +5,7 @@ namespace Kv.Tests.Harness;
 /// <summary>What a transcript expects of a reply: one text that says what is right in RESP2 and in RESP3.</summary>
 /// <remarks>
 /// <code>
-/// +OK  -ERR text    a line; &lt;any&gt; inside it stands for any text     :12  "bulk"  ,1.5 (a bulk string in RESP2)
+/// +OK  -ERR text    a line; &lt;any&gt; inside it stands for any text, \s at its end for a space     :12  "bulk"  ,1.5 (a bulk string in RESP2)
 /// nil               $-1 in RESP2, _ in RESP3                           nil[]  *-1 in RESP2, _ in RESP3
 /// [a b ...]         an array; "..." stands for any further items       ?[a b]  the same in any order
 /// ~[a b]            a set, in RESP2 an array; any order                >[a b]  a push, in RESP2 an array
@@ -50,7 +50,8 @@ internal sealed class PatternReader(string text)
     {
         if (text.Length == 0 || text[0] is not ('+' or '-')) return Read(ref at);
         at = text.Length;
-        return new LinePattern(text[0], text[1..]);
+        string line = text.EndsWith("\\s", StringComparison.Ordinal) ? text[1..^2] + " " : text[1..];
+        return new LinePattern(text[0], line);
     }
 
     private ReplyPattern Read(ref int at)

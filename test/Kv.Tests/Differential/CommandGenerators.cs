@@ -1,0 +1,177 @@
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Differential;
+
+/// <summary>How a random call of each command is drawn. A command without a row here needs a reason below.</summary>
+internal static class CommandGenerators
+{
+    internal delegate object[] Draw(Gen g);
+
+    /// <summary>By name; a draw's items are words (text, matched case at random) and arguments (bytes).</summary>
+    internal static readonly Dictionary<string, Draw> All = new()
+    {
+        ["SET"] = g => g.Chance(0.1) ? [LcsKey(g), g.Pick("ohmytext", "mynewtext", "", "aaaa", "abcabcabc")]
+            : [g.Key(), g.Value(), .. SetOptions(g)],
+        ["GET"] = g => [g.Key()],
+        ["SETNX"] = g => [g.Key(), g.Value()],
+        ["SETEX"] = g => [g.Key(), g.Seconds(), g.Value()],
+        ["PSETEX"] = g => [g.Key(), g.Milliseconds(), g.Value()],
+        ["GETSET"] = g => [g.Key(), g.Value()],
+        ["GETDEL"] = g => [g.Key()],
+        ["GETEX"] = g => [g.Key(), .. ExpiryOptions(g, "PERSIST")],
+        ["MGET"] = g => Repeat(g, 5, () => [g.Key()]),
+        ["MSET"] = g => Repeat(g, 4, () => [g.Key(), g.Value()]),
+        ["MSETNX"] = g => Repeat(g, 3, () => [g.Key(), g.Value()]),
+        ["APPEND"] = g => [g.Key(), g.Value()],
+        ["STRLEN"] = g => [g.Key()],
+        ["GETRANGE"] = g => [g.Key(), g.Integer(), g.Integer()],
+        ["SUBSTR"] = g => [g.Key(), g.Integer(), g.Integer()],
+        ["SETRANGE"] = g => [g.Key(), Offset(g), g.Value()],
+        ["INCR"] = g => [g.Key()],
+        ["DECR"] = g => [g.Key()],
+        ["INCRBY"] = g => [g.Key(), g.Integer()],
+        ["DECRBY"] = g => [g.Key(), g.Integer()],
+        ["INCRBYFLOAT"] = g => [g.Key(), g.Float()],
+        ["LCS"] = g => [LcsKey(g), LcsKey(g), .. LcsOptions(g)],
+
+        ["DEL"] = g => Repeat(g, 3, () => [g.Key()]),
+        ["UNLINK"] = g => Repeat(g, 3, () => [g.Key()]),
+        ["EXISTS"] = g => Repeat(g, 4, () => [g.Key()]),
+        ["TOUCH"] = g => Repeat(g, 3, () => [g.Key()]),
+        ["TYPE"] = g => [g.Key()],
+        ["RENAME"] = g => [g.Key(), g.Key()],
+        ["RENAMENX"] = g => [g.Key(), g.Key()],
+        ["COPY"] = g => [g.Key(), g.Key(), .. If(g.Chance(0.3), g.Word("DB"), g.Database()),
+            .. If(g.Chance(0.4), g.Word("REPLACE"))],
+        ["MOVE"] = g => [g.Key(), g.Database()],
+        ["KEYS"] = g => [g.Pattern()],
+        ["RANDOMKEY"] = _ => [],
+        ["DBSIZE"] = _ => [],
+        ["SELECT"] = g => [g.Database()],
+        ["SWAPDB"] = g => [g.Database(), g.Database()],
+        ["FLUSHDB"] = g => g.Chance(0.5) ? [] : [g.Word(g.Pick("ASYNC", "SYNC", "BAD"))],
+        ["FLUSHALL"] = g => g.Chance(0.5) ? [] : [g.Word(g.Pick("ASYNC", "SYNC", "BAD"))],
+        ["SCAN"] = g => [g.Chance(0.95) ? "0" : g.Pick("x", "-1", "18446744073709551616", " 0"), "COUNT", "100000",
+            .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern()),
+            .. If(g.Chance(0.2), g.Word("TYPE"), g.Pick("string", "hash", "STRING")),
+            .. If(g.Chance(0.1), g.Pick("COUNT", "MATCH", "TYPE", "BAD"))],
+        ["OBJECT"] = g => [g.Word(g.Pick("ENCODING", "REFCOUNT", "IDLETIME", "FREQ")), g.Key()],
+        ["MEMORY"] = g => ["USAGE", g.Key()],
+
+        ["EXPIRE"] = g => [g.Key(), g.Seconds(), .. ExpireConditions(g)],
+        ["PEXPIRE"] = g => [g.Key(), g.Milliseconds(), .. ExpireConditions(g)],
+        ["EXPIREAT"] = g => [g.Key(), g.UnixSeconds(), .. ExpireConditions(g)],
+        ["PEXPIREAT"] = g => [g.Key(), g.UnixMilliseconds(), .. ExpireConditions(g)],
+        ["TTL"] = g => [g.Key()],
+        ["PTTL"] = g => [g.Key()],
+        ["EXPIRETIME"] = g => [g.Key()],
+        ["PEXPIRETIME"] = g => [g.Key()],
+        ["PERSIST"] = g => [g.Key()],
+
+        ["PING"] = g => g.Chance(0.5) ? [] : [g.Value()],
+        ["ECHO"] = g => [g.Value()],
+        ["AUTH"] = g => Repeat(g, 2, () => [g.Value()]),
+        ["CLIENT"] = g => g.Pick<object[]>([g.Word("GETNAME")], [g.Word("SETNAME"), g.Value()],
+            [g.Word("NO-EVICT"), g.Pick("ON", "OFF", "BAD")], [g.Word("GETREDIR")], [g.Word("UNBLOCK"), "99999999"]),
+        ["CONFIG"] = g => [g.Word("GET"), g.Pick("maxmemory-policy", "databases", "timeout", "nosuch", "maxclients")],
+        ["COMMAND"] = g => [g.Word("GETKEYS"), g.Pick("GET", "MSET", "SET", "DEL", "COPY"), g.Key(), g.Key(), g.Key()],
+        ["CLUSTER"] = g => [g.Word(g.Pick("INFO", "NODES", "SLOTS"))],
+        ["ROLE"] = _ => [],
+        ["TIME"] = _ => [],
+        ["PUBLISH"] = g => [g.Key(), g.Value()],
+        ["PUBSUB"] = g => g.Pick<object[]>([g.Word("CHANNELS")], [g.Word("NUMPAT")], [g.Word("NUMSUB"), g.Key()],
+            [g.Word("CHANNELS"), g.Pattern()]),
+        ["MODULE"] = g => [g.Word("LIST")],
+        ["NOSUCH"] = g => Repeat(g, 4, () => [g.Value()]),
+        ["UNSUBSCRIBE"] = g => [g.Key()],
+        ["PUNSUBSCRIBE"] = g => [g.Key()],
+    };
+
+    /// <summary>Commands that are not drawn, and what tests them instead.</summary>
+    internal static readonly Dictionary<string, string> NotDrawn = new()
+    {
+        ["HELLO"] = "switches the protocol; transcripts and handshakes",
+        ["RESET"] = "switches the protocol; transcripts",
+        ["QUIT"] = "ends the connection; transcripts",
+        ["SUBSCRIBE"] = "changes what the connection may do; transcripts",
+        ["PSUBSCRIBE"] = "changes what the connection may do; transcripts",
+        ["SSUBSCRIBE"] = "changes what the connection may do; transcripts",
+        ["SUNSUBSCRIBE"] = "belongs to SSUBSCRIBE",
+        ["SPUBLISH"] = "belongs to SSUBSCRIBE",
+        ["INFO"] = "differs in content; transcripts look for the fields",
+        ["LOLWUT"] = "differs in content; transcripts",
+        ["SHUTDOWN"] = "ends the server; tests of the program",
+        ["DEBUG"] = "differs in content; transcripts",
+    };
+
+    private static object[] If(bool yes, params object[] words) => yes ? words : [];
+
+    /// <summary>One random call: the name, its arguments, now and then with one too few or too many.</summary>
+    internal static byte[][] Next(Gen g, string name)
+    {
+        var words = new List<byte[]> { RespText.Bytes(g.Word(name)) };
+        foreach (object word in All[name](g)) words.Add(word as byte[] ?? RespText.Bytes((string)word));
+        if (g.Chance(0.02) && words.Count > 1) words.RemoveAt(g.Random.Next(1, words.Count));
+        if (g.Chance(0.01)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
+        return [.. words];
+    }
+
+    private static object[] SetOptions(Gen g)
+    {
+        var options = new List<object>();
+        if (g.Chance(0.2)) options.Add(g.Word(g.Pick("NX", "XX")));
+        if (g.Chance(0.2)) options.Add(g.Word("GET"));
+        if (g.Chance(0.3)) options.AddRange(ExpiryOptions(g, "KEEPTTL"));
+        if (g.Chance(0.03)) options.Add(g.Pick("NX", "KEEPTTL", "BAD", "EX", "PERSIST"));
+        if (g.Chance(0.2)) options.Reverse(0, Math.Min(2, options.Count));
+        return IsSafe(options) ? [.. options] : [];
+    }
+
+    // Reversing may set a number apart from its unit: "7200000 PX" is a syntax error, but "EX" must not get another's.
+    private static bool IsSafe(List<object> options) =>
+        options.Count(o => o is string s && long.TryParse(s, out _)) <= 1;
+
+    private static object[] ExpiryOptions(Gen g, string other)
+    {
+        switch (g.Random.Next(7))
+        {
+            case 0: return [g.Word("EX"), g.Seconds()];
+            case 1: return [g.Word("PX"), g.Milliseconds()];
+            case 2: return [g.Word("EXAT"), g.UnixSeconds()];
+            case 3: return [g.Word("PXAT"), g.UnixMilliseconds()];
+            case 4: return [g.Word(other)];
+            case 5: return [g.Word(other), g.Word("EX"), g.Seconds()];
+            default: return [];
+        }
+    }
+
+    private static object[] ExpireConditions(Gen g) => g.Random.Next(6) switch
+    {
+        0 or 1 => [g.Word(g.Pick("NX", "XX", "GT", "LT"))],
+        2 => [g.Word(g.Pick("NX", "XX")), g.Word(g.Pick("GT", "LT", "XX", "BAD"))],
+        _ => [],
+    };
+
+    // Keys of their own with short values: LCS takes time and memory of one length times the other.
+    private static string LcsKey(Gen g) => g.Pick("lcs0", "lcs1", "lcs2");
+
+    private static object[] LcsOptions(Gen g)
+    {
+        var options = new List<object>();
+        if (g.Chance(0.3)) options.Add(g.Word("LEN"));
+        if (g.Chance(0.4)) options.Add(g.Word("IDX"));
+        if (g.Chance(0.2)) options.AddRange([g.Word("MINMATCHLEN"), g.Integer()]);
+        if (g.Chance(0.2)) options.Add(g.Word("WITHMATCHLEN"));
+        return [.. options];
+    }
+
+    private static string Offset(Gen g) => g.Chance(0.7) ? g.Random.Next(0, 200).ToString() : g.Chance(0.9) ? g.Integer()
+        : g.Pick("1048575", "1048576", "1000000", "536870911", "536870912");
+
+    private static object[] Repeat(Gen g, int most, Func<object[]> draw)
+    {
+        var all = new List<object>();
+        for (int i = g.Random.Next(1, most + 1); i > 0; i--) all.AddRange(draw());
+        return [.. all];
+    }
+}

@@ -1,0 +1,120 @@
+using System.Text;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Differential;
+
+/// <summary>A difference between two servers: after these commands, the last one's replies.</summary>
+internal sealed record Difference(IReadOnlyList<byte[][]> Commands, Reply? Ours, Reply? Theirs);
+
+/// <summary>Two servers side by side that get the same commands.</summary>
+internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisposable
+{
+    private RespClient _ours = ours.Connect(resp), _theirs = theirs.Connect(resp);
+
+    public void Dispose()
+    {
+        _ours.Dispose();
+        _theirs.Dispose();
+    }
+
+    /// <summary>Empties both and begins anew on fresh connections.</summary>
+    internal void Begin()
+    {
+        Dispose();
+        ours.Clear();
+        theirs.Clear();
+        _ours = ours.Connect(resp);
+        _theirs = theirs.Connect(resp);
+    }
+
+    /// <summary>Sends a pipeline to both, ours cut at random bytes; gives the index of the first reply that differs, or -1.</summary>
+    internal int Run(IReadOnlyList<byte[][]> batch, Random cuts, Action<byte[][], Reply>? onReply, out Reply? mine, out Reply? other)
+    {
+        var wire = new MemoryStream();
+        foreach (byte[][] command in batch) wire.Write(RespText.Encode(command));
+        SendCut(_ours, wire.ToArray(), cuts);
+        _theirs.Send(wire.ToArray());
+        for (int i = 0; i < batch.Count; i++)
+        {
+            (mine, other) = (_ours.TryRead(), _theirs.Read());
+            if (mine is null || !ReplyComparer.IsEqual(batch[i], mine, other)) return i;
+            onReply?.Invoke(batch[i], other);
+        }
+
+        (mine, other) = (null, null);
+        return -1;
+    }
+
+    /// <summary>From empty servers: whether these commands, one pipeline or one by one, show a difference.</summary>
+    internal Difference? Replay(IReadOnlyList<byte[][]> commands, int batchSize = 64)
+    {
+        Begin();
+        var cuts = new Random(1);
+        for (int at = 0; at < commands.Count; at += batchSize)
+        {
+            var batch = commands.Skip(at).Take(batchSize).ToArray();
+            int index = Run(batch, cuts, null, out var mine, out var other);
+            if (index >= 0) return new Difference([.. commands.Take(at + index + 1)], mine, other);
+        }
+
+        return null;
+    }
+
+    /// <summary>All that both hold at the end, database by database, as commands whose replies must be equal.</summary>
+    internal IEnumerable<byte[][]> StateQueries()
+    {
+        foreach (string database in (string[])["0", "1", "2", "15"])
+        {
+            yield return RespText.Split($"SELECT {database}");
+            yield return RespText.Split("DBSIZE");
+            yield return RespText.Split("KEYS *");
+            using var reader = theirs.Connect();
+            reader.Ok($"SELECT {database}");
+            foreach (var key in reader.Ok("KEYS *").Items!.OrderBy(key => key.String, StringComparer.Ordinal))
+            {
+                yield return [.. RespText.Split("GET"), key.Text!];
+                yield return [.. RespText.Split("PEXPIRETIME"), key.Text!];
+            }
+        }
+    }
+
+    /// <summary>Fewer commands that show a difference too: halves first, then one by one. Ends: each round removes some.</summary>
+    internal Difference Shrink(Difference found)
+    {
+        for (int size = found.Commands.Count / 2; size >= 1; size /= 2)
+        {
+            for (int at = 0; at + size < found.Commands.Count;)
+            {
+                // The last command is the one that differs: it stays.
+                var fewer = found.Commands.Take(at).Concat(found.Commands.Skip(at + size)).ToList();
+                if (Replay(fewer, 1) is { } smaller) found = smaller;
+                else at += size;
+            }
+        }
+
+        return Replay(found.Commands, 1) ?? found;
+    }
+
+    internal static string Describe(Difference difference)
+    {
+        var text = new StringBuilder("paste into redis-cli, after FLUSHALL:\n");
+        foreach (byte[][] command in difference.Commands) text.Append("  ").AppendLine(RespText.Line(command));
+        text.Append("ours:   ").AppendLine(difference.Ours?.ToString() ?? "(closed)");
+        text.Append("theirs: ").AppendLine(difference.Theirs?.ToString() ?? "(closed)");
+        return text.ToString();
+    }
+
+    private static void SendCut(RespClient client, byte[] wire, Random cuts)
+    {
+        int at = 0;
+        int pieces = cuts.Next(1, 6);
+        for (int i = 1; i < pieces; i++)
+        {
+            int end = cuts.Next(at, wire.Length);
+            client.Send(wire.AsSpan(at, end - at));
+            at = end;
+        }
+
+        client.Send(wire.AsSpan(at));
+    }
+}

@@ -38,18 +38,12 @@ public readonly struct ExtendedFloat
         _infinite = infinite;
     }
 
-    /// <summary>A 64-bit integer, exactly.</summary>
-    public ExtendedFloat(long value)
-    {
-        _negative = value < 0;
-        ulong magnitude = value < 0 ? unchecked(0UL - (ulong)value) : (ulong)value;
-        int shift = magnitude == 0 ? 0 : BitOperations.LeadingZeroCount(magnitude);
-        _mantissa = magnitude << shift;
-        _exponent = -shift;
-    }
-
     /// <summary>Whether it can be written.</summary>
     public bool IsFinite => !_infinite;
+
+    /// <summary>A 64-bit integer, exactly.</summary>
+    public static ExtendedFloat FromInt64(long value) =>
+        Round(value < 0, value < 0 ? unchecked(0UL - (ulong)value) : (ulong)value, 0, sticky: false);
 
     /// <summary>A double, exactly. Not for NaN.</summary>
     public static ExtendedFloat FromDouble(double value)

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Text;
+using Kv.Server.Commands;
 
 namespace Kv.Server.Dispatch;
 
@@ -14,6 +15,9 @@ internal sealed class CommandTable
     /// <summary>The families: one line each.</summary>
     private static readonly Command[][] Families =
     [
+        StringCommands.Table,
+        CounterCommands.Table,
+        ExpiryCommands.Table,
     ];
 
     /// <summary>The one table.</summary>

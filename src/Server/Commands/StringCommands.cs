@@ -1,0 +1,746 @@
+using System.Runtime.CompilerServices;
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Commands;
+
+/// <summary>Strings: whole values, ranges of them, several at once. What counts is in <see cref="CounterCommands"/>.</summary>
+internal static class StringCommands
+{
+    private const string ExpiryUsage =
+        "EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds";
+
+    internal static readonly Command[] Table =
+    [
+        new("GET", arity: 2, Get)
+        {
+            Usage = "key",
+            Summary = "Returns the string at a key.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
+        },
+        new("SET", arity: -3, Set)
+        {
+            Usage = $"key value [NX | XX] [GET] [{ExpiryUsage} | KEEPTTL]",
+            Summary = "Stores a string at a key, whatever was there, if a condition holds.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update | KeyAccess.VariableFlags)],
+        },
+        new("SETNX", arity: 3, SetNx)
+        {
+            Usage = "key value",
+            Summary = "Stores a string at a key that does not exist yet.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Insert)],
+        },
+        new("SETEX", arity: 4, SetEx)
+        {
+            Usage = "key seconds value",
+            Summary = "Stores a string at a key, to expire in so many seconds.",
+            Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
+        },
+        new("PSETEX", arity: 4, PSetEx)
+        {
+            Usage = "key milliseconds value",
+            Summary = "Stores a string at a key, to expire in so many milliseconds.",
+            Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
+        },
+        new("GETSET", arity: 3, GetSet)
+        {
+            Usage = "key value",
+            Summary = "Stores a string at a key and returns the one that was there.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+        },
+        new("GETDEL", arity: 2, GetDel)
+        {
+            Usage = "key",
+            Summary = "Returns the string at a key and deletes the key.",
+            Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+        new("GETEX", arity: -2, GetEx)
+        {
+            Usage = $"key [{ExpiryUsage} | PERSIST]",
+            Summary = "Returns the string at a key and changes when it expires.",
+            Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+        },
+        new("STRLEN", arity: 2, StrLen)
+        {
+            Usage = "key",
+            Summary = "Returns the number of bytes of the string at a key; 0 without a key.",
+            Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.String,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("GETRANGE", arity: 4, GetRange)
+        {
+            Usage = "key start end",
+            Summary = "Returns the bytes from one position to another of the string at a key; negative ones count from the end.",
+            Complexity = "O(N) where N is the number of bytes returned; O(1) for short ranges.",
+            Since = "2.4.0", Group = CommandGroup.String,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
+        },
+        new("SUBSTR", arity: 4, GetRange)
+        {
+            Usage = "key start end",
+            Summary = "Does the same as GETRANGE, by its former name.",
+            Complexity = "O(N) where N is the number of bytes returned; O(1) for short ranges.",
+            Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
+        },
+        new("SETRANGE", arity: 4, SetRange)
+        {
+            Usage = "key offset value",
+            Summary = "Overwrites the string at a key from an offset on, with zero bytes up to there if it is shorter.",
+            Complexity = "O(1) when the string need not move; else O(M) where M is its length.",
+            Since = "2.2.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
+        },
+        new("APPEND", arity: 3, Append)
+        {
+            Usage = "key value",
+            Summary = "Adds bytes to the end of the string at a key; a missing key counts as empty.",
+            Complexity = "O(1) amortized: the capacity grows by doubling.", Since = "2.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("MGET", arity: -2, MGet)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns the strings at several keys as of one instant.",
+            Complexity = "O(N) where N is the number of keys.", Since = "1.0.0", Group = CommandGroup.String,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO | KeyAccess.Access)],
+            Tips = ["request_policy:multi_shard"],
+        },
+        new("MSET", arity: -3, MSet)
+        {
+            Usage = "key value [key value ...]",
+            Summary = "Stores strings at several keys, all at one instant.",
+            Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Update)],
+            Tips = ["request_policy:multi_shard", "response_policy:all_succeeded"],
+        },
+        new("MSETNX", arity: -3, MSetNx)
+        {
+            Usage = "key value [key value ...]",
+            Summary = "Stores strings at several keys, all at one instant, unless one of the keys exists.",
+            Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Insert)],
+        },
+    ];
+
+    private static void Get(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var read = new ReplyString(context.Output);
+        var status = context.Store.Read(key, DataType.String, ref read);
+        if (status != StoreStatus.Ok) GetFailedSlow(ref context, ref read, status);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void GetFailedSlow(ref CommandContext context, ref ReplyString read, StoreStatus status)
+    {
+        read.Forget();
+        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void Set(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var value = context.Args.NextValue(out var block);
+        if (context.Args.Remaining != 0 || !block.IsNone)
+        {
+            SetSlow(ref context, key, value, block);
+            return;
+        }
+
+        var status = context.Store.Set(key, value);
+        if (status == StoreStatus.Ok) context.Reply.WriteOk();
+        else context.Fail(Errors.For(status));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void SetSlow(ref CommandContext context, in Key key, ReadOnlySpan<byte> value, Block block)
+    {
+        var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
+        var expiry = default(ExpiryOption);
+        while (context.Args.Remaining > 0)
+        {
+            if (set.Condition != SetCondition.IfPresent && context.Args.TryKeyword("NX"u8)) set.Condition = SetCondition.IfAbsent;
+            else if (set.Condition != SetCondition.IfAbsent && context.Args.TryKeyword("XX"u8)) set.Condition = SetCondition.IfPresent;
+            else if (context.Args.TryKeyword("GET"u8)) set.RepliesOld = true;
+            else if (!expiry.IsGiven && context.Args.TryKeyword("KEEPTTL"u8)) set.KeepExpiry = true;
+            else if (set.KeepExpiry || !expiry.TryRead(ref context.Args)) context.Args.SyntaxError();
+        }
+
+        if (!context.Args.Failed && expiry.IsGiven)
+        {
+            set.NowMs = context.Store.NowMs;
+            var error = expiry.Resolve(set.NowMs, "ERR invalid expire time in 'set' command"u8, out set.ExpiryMs);
+            if (!error.IsEmpty) context.Args.Fail(error);
+        }
+
+        if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
+    }
+
+    private static void GetSet(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var set = new SetString(context.Output) { ExpiryMs = NewValue.NoExpiry, RepliesOld = true };
+        set.Value = context.Args.NextValue(out set.Block);
+        if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
+    }
+
+    private static void SetEx(ref CommandContext context) =>
+        SetWithExpiry(ref context, unitMs: 1000, "ERR invalid expire time in 'setex' command"u8);
+
+    private static void PSetEx(ref CommandContext context) =>
+        SetWithExpiry(ref context, unitMs: 1, "ERR invalid expire time in 'psetex' command"u8);
+
+    private static void SetWithExpiry(ref CommandContext context, long unitMs, ReadOnlySpan<byte> invalid)
+    {
+        var key = context.Args.NextKey();
+        var expiry = ExpiryOption.Relative(context.Args.NextBytes(), unitMs);
+        var set = new SetString(context.Output) { NowMs = context.Store.NowMs };
+        set.Value = context.Args.NextValue(out set.Block);
+        var error = expiry.Resolve(set.NowMs, invalid, out set.ExpiryMs);
+        if (!error.IsEmpty) context.Args.Fail(error);
+        if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
+    }
+
+    /// <summary>Replies OK, nil when the condition did not hold, or the old value where that is asked for.</summary>
+    private static void RunSet(ref CommandContext context, in Key key, ref SetString set)
+    {
+        var type = set.RepliesOld ? DataType.String : DataType.Any;
+        var status = context.Store.Update(key, type, ref set);
+        if (status != StoreStatus.Ok)
+        {
+            set.Forget();
+            context.Fail(Errors.For(status));
+        }
+        else if (!set.RepliesOld)
+        {
+            if (set.Done) context.Reply.WriteOk();
+            else context.Reply.WriteNull();
+        }
+    }
+
+    private static void SetNx(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var set = new SetString(context.Output) { Condition = SetCondition.IfAbsent, ExpiryMs = NewValue.NoExpiry };
+        set.Value = context.Args.NextValue(out set.Block);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var status = context.Store.Update(key, DataType.Any, ref set);
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(set.Done ? 1 : 0);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void GetDel(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var take = new TakeString(context.Output);
+        var status = context.Store.Update(key, DataType.String, ref take);
+        if (status == StoreStatus.Ok) return;
+        take.Forget();
+        context.Fail(Errors.For(status));
+    }
+
+    private static void GetEx(ref CommandContext context)
+    {
+        if (context.Args.Count == 2)
+        {
+            Get(ref context);
+            return;
+        }
+
+        var key = context.Args.NextKey();
+        var expire = new ExpireString(context.Output) { NowMs = context.Store.NowMs };
+        var expiry = default(ExpiryOption);
+        while (context.Args.Remaining > 0)
+        {
+            if (!expiry.IsGiven && context.Args.TryKeyword("PERSIST"u8)) expire.Persists = true;
+            else if (expire.Persists || !expiry.TryRead(ref context.Args)) context.Args.SyntaxError();
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        // A bad time is no error where there is no key, and comes after a wrong type.
+        expire.Error = expire.Persists
+            ? default
+            : expiry.Resolve(expire.NowMs, "ERR invalid expire time in 'getex' command"u8, out expire.ExpiryMs);
+
+        var status = context.Store.Update(key, DataType.String, ref expire);
+        if (status == StoreStatus.Ok) return;
+        expire.Forget();
+        context.Fail(Errors.For(status));
+    }
+
+    private static void StrLen(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var read = default(ReadLength);
+        var status = context.Store.Read(key, DataType.String, ref read);
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(read.Length);
+        else if (status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void GetRange(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var read = new ReadRange(context.Output, context.Store) { First = context.Args.NextInt64(), Last = context.Args.NextInt64() };
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var status = context.Store.Read(key, DataType.String, ref read);
+        if (status == StoreStatus.Ok)
+        {
+            read.CopyFromBlock();
+            return;
+        }
+
+        read.Forget();
+        if (status == StoreStatus.NotFound) context.Reply.WriteBulk(default);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void SetRange(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var splice = new SpliceString
+        {
+            Offset = context.Args.NextInt64(),
+            Value = context.Args.NextBytes(),
+            LengthMax = LengthMax(ref context),
+        };
+        if (splice.Offset < 0) context.Args.Fail(Errors.OffsetOutOfRange);
+        if (context.Args.Finish(context.Reply)) RunSplice(ref context, key, ref splice);
+    }
+
+    private static void Append(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var splice = new SpliceString { Appends = true, LengthMax = LengthMax(ref context) };
+        splice.Value = context.Args.NextValue(out splice.Block);
+        if (context.Args.Finish(context.Reply)) RunSplice(ref context, key, ref splice);
+    }
+
+    private static void RunSplice(ref CommandContext context, in Key key, ref SpliceString splice)
+    {
+        var status = context.Store.Update(key, DataType.String, ref splice);
+        if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        else if (splice.IsTooLong) context.Fail(Errors.StringTooLong);
+        else context.Reply.WriteInteger(splice.NewLength);
+    }
+
+    private static long LengthMax(ref CommandContext context) => context.Server.Limits.MaxBulkBytes;
+
+    private static void MGet(ref CommandContext context)
+    {
+        if (context.Args.Count == 2)
+        {
+            MGetOne(ref context);
+            return;
+        }
+
+        var keys = KeysOf(ref context, step: 1);
+        var read = new ReplyStrings(context.Output, keys.Count);
+        context.Store.ReadMany(keys, ref read);
+        keys.Clear();
+    }
+
+    private static void MGetOne(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var read = new ReplyStrings(context.Output, 1);
+        read.Restart();
+        var one = new ReplyString(context.Output);
+        var status = context.Store.Read(key, DataType.String, ref one);
+        if (status == StoreStatus.Ok) return;
+        one.Forget();
+        context.Reply.WriteNull();      // another type has no string either
+    }
+
+    private static void MSet(ref CommandContext context)
+    {
+        if ((context.Args.Count & 1) == 0)
+        {
+            context.Fail("ERR wrong number of arguments for 'mset' command"u8);
+        }
+        else if (context.Args.Count == 3)
+        {
+            Set(ref context);
+        }
+        else
+        {
+            var status = SetAll(ref context, onlyIfNoneExists: false, out _);
+            if (status == StoreStatus.Ok) context.Reply.WriteOk();
+            else context.Fail(Errors.For(status));
+        }
+    }
+
+    private static void MSetNx(ref CommandContext context)
+    {
+        if ((context.Args.Count & 1) == 0)
+        {
+            context.Fail("ERR wrong number of arguments for 'msetnx' command"u8);
+        }
+        else if (context.Args.Count == 3)
+        {
+            SetNx(ref context);
+        }
+        else
+        {
+            var status = SetAll(ref context, onlyIfNoneExists: true, out bool done);
+            if (status == StoreStatus.Ok) context.Reply.WriteInteger(done ? 1 : 0);
+            else context.Fail(Errors.For(status));
+        }
+    }
+
+    /// <summary>Sets every pair while all keys are held, so that nobody sees half of them; of a key given twice, the last value stays.</summary>
+    private static StoreStatus SetAll(ref CommandContext context, bool onlyIfNoneExists, out bool done)
+    {
+        done = false;
+        var keys = KeysOf(ref context, step: 2);
+        using var held = context.Store.Hold(keys);
+        int count = keys.Count;
+        keys.Clear();
+        if (held.Status != StoreStatus.Ok) return held.Status;
+
+        if (onlyIfNoneExists)
+        {
+            for (int i = 0; i < count; i++)
+                if (held.Exists(i)) return StoreStatus.Ok;
+        }
+
+        for (int i = 0; i < count; i++)
+        {
+            context.Args.Skip(1);
+            var value = context.Args.NextValue(out var block);
+            var status = block.IsNone ? held.Set(i, value) : SetBlock(ref context, held, i, value, block);
+            if (status != StoreStatus.Ok) return status;
+        }
+
+        done = true;
+        return StoreStatus.Ok;
+    }
+
+    private static StoreStatus SetBlock(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> value, Block block)
+    {
+        var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
+        return held.Update(index, DataType.Any, ref set);
+    }
+
+    /// <summary>Every <paramref name="step"/>-th argument from the first on, in the session's scratch list.</summary>
+    private static unsafe KeyList KeysOf(ref CommandContext context, int step)
+    {
+        var keys = context.Store.Keys;
+        int database = context.Session.Database;
+        keys.Clear();
+        for (int i = 1; i < context.Args.Count; i += step)
+        {
+            var key = context.Args[i];
+            keys.Add(key.Pointer, key.Length, database);
+        }
+
+        return keys;
+    }
+
+    /// <summary>When SET and the like store.</summary>
+    private enum SetCondition : byte
+    {
+        Always,
+        IfAbsent,
+        IfPresent,
+    }
+
+    /// <summary>Stores a string, on a condition, and writes the old one into the reply where that is asked for.</summary>
+    private ref struct SetString(SessionOutput output) : IValueUpdate
+    {
+        private ReplyString _reply = new(output);
+
+        public ReadOnlySpan<byte> Value;
+        public Block Block;
+        public SetCondition Condition;
+        public bool RepliesOld;
+        public bool KeepExpiry;
+        public bool Done;
+        public long ExpiryMs;
+        public long NowMs;
+
+        public Change Decide(in ValueView current, ref NewValue next)
+        {
+            if (RepliesOld) _reply.ReadOrNull(current);
+            Done = Condition == SetCondition.Always || (Condition == SetCondition.IfPresent) == current.Exists;
+            if (!Done) return Change.None;
+
+            // A time that has passed already: as if it were stored and expired at once.
+            if (ExpiryMs != NewValue.NoExpiry && ExpiryMs <= NowMs) return current.Exists ? Change.Delete : Change.None;
+
+            next.Kind = ValueKind.String;
+            next.Length = Value.Length;
+            next.Block = Block;
+            if (!KeepExpiry) next.ExpiryMs = ExpiryMs;
+            return Change.Replace;
+        }
+
+        public readonly void Write(Span<byte> destination) => Value.CopyTo(destination);
+
+        public void Forget() => _reply.Forget();
+    }
+
+    /// <summary>Writes a string into the reply and deletes its key.</summary>
+    private struct TakeString(SessionOutput output) : IValueUpdate
+    {
+        private ReplyString _reply = new(output);
+
+        public Change Decide(in ValueView current, ref NewValue next)
+        {
+            _reply.ReadOrNull(current);
+            return current.Exists ? Change.Delete : Change.None;
+        }
+
+        public readonly void Write(Span<byte> destination)
+        {
+        }
+
+        public void Forget() => _reply.Forget();
+    }
+
+    /// <summary>Writes a string into the reply and changes when it expires; or writes the error, if there is a string.</summary>
+    private ref struct ExpireString(SessionOutput output) : IValueUpdate
+    {
+        private ReplyString _reply = new(output);
+
+        public ReadOnlySpan<byte> Error;
+        public bool Persists;
+        public long ExpiryMs;
+        public long NowMs;
+
+        public Change Decide(in ValueView current, ref NewValue next)
+        {
+            if (current.Exists && !Error.IsEmpty)
+            {
+                _reply.Forget();
+                _reply.WriteError(Error);
+                return Change.None;
+            }
+
+            _reply.ReadOrNull(current);
+            if (!current.Exists) return Change.None;
+            if (Persists && current.ExpiryMs == NewValue.NoExpiry) return Change.None;
+            if (!Persists && ExpiryMs <= NowMs) return Change.Delete;
+
+            next.ExpiryMs = Persists ? NewValue.NoExpiry : ExpiryMs;
+            return Change.Expire;
+        }
+
+        public readonly void Write(Span<byte> destination)
+        {
+        }
+
+        public void Forget() => _reply.Forget();
+    }
+
+    /// <summary>Writes several strings into the reply; nil for what is none.</summary>
+    private readonly struct ReplyStrings(SessionOutput output, int count) : IManyRead
+    {
+        private readonly ReplyMark _mark = output.Reply.Mark();
+
+        public void Restart()
+        {
+            output.Rewind(_mark);
+            output.Reply.WriteArray(count);
+        }
+
+        public void Read(int index, in ValueView value)
+        {
+            if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
+            else output.Reply.WriteNull();
+        }
+    }
+
+    /// <summary>The length of a string.</summary>
+    private struct ReadLength : IValueRead
+    {
+        public long Length;
+
+        public void Read(in ValueView value) => Length = value.StringLength;
+    }
+
+    /// <summary>Writes a part of a string into the reply.</summary>
+    private struct ReadRange(SessionOutput output, StoreSession store) : IValueRead
+    {
+        private readonly ReplyMark _mark = output.Reply.Mark();
+        private Block _block;
+
+        public long First;
+        public long Last;
+
+        public void Read(in ValueView value)
+        {
+            Forget();
+            if (value.Kind == ValueKind.BlockString)
+            {
+                // Up to 512 MB: not to be copied again because of a writer, so from a reference, afterwards.
+                _block = value.Block;
+                _block.AddReference();
+            }
+            else if (value.Kind == ValueKind.Integer)
+            {
+                Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
+                output.Reply.WriteBulk(Range(digits[..NumberText.FormatInt64(value.Integer, digits)]));
+            }
+            else
+            {
+                output.Reply.WriteBulk(Range(value.Bytes));
+            }
+        }
+
+        public void CopyFromBlock()
+        {
+            if (_block.IsNone) return;
+            var range = Range(_block.Span);
+            if (range.Length == _block.Length)
+            {
+                output.WriteBlock(output.Reply, _block);
+            }
+            else
+            {
+                output.Reply.WriteBulk(range);
+                store.Release(_block);
+            }
+
+            _block = default;
+        }
+
+        public void Forget()
+        {
+            output.Rewind(_mark);
+            if (_block.IsNone) return;
+            store.Release(_block);
+            _block = default;
+        }
+
+        // Redis' rule: a position before the start is the start, also for the last one; only two that are both negative
+        // and in the wrong order are empty as they stand.
+        private readonly ReadOnlySpan<byte> Range(ReadOnlySpan<byte> text)
+        {
+            if (First < 0 && Last < 0 && First > Last) return default;
+            long first = Math.Max(0, First < 0 ? First + text.Length : First);
+            long last = Math.Min(text.Length - 1, Math.Max(0, Last < 0 ? Last + text.Length : Last));
+            return first > last ? default : text[(int)first..(int)(last + 1)];
+        }
+    }
+
+    /// <summary>Writes bytes over a string or behind it.</summary>
+    private ref struct SpliceString : IValueUpdate
+    {
+        public ReadOnlySpan<byte> Value;
+        public Block Block;
+        public long Offset;
+        public bool Appends;
+        public long LengthMax;
+        public long NewLength;
+        public bool IsTooLong;
+
+        public Change Decide(in ValueView current, ref NewValue next)
+        {
+            long length = current.Exists ? current.StringLength : 0;
+            if (Appends) Offset = length;
+            IsTooLong = false;
+            NewLength = length;
+            if (Value.IsEmpty && !Appends) return Change.None;
+
+            IsTooLong = Offset > LengthMax - Value.Length;
+            if (IsTooLong) return Change.None;
+
+            NewLength = Math.Max(length, Offset + Value.Length);
+            next.Length = NewLength;
+            if (Appends && !current.Exists)
+            {
+                next.Kind = ValueKind.String;
+                next.Block = Block;
+            }
+            else
+            {
+                next.Kind = ValueKind.GrowingString;
+                next.KeepContent = true;
+            }
+
+            return Change.Replace;
+        }
+
+        public readonly void Write(Span<byte> destination) => Value.CopyTo(destination[(int)Offset..]);
+    }
+
+    /// <summary>EX, PX, EXAT or PXAT and its number, which counts only once the rest of the command is known to be good.</summary>
+    private ref struct ExpiryOption
+    {
+        private ReadOnlySpan<byte> _number;
+        private long _unitMs;
+        private bool _isAbsolute;
+
+        public readonly bool IsGiven => _unitMs != 0;
+
+        public static ExpiryOption Relative(ReadOnlySpan<byte> number, long unitMs) => new() { _number = number, _unitMs = unitMs };
+
+        /// <summary>Reads such an option; the same one may come again, and the last one counts.</summary>
+        public bool TryRead(ref CommandArguments args) =>
+            TryRead(ref args, "EX"u8, 1000, false) || TryRead(ref args, "PX"u8, 1, false)
+            || TryRead(ref args, "EXAT"u8, 1000, true) || TryRead(ref args, "PXAT"u8, 1, true);
+
+        /// <summary>The time that is meant.</summary>
+        /// <param name="nowMs">Unix milliseconds.</param>
+        /// <param name="invalid">The error for a time that is not positive, or past what 64 bits hold.</param>
+        /// <param name="expiryMs">Unix milliseconds.</param>
+        /// <returns>Empty, or an error.</returns>
+        public readonly ReadOnlySpan<byte> Resolve(long nowMs, ReadOnlySpan<byte> invalid, out long expiryMs)
+        {
+            if (!NumberText.TryParseInt64(_number, out expiryMs)) return Errors.NotAnInteger;
+            if (expiryMs <= 0 || expiryMs > long.MaxValue / _unitMs) return invalid;
+            expiryMs *= _unitMs;
+            if (_isAbsolute) return default;
+            if (expiryMs > long.MaxValue - nowMs) return invalid;
+            expiryMs += nowMs;
+            return default;
+        }
+
+        private bool TryRead(ref CommandArguments args, ReadOnlySpan<byte> word, long unitMs, bool isAbsolute)
+        {
+            bool another = IsGiven && (_unitMs != unitMs || _isAbsolute != isAbsolute);
+            if (another || !args.TryKeyword(word)) return false;
+            (_unitMs, _isAbsolute) = (unitMs, isAbsolute);
+            _number = args.NextBytes();
+            return true;
+        }
+    }
+}

@@ -2,7 +2,10 @@ using System.Net;
 using Kv.Protocol;
 using Kv.Server.Configuration;
 using Kv.Server.Dispatch;
+using Kv.Server.Metrics;
 using Kv.Server.Network;
+using Kv.Server.PubSub;
+using Kv.Server.Security;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -35,6 +38,10 @@ public sealed class KvServer : IAsyncDisposable
             Time = time,
         });
         Pause = new ClientPause(this);
+        PubSub = new PubSubEngine(Store.Charge);
+        AuthFailures = new AuthFailures(() => TickMs);
+        Rates = new RateMeter(time, () => new RateMeter.Totals(
+            Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }
 
     /// <summary>Starts a server and listens.</summary>
@@ -97,6 +104,16 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ClientPause Pause { get; }
 
+    internal PubSubEngine PubSub { get; }
+
+    internal AuthFailures AuthFailures { get; }
+
+    internal RateMeter Rates { get; }
+
+    /// <summary>What the store had counted at the last CONFIG RESETSTAT: it never forgets by itself.</summary>
+    // Replaced whole, read by INFO: a reference, so never half of one.
+    internal StoreStatsBase StatsAtReset { get; set; } = new(default);
+
     /// <summary>40 hexadecimal digits, other ones for each start.</summary>
     internal string RunId { get; } = Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
 
@@ -129,6 +146,7 @@ public sealed class KvServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
+        Rates.Dispose();
         Store.Dispose();
     }
 

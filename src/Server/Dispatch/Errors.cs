@@ -30,6 +30,8 @@ internal static class Errors
     public static ReadOnlySpan<byte> NoPassword =>
         "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"u8;
 
+    public static ReadOnlySpan<byte> ClientName => "ERR Client names cannot contain spaces, newlines or special characters."u8;
+
     public static ReadOnlySpan<byte> NoProto => "NOPROTO unsupported protocol version"u8;
     public static ReadOnlySpan<byte> OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'."u8;
     public static ReadOnlySpan<byte> MaxClients => "ERR max number of clients reached"u8;

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using Kv.Protocol;
 
 namespace Kv.Server.PubSub;
 
@@ -36,6 +37,13 @@ internal sealed unsafe class SharedMessage
 
     /// <summary>All but the first byte.</summary>
     public ReadOnlySpan<byte> Body => new(_block + 1, Length - 1);
+
+    /// <summary>Appends the message in the writer's version; it pays for no reply.</summary>
+    public void WriteTo(ReplyWriter reply)
+    {
+        reply.WriteRaw([Prefix(reply.Version == RespVersion.Resp3)], 0);
+        reply.WriteRaw(Body, 0);
+    }
 
     /// <summary>A message of the given parts; the caller holds the only reference.</summary>
     /// <param name="charge">Told of the native bytes, positive when taken and negative when freed.</param>

@@ -149,6 +149,17 @@ internal sealed class Session : ISubscriber
 
     internal MessageQueue? Messages => _messages;
 
+    /// <summary>Writes the messages that wait for this client, before anything that must come behind them.</summary>
+    internal void WriteMessages(ReplyWriter reply)
+    {
+        if (_messages == null) return;
+        foreach (var message in _messages.Take())
+        {
+            message.WriteTo(reply);
+            message.Release();
+        }
+    }
+
     internal void Park(long untilTickMs)
     {
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");

@@ -19,7 +19,7 @@ internal static class HonouredOptions
         },
         new Option<IReadOnlyList<string>>("bind", new BindType(), o => o.Bind, (o, v) => o.Bind = v)
         {
-            Summary = "addresses to listen on; \"\" for none, -ADDRESS when it may be missing", Change = OptionChange.ByHandler,
+            Summary = "addresses to listen on; - before one that may be missing", Change = OptionChange.ByHandler,
         },
         new Option<string>("unixsocket", new TextType("path"), o => o.UnixSocket, (o, v) => o.UnixSocket = v)
         {
@@ -36,7 +36,7 @@ internal static class HonouredOptions
         new Option<string>("auth", new WordType<string>(("Password", "password"), ("NoAuth", "noauth")),
             o => o.RequirePass.Length > 0 ? "password" : "noauth", (_, _) => { })
         {
-            Summary = "accepted for Garnet's command lines; --password decides", IsCommandLineOnly = true,
+            Summary = "accepted for Garnet's command lines; --password decides", IsStartOnly = true,
         },
         new Option<bool>("protected-mode", YesNoType.Instance, o => o.ProtectedMode, (o, v) => o.ProtectedMode = v)
         {

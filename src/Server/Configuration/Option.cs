@@ -43,7 +43,7 @@ internal abstract class Option(string name)
     /// <summary>Other names, under which it is answered too.</summary>
     public string[] Aliases { get; init; } = [];
 
-    /// <summary>Names for the command line only, which CONFIG does not know; one letter takes a single dash.</summary>
+    /// <summary>Names that are known at start only, not to CONFIG; one letter takes a single dash.</summary>
     public string[] Switches { get; init; } = [];
 
     /// <summary>One line for help and documents; empty for what only the reference's users know.</summary>
@@ -68,8 +68,8 @@ internal abstract class Option(string name)
     /// <summary>On the command line the bare name means yes.</summary>
     public bool IsSwitch { get; init; }
 
-    /// <summary>Known to the command line and environment only; CONFIG and files do not have it.</summary>
-    public bool IsCommandLineOnly { get; init; }
+    /// <summary>Known at start only, not to CONFIG.</summary>
+    public bool IsStartOnly { get; init; }
 
     public abstract string Expects { get; }
 

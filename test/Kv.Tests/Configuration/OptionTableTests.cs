@@ -7,9 +7,9 @@ public class OptionTableTests
 {
     /// <summary>Options that CONFIG SET may change in a server where every handler is in place and files are allowed.</summary>
     public static TheoryData<string> Changeable =>
-        [.. OptionTable.Rows.Where(o => o.Change != OptionChange.AtStart && !o.IsCommandLineOnly).Select(o => o.Name)];
+        [.. OptionTable.Rows.Where(o => o.Change != OptionChange.AtStart && !o.IsStartOnly).Select(o => o.Name)];
 
-    public static TheoryData<string> All => [.. OptionTable.Rows.Where(o => !o.IsCommandLineOnly).Select(o => o.Name)];
+    public static TheoryData<string> All => [.. OptionTable.Rows.Where(o => !o.IsStartOnly).Select(o => o.Name)];
 
     [Theory]
     [MemberData(nameof(Changeable))]

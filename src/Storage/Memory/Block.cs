@@ -1,17 +1,109 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
+//   0         8          16        24          32        40                  64
+//  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
+//  | length  | capacity | mapped  | charged   | counter | references, spare | content ...
+//  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
+//   content bytes used; bytes it may grow to; bytes of the mapping; bytes charged to *counter (the budget's address)
+//
+// Invariant: the record that holds a block owns one reference and gives it up only after an epoch has passed. So a reader
+// inside of an epoch that found the block in a record may always add a reference: the count it adds to is not 0.
+
 /// <summary>A handle of one large value in memory of its own: counted references, received and sent without a copy.</summary>
-public readonly unsafe struct Block
+/// <remarks>
+/// Threads: the count is atomic. Content and length are written by the one that made the block before others know of it,
+/// later only by the owner of the record's lock while the record's reference is the only one.
+/// Cost: one mapping of pages; a value of 512 MB costs what has been touched of it.
+/// </remarks>
+public readonly unsafe struct Block : IEquatable<Block>
 {
-    internal readonly byte* Start;
-    internal Block(byte* start) => Start = start;
-    public bool IsNone => Start == null;
+    internal const int HeaderBytes = 64;
+
+    private readonly byte* _start;
+
+    internal Block(byte* start) => _start = start;
+
+    /// <summary>True for a handle of nothing.</summary>
+    public bool IsNone => _start == null;
+
     /// <summary>Bytes of content.</summary>
-    public long Length { get => throw null!; }
-    /// <summary>First byte of the content; stable while a reference is held.</summary>
-    public byte* Content => throw null!;
+    public long Length => Field(0);
+
     /// <summary>Bytes that the content may grow to without moving.</summary>
-    public long Capacity => throw null!;
-    public ReadOnlySpan<byte> Span => throw null!;
-    public void AddReference() => throw null!;
+    public long Capacity => Field(8);
+
+    /// <summary>First byte of the content; stays put while a reference is held.</summary>
+    public byte* Content => _start + HeaderBytes;
+
+    /// <summary>The content, valid while a reference is held.</summary>
+    public ReadOnlySpan<byte> Span => new(Content, (int)Length);
+
+    internal byte* Start => _start;
+
+    internal long MappedBytes => Field(16);
+
+    /// <summary>True while the caller's reference is the only one.</summary>
+    internal bool IsExclusive => Volatile.Read(ref References) == 1;
+
+    private ref int References => ref Unsafe.AsRef<int>(_start + 40);
+
+    /// <summary>Reserves memory for a value; null handle when the system refuses. One reference, the caller's.</summary>
+    /// <param name="length">Bytes of content, undefined (zeros) at first.</param>
+    /// <param name="capacity">Bytes it may grow to in place.</param>
+    /// <param name="counter">Where its bytes are charged, all of them at once.</param>
+    internal static Block Allocate(long length, long capacity, long* counter)
+    {
+        long mapped = (HeaderBytes + capacity + (long)VirtualMemory.PageBytes - 1) & ~((long)VirtualMemory.PageBytes - 1);
+        byte* start = VirtualMemory.Reserve((nuint)mapped);
+        if (start == null) return default;
+
+        long* fields = (long*)start;
+        fields[0] = length;
+        fields[1] = mapped - HeaderBytes;
+        fields[2] = mapped;
+        fields[4] = (long)counter;
+        *(int*)(start + 40) = 1;
+        var block = new Block(start);
+        block.ChargeTo(length);
+        return block;
+    }
+
+    /// <summary>Takes one more reference; the caller already has one, or reads it inside of an epoch.</summary>
+    public void AddReference() => Interlocked.Increment(ref References);
+
+    /// <summary>Accounts for the first bytes of content only: for a value that is still arriving.</summary>
+    internal void ChargeTo(long contentBytes)
+    {
+        long charge = Math.Min(MappedBytes, contentBytes + HeaderBytes);
+        long* fields = (long*)_start;
+        Interlocked.Add(ref *(long*)fields[4], charge - fields[3]);
+        fields[3] = charge;
+    }
+
+    internal void SetLength(long length)
+    {
+        *(long*)_start = length;
+        ChargeTo(length);
+    }
+
+    /// <summary>Gives up one reference.</summary>
+    /// <returns>True when it was the last: the caller calls <see cref="Free"/>, at once or elsewhere.</returns>
+    internal bool Release() => Interlocked.Decrement(ref References) == 0;
+
+    internal void Free()
+    {
+        long* fields = (long*)_start;
+        Interlocked.Add(ref *(long*)fields[4], -fields[3]);
+        VirtualMemory.Release(_start, (nuint)MappedBytes);
+    }
+
+    private long Field(int offset) => *(long*)(_start + offset);
+
+    public bool Equals(Block other) => _start == other._start;
+    public override bool Equals(object? other) => other is Block block && Equals(block);
+    public override int GetHashCode() => ((nint)_start).GetHashCode();
+    public static bool operator ==(Block left, Block right) => left.Equals(right);
+    public static bool operator !=(Block left, Block right) => !left.Equals(right);
 }

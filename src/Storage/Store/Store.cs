@@ -1,46 +1,280 @@
+using System.Collections.Concurrent;
+
 namespace Kv.Storage;
 
 /// <summary>A store: databases of keys and values in native memory, for any number of threads.</summary>
+/// <remarks>
+/// Threads: all members. The databases are one table that is replaced whole, so SWAPDB and FLUSHALL are one store.
+/// Ownership: whoever made it disposes it, after its sessions; everything that it held is then the system's again.
+/// </remarks>
 public sealed class Store : IDisposable
 {
-    public Store(StoreOptions options) => throw null!;
-    public StoreOptions Options => throw null!;
-    /// <summary>A session for a thread that stays; dispose it. Throws InvalidOperationException past SessionsMax.</summary>
-    public StoreSession CreateSession() => throw null!;
-    /// <summary>A session for a few operations on this thread: dispose at the end, not held across an await.</summary>
-    public StoreGuard Enter() => throw null!;
+    /// <summary>Most bytes of a value: what the protocol allows for a bulk.</summary>
+    public const long ValueBytesMax = 512L << 20;
 
-    public long MaxMemoryBytes { get; set; }
-    /// <summary>Index, log, blocks, and what others charged with <see cref="Charge"/>.</summary>
-    public long UsedBytes => throw null!;
-    public long PeakUsedBytes => throw null!;
-    public bool IsOverBudget => throw null!;
-    /// <summary>Accounts for memory that others hold for this store's clients (buffers): positive or negative.</summary>
-    public void Charge(long bytes) => throw null!;
+    /// <summary>Most bytes of a key.</summary>
+    public const long KeyBytesMax = 512L << 20;
 
-    public long Count(int database) => throw null!;
-    public long CountWithExpiry(int database) => throw null!;
-    /// <summary>Mean milliseconds left of the keys with an expiry, an estimate.</summary>
-    public long AverageTtlMs(int database) => throw null!;
-    public void Flush(int database) => throw null!;
-    public void FlushAll() => throw null!;
-    public void Swap(int first, int second) => throw null!;
-    public bool ActiveExpiry { get; set; }
-    public StoreStats Stats => throw null!;
-    /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them.</summary>
-    public void Maintain() => throw null!;
-    /// <summary>Walks index and log and throws with a description when they disagree. For tests and debugging; writers must be quiet.</summary>
-    public void CheckIntegrity() => throw null!;
-    public void Dispose() => throw null!;
+    private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 4L << 20;
+
+    private readonly Lock _tableLock = new(), _freeLock = new();
+    private readonly Stack<int> _freeSlots = new();
+    private readonly ConcurrentBag<StoreSession> _leasable = [];
+    private readonly SemaphoreSlim _leases;
+    private readonly StoreThread? _thread;
+    private readonly StoreUpkeep _upkeep;
+    private Database?[] _table;
+    private int _databaseIds, _sessions;
+    private long _expiredByDropped, _growthsByDropped;
+    private bool _disposed;
+
+    /// <summary>Makes an empty store.</summary>
+    /// <param name="options">Copied.</param>
+    /// <exception cref="InvalidOperationException">The system refused to reserve the addresses; nothing is held.</exception>
+    /// <remarks>Cost: reserves addresses of four times the machine's memory; touches about 100 KB.</remarks>
+    public Store(StoreOptions options)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(options.Databases, 1);
+        ArgumentOutOfRangeException.ThrowIfLessThan(options.SessionsMax, 2);
+        Options = options;
+        Budget = new MemoryBudget { MaxBytes = options.MaxMemoryBytes };
+        Log = new SegmentedLog(Budget);
+        Epochs = new EpochTable(options.SessionsMax);
+        Deferred = new DeferredActions(Epochs);
+        Clock = new ExpiryClock(options.Time);
+        Hash = KeyHash.Create();
+        _table = new Database?[options.Databases];
+        for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
+        _leases = new SemaphoreSlim(Math.Max(1, options.SessionsMax / 4));
+        _upkeep = new StoreUpkeep(this);
+        if (options.Background) _thread = new StoreThread(this);
+    }
+
+    /// <summary>As given to the constructor.</summary>
+    public StoreOptions Options { get; }
+
+    /// <summary>What the store may hold; 0: no limit. Whoever writes asks <see cref="IsOverBudget"/> first.</summary>
+    public long MaxMemoryBytes
+    {
+        get => Budget.MaxBytes;
+        set => Budget.MaxBytes = value;
+    }
+
+    /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
+    public bool ActiveExpiry { get; set; } = true;
+
+    /// <summary>Bytes of index, log, blocks, and what others charged.</summary>
+    public long UsedBytes => Budget.UsedBytes;
+
+    /// <summary>The most that <see cref="UsedBytes"/> was seen at.</summary>
+    public long PeakUsedBytes => Budget.PeakBytes;
+
+    /// <summary>True when more is used than allowed: writers are to be refused.</summary>
+    public bool IsOverBudget => Budget.IsOver;
+
+    internal MemoryBudget Budget { get; }
+    internal SegmentedLog Log { get; }
+    internal EpochTable Epochs { get; }
+    internal DeferredActions Deferred { get; }
+    internal ExpiryClock Clock { get; }
+    internal KeyHash Hash { get; }
+
+    /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
+    internal Database?[] Table => Volatile.Read(ref _table);
+
+    /// <summary>Accounts for memory that others hold for this store's clients: positive or negative bytes.</summary>
+    public void Charge(long bytes) => Budget.ChargeExternal(bytes);
+
+    /// <summary>Forgets the peak.</summary>
+    public void ResetPeak() => Budget.ResetPeak();
+
+    /// <summary>A session for a thread that stays; whoever asked for it disposes it.</summary>
+    /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/> already.</exception>
+    public StoreSession CreateSession()
+    {
+        lock (_freeSlots)
+        {
+            if (!_freeSlots.TryPop(out int slot))
+                throw new InvalidOperationException($"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
+            _sessions++;
+            return new StoreSession(this, slot);
+        }
+    }
+
+    /// <summary>A session for a few operations on this thread; waits while too many others have one.</summary>
+    /// <returns>A guard, to be disposed on the same thread and not held across an await.</returns>
+    public StoreGuard Enter()
+    {
+        _leases.Wait();
+        if (!_leasable.TryTake(out StoreSession? session)) session = CreateSession();
+        session.BeginTurn();
+        session.Select(0);
+        return new StoreGuard(this, session);
+    }
+
+    internal void Leave(StoreSession session)
+    {
+        session.GoOffline();
+        _leasable.Add(session);
+        _leases.Release();
+    }
+
+    internal void Return(StoreSession session)
+    {
+        lock (_freeSlots)
+        {
+            _sessions--;
+            _freeSlots.Push(session.Slot);
+        }
+    }
+
+    /// <summary>Keys of a database, expired ones too until they are swept. Exact when writers are quiet.</summary>
+    public long Count(int database) => Table[database]?.Keys ?? 0;
+
+    /// <summary>Keys that have an expiry.</summary>
+    public long CountWithExpiry(int database) => Table[database]?.WithExpiry ?? 0;
+
+    /// <summary>Mean milliseconds left to the keys that have an expiry, to about a second.</summary>
+    public long AverageTtlMs(int database)
+    {
+        Database? found = Table[database];
+        long keys = found?.WithExpiry ?? 0;
+        return keys <= 0 ? 0 : Math.Max(0, (found!.ExpirySum / keys << 10) - Clock.ReadMs());
+    }
+
+    /// <summary>Empties a database. Atomic and O(1): its memory is freed by the store's thread.</summary>
+    public void Flush(int database)
+    {
+        lock (_tableLock)
+        {
+            var table = (Database?[])_table.Clone();
+            Database? dropped = table[database];
+            table[database] = null;
+            Volatile.Write(ref _table, table);
+            if (dropped != null) Drop(dropped);
+        }
+
+        _thread?.Wake();
+    }
+
+    /// <summary>Empties all databases, as one step.</summary>
+    public void FlushAll()
+    {
+        lock (_tableLock)
+        {
+            Database?[] old = _table;
+            Volatile.Write(ref _table, new Database?[old.Length]);
+            foreach (Database? dropped in old)
+                if (dropped != null) Drop(dropped);
+        }
+
+        _thread?.Wake();
+    }
+
+    /// <summary>Exchanges two databases, as one step.</summary>
+    public void Swap(int first, int second)
+    {
+        lock (_tableLock)
+        {
+            var table = (Database?[])_table.Clone();
+            (table[first], table[second]) = (table[second], table[first]);
+            Volatile.Write(ref _table, table);
+        }
+    }
+
+    internal Database CreateDatabase(int number)
+    {
+        lock (_tableLock)
+        {
+            if (_table[number] is { } found) return found;
+            long indexBytes = number == 0 ? Options.IndexBytes : 0;
+            var database = new Database(++_databaseIds, new HashIndex(Log, Budget, Deferred, Hash, indexBytes), Options.SessionsMax);
+            var table = (Database?[])_table.Clone();
+            table[number] = database;
+            Volatile.Write(ref _table, table);
+            return database;
+        }
+    }
+
+    private void Drop(Database database)
+    {
+        _expiredByDropped += database.Expired;
+        _growthsByDropped += database.Index.Growth.Doublings;
+        database.MarkDropped();
+        Deferred.Defer(static (target, _) =>
+        {
+            var (store, dropped) = ((Store, Database))target!;
+            dropped.Free(store.Log, store.Release);
+        }, (this, database), 0, database.LogBytes);
+    }
+
+    /// <summary>Gives up a reference to a block; large ones are unmapped by the store's thread.</summary>
+    internal unsafe void Release(Block block)
+    {
+        if (!block.Release()) return;
+        if (block.MappedBytes < FreeElsewhereFromBytes || _thread == null)
+        {
+            block.Free();
+            return;
+        }
+
+        Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.MappedBytes);
+    }
+
+    /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>
+    internal void HelpFreeing()
+    {
+        if (Deferred.Bytes > HelpFromBytes) _thread?.Wake();
+    }
+
+    /// <summary>What the store holds and has done.</summary>
+    public StoreStats Stats
+    {
+        get
+        {
+            long expired, growths;
+            lock (_tableLock)
+            {
+                expired = _expiredByDropped;
+                growths = _growthsByDropped;
+                foreach (Database? database in _table)
+                {
+                    expired += database?.Expired ?? 0;
+                    growths += database?.Index.Growth.Doublings ?? 0;
+                }
+            }
+
+            return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
+                expired, _upkeep.ReclaimedSegments, growths, Deferred.Count);
+        }
+    }
+
+    /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without one.</summary>
+    public void Maintain()
+    {
+        lock (_freeLock) _upkeep.Run();
+    }
+
+    /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be quiet.</summary>
+    /// <exception cref="InvalidOperationException">The first disagreement.</exception>
+    public void CheckIntegrity() => IntegrityCheck.Run(this);
+
+    /// <summary>Frees everything. The sessions that others created must be disposed before.</summary>
+    public void Dispose()
+    {
+        if (_disposed) return;
+        _disposed = true;
+        _thread?.Dispose();
+        _upkeep.Dispose();
+        while (_leasable.TryTake(out StoreSession? session)) session.Dispose();
+        lock (_freeSlots)
+            Invariant.Check(_sessions == 0, "a store is disposed after its sessions");
+        FlushAll();
+        // Ends: nobody is online, so each round frees all that is queued; freeing may queue blocks once more.
+        while (Deferred.Count != 0) Deferred.Run();
+        Epochs.Dispose();
+        Log.Dispose();
+        Budget.Dispose();
+        _leases.Dispose();
+    }
 }
-
-/// <summary>A leased session, given back on dispose.</summary>
-public readonly ref struct StoreGuard
-{
-    public StoreSession Session => throw null!;
-    public void Dispose() => throw null!;
-}
-
-/// <summary>Counters of a store since its start.</summary>
-public readonly record struct StoreStats(
-    long IndexBytes, long LogBytes, long BlockBytes, long LiveBytes, long ExpiredKeys, long ReclaimedSegments, long IndexGrowths);

@@ -1,80 +1,424 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
-/// <summary>One thread's access to the store: an epoch slot, a segment writer, the clock, a stripe of the counters.</summary>
-/// <remarks>Threads: used by one thread at a time. Leased by <see cref="Store.Enter"/>, or owned by a worker.</remarks>
+/// <summary>One thread's access to the store: an epoch slot, segment writers, the clock, a stripe of the counters.</summary>
+/// <remarks>
+/// Threads: used by one thread at a time. Owned by a worker, or leased by <see cref="Store.Enter"/>. Between
+/// <see cref="BeginTurn"/> and <see cref="GoOffline"/> nothing that the session can reach is freed, so turns are short.
+/// </remarks>
 public sealed unsafe class StoreSession : IDisposable
 {
-    /// <summary>Starts a turn: announces the epoch (what was retired before may be freed), reads the clock.</summary>
-    public void BeginTurn() => throw null!;
-    /// <summary>Ends the turn for good, before sleeping: holds nothing of the store back.</summary>
-    public void GoOffline() => throw null!;
-    /// <summary>Unix milliseconds at the start of the turn; never goes back.</summary>
-    public long NowMs => throw null!;
-    /// <summary>The database that operations act on from here on. Cheap: call it for each command.</summary>
-    public void Select(int database) => throw null!;
+    private const int OptimisticReadsMax = 3;
 
-    public Key Key(ReadOnlySpan<byte> bytes) => throw null!;
-    /// <summary>The same with what the look-ahead found: hash and hint.</summary>
-    internal Key Key(ReadOnlySpan<byte> bytes, ulong hash, ulong hint) => throw null!;
+    private readonly Store _store;
+    private readonly int _slot;
+    private readonly SegmentedLog _log;
+    private readonly KeyHash _hash;
+    private readonly RecordChanges _changes;
+    private readonly KeyLocks _locks;
+    private Database?[] _table = [];
+    private Database?[]? _lookAheadTable;
+    private Database? _database;
+    private int _databaseNumber;
+    private bool _hintsHold;
 
-    // Look-ahead, for the window of parsed commands. hint = 0: nothing found.
-    internal ulong HashKey(byte* key, int length) => throw null!;
-    internal void PrefetchBucket(int database, ulong hash) => throw null!;
-    /// <summary>Probes the bucket by tag, prefetches the record found, and returns its address as a hint (0: none).</summary>
-    internal ulong Probe(int database, ulong hash) => throw null!;
+    internal StoreSession(Store store, int slot)
+    {
+        _store = store;
+        _slot = slot;
+        _log = store.Log;
+        _hash = store.Hash;
+        _changes = new RecordChanges(store, slot);
+        _locks = new KeyLocks(this, _changes);
+        Keys = new KeyList(_hash);
+    }
 
-    // Single keys, each linearizable.
-    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct => throw null!;
-    public bool Exists(in Key key) => throw null!;
-    /// <summary>Plain SET: the value as a string, without expiry.</summary>
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value) => throw null!;
-    public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update) where TUpdate : struct, IValueUpdate, allows ref struct => throw null!;
-    /// <summary>Whether there was such a key.</summary>
-    public bool Delete(in Key key) => throw null!;
+    /// <summary>Unix milliseconds as of the start of the turn; never goes back.</summary>
+    public long NowMs => _changes.NowMs;
 
-    // Several keys at once.
-    /// <summary>Scratch list of keys for <see cref="Hold"/> and <see cref="ReadMany"/>; cleared by the caller. The keys' memory must stay put (arguments do).</summary>
-    public KeyList Keys => throw null!;
+    /// <summary>Scratch list for <see cref="Hold"/> and <see cref="ReadMany"/>; its user clears it first.</summary>
+    public KeyList Keys { get; }
+
+    internal int Slot => _slot;
+
+    internal RecordChanges Changes => _changes;
+
+    /// <summary>The databases as of now.</summary>
+    internal Database?[] Table => _store.Table;
+
+    /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
+    public void BeginTurn()
+    {
+        if (_store.Epochs.IsOnline(_slot)) _store.Epochs.Announce(_slot);
+        else _store.Epochs.Enter(_slot);
+        ReadClock();
+        _lookAheadTable = _store.Table;
+        _store.HelpFreeing();
+    }
+
+    /// <summary>In a long command: what the session found before is void, so that others' memory can be freed.</summary>
+    public void Tick()
+    {
+        _store.Epochs.Announce(_slot);
+        ReadClock();
+        _lookAheadTable = null;
+        _hintsHold = false;
+    }
+
+    /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
+    public void GoOffline()
+    {
+        _lookAheadTable = null;
+        _hintsHold = false;
+        _store.Epochs.Leave(_slot);
+    }
+
+    /// <summary>The database that operations act on from here on. Call it for each command: another may have been swapped in.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Select(int database)
+    {
+        Database?[] table = _store.Table;
+        _hintsHold = table == _lookAheadTable;
+        _table = table;
+        _database = table[database];
+        _databaseNumber = database;
+    }
+
+    /// <summary>A key for the operations of this store.</summary>
+    public Key Key(ReadOnlySpan<byte> bytes) => new(bytes, _hash.Of(bytes));
+
+    /// <summary>The same with what the look-ahead found.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal Key Key(ReadOnlySpan<byte> bytes, ulong hash, ulong hint) => new(bytes, hash, _hintsHold ? hint : 0);
+
+    /// <summary>A key's hash, for the look-ahead.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
+
+    /// <summary>Brings the key's bucket into the cache.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void PrefetchBucket(int database, ulong hash)
+    {
+        if (_lookAheadTable is { } table && table[database] is { } found) found.Index.Prefetch(hash);
+    }
+
+    /// <summary>Finds a record by tag, brings it into the cache, and returns its address as a hint; 0: none.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ulong Probe(int database, ulong hash) =>
+        _lookAheadTable is { } table && table[database] is { } found ? found.Index.Probe(hash) : 0;
+
+    /// <summary>Takes what it needs from a value, as of one instant.</summary>
+    /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
+    /// <returns>Ok, NotFound or WrongType.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    {
+        byte* record = Locate(key);
+        if (record == null) return StoreStatus.NotFound;
+        ulong word = Record.ReadWord(record);
+        if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return ReadSlow(key, type, ref read);
+        if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
+        read.Read(new ValueView(record, word));
+        Volatile.ReadBarrier();     // the value before the word again
+        return RecordWord.Same(Record.ReadWord(record), word) ? StoreStatus.Ok : ReadSlow(key, type, ref read);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StoreStatus ReadSlow<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    {
+        // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
+        var wait = new SpinWait();
+        for (int round = 1; ; round++)
+        {
+            byte* record = Find(key);
+            if (record == null) return StoreStatus.NotFound;
+            ulong word = Record.ReadWord(record);
+            if (RecordWord.IsDead(word)) continue;
+            bool locked = round > OptimisticReadsMax || (word & RecordWord.Lock) != 0;
+            if (locked)
+            {
+                if ((word & RecordWord.Lock) != 0 && round <= OptimisticReadsMax * 64)
+                {
+                    wait.SpinOnce(sleep1Threshold: -1);
+                    continue;
+                }
+
+                if (!Record.TryLock(record, out word)) continue;
+            }
+
+            StoreStatus status = StoreStatus.Ok;
+            bool expired = Record.IsExpired(record, word, NowMs);
+            if (expired) status = StoreStatus.NotFound;
+            else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) status = StoreStatus.WrongType;
+            else read.Read(new ValueView(record, locked ? word | RecordWord.Lock : word));
+
+            if (locked)
+            {
+                Record.Unlock(record, word);
+            }
+            else
+            {
+                Volatile.ReadBarrier();     // the value before the word again
+                if (!RecordWord.Same(Record.ReadWord(record), word)) continue;
+            }
+
+            if (expired) DeleteExpired(key);
+            return status;
+        }
+    }
+
+    /// <summary>Whether there is such a key.</summary>
+    public bool Exists(in Key key)
+    {
+        var nothing = default(ReadNothing);
+        return Read(key, DataType.Any, ref nothing) == StoreStatus.Ok;
+    }
+
+    /// <summary>Plain SET: the value as a string, without expiry, whatever was there.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value)
+    {
+        byte* record = Locate(key);
+        if (record != null)
+        {
+            // The common case: a string without expiry whose new value has the same padded size.
+            ulong word = Record.ReadWord(record);
+            const ulong busy = RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry;
+            int offset = 8 + RecordWord.KeyField(word);
+            if ((word & busy) == 0 && RecordWord.Kind(word) == ValueKind.String && RecordWord.KeyField(word) != RecordWord.LongKey
+                && ((offset + value.Length + 7) & ~7) == RecordWord.Size(word) && Record.TryLockFrom(record, word))
+            {
+                value.CopyTo(new Span<byte>(record + offset, value.Length));
+                Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, value.Length));   // unlocks
+                _changes.Touch(record);
+                return StoreStatus.Ok;
+            }
+        }
+
+        return SetSlow(key, value);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StoreStatus SetSlow(in Key key, ReadOnlySpan<byte> value) => Set(key, value, default, NewValue.NoExpiry);
+
+    /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares from now on.</summary>
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs)
+    {
+        var update = new SetString(value, block, expiryMs);
+        return Update(key, DataType.Any, ref update);
+    }
+
+    /// <summary>Lets an update look at a value, present or absent, and change it, as one step.</summary>
+    /// <returns>Ok; NotFound when the key is absent and stays so; WrongType, OutOfMemory, TooLarge: nothing was changed.</returns>
+    public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update)
+        where TUpdate : struct, IValueUpdate, allows ref struct
+    {
+        byte* record = Locate(key);
+        // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
+        while (true)
+        {
+            if (record == null)
+            {
+                _database ??= CreateDatabase(_databaseNumber);
+                var status = _changes.Insert(_database, key, ref update, out bool again);
+                if (!again) return status;
+            }
+            else if (Record.TryLock(record, out ulong word))
+            {
+                var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref held);
+                var status = _changes.Apply(ref held, type, ref update);
+                _changes.LetGo(ref held);
+                return status;
+            }
+
+            record = Find(key);
+        }
+    }
+
+    /// <summary>Deletes a key.</summary>
+    /// <returns>Whether there was one.</returns>
+    public bool Delete(in Key key)
+    {
+        byte* record = Locate(key);
+        // Ends: as in Update.
+        while (record != null)
+        {
+            if (Record.TryLock(record, out ulong word))
+            {
+                var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                bool expired = Record.IsExpired(record, word, NowMs);
+                if (expired) ExpireHeld(ref held);
+                else _changes.MakeAbsent(ref held);
+                _changes.LetGo(ref held);
+                return !expired;
+            }
+
+            record = Find(key);
+        }
+
+        return false;
+    }
+
+    /// <summary>Removes a key whose time has passed, if that is still so.</summary>
+    /// <returns>Whether it was removed.</returns>
+    internal bool DeleteExpired(in Key key)
+    {
+        byte* record = Find(key);
+        if (record == null || !Record.TryLock(record, out ulong word)) return false;
+        var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+        bool expired = Record.IsExpired(record, word, NowMs);
+        if (expired) ExpireHeld(ref held);
+        _changes.LetGo(ref held);
+        return expired;
+    }
+
+    private void ExpireHeld(ref HeldRecord held)
+    {
+        _changes.CountExpired(held.Database);
+        _changes.MakeAbsent(ref held);
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // the view of an update goes by the word in memory
+    }
+
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>
-    public HeldKeys Hold(KeyList keys) => throw null!;
-    /// <summary>Reads all keys as of one instant.</summary>
-    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct => throw null!;
+    public HeldKeys Hold(KeyList keys) => new(keys, _locks, _changes, _locks.Acquire(keys));
 
-    // Iteration.
-    /// <summary>Visits one bucket and returns the next cursor, 0 when done. Every key that stays is visited at least once.</summary>
-    public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct => throw null!;
-    /// <summary>Visits one random key; false when the database is empty.</summary>
-    public bool RandomKey<TVisit>(ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct => throw null!;
+    /// <summary>Reads all keys of the list as of one instant.</summary>
+    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
+    {
+        for (int round = 0; round < OptimisticReadsMax; round++)
+        {
+            read.Restart();
+            for (int i = 0; i < keys.Count; i++) ReadOne(i, ref keys[i], ref read);
+            // Between the last read and the first check there is an instant at which all of them held.
+            Volatile.ReadBarrier();
+            if (StillHold(keys)) return;
+        }
 
-    // Blocks.
-    /// <summary>Memory for a value of the given length, reserved but paid for as it is touched. One reference, the caller's. None when refused.</summary>
-    public Block AllocateBlock(long length) => throw null!;
-    public void Release(Block block) => throw null!;
+        using HeldKeys held = Hold(keys);
+        read.Restart();
+        for (int i = 0; i < keys.Count; i++) read.Read(i, held.Status == StoreStatus.Ok ? held.View(i) : default);
+    }
 
-    public void Dispose() => throw null!;
-}
+    private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read) where TRead : struct, IManyRead, allows ref struct
+    {
+        Database? database = _table[item.Database];
+        item.Seen = null;
+        if (database == null)
+        {
+            read.Read(index, default);
+            return;
+        }
 
-/// <summary>Keys of a command over several keys, with their database.</summary>
-public sealed unsafe class KeyList
-{
-    public int Count => throw null!;
-    public void Clear() => throw null!;
-    public void Add(byte* key, int length, int database) => throw null!;
-}
+        // Ends: a holder of the lock works for microseconds; a dead record is found no more.
+        var wait = new SpinWait();
+        while (true)
+        {
+            byte* record = database.Index.FindSlow(item.Bytes, item.Hash, out ulong* home, out ulong control);
+            item.SeenRecord = record != null;
+            if (record == null)
+            {
+                item.Seen = (byte*)home;
+                item.SeenWord = control;
+                read.Read(index, default);
+                return;
+            }
 
-/// <summary>Keys that the caller alone may read and change until it disposes this. Indexes are those of the <see cref="KeyList"/>; a key that is there twice is one.</summary>
-public readonly ref struct HeldKeys
-{
-    /// <summary>Ok, or why nothing is held (OutOfMemory).</summary>
-    public StoreStatus Status => throw null!;
-    public bool Exists(int index) => throw null!;
-    /// <summary>The current value; stable until this key is next changed.</summary>
-    public ValueView View(int index) => throw null!;
-    public StoreStatus Update<TUpdate>(int index, DataType type, ref TUpdate update) where TUpdate : struct, IValueUpdate, allows ref struct => throw null!;
-    public StoreStatus Set(int index, ReadOnlySpan<byte> value) => throw null!;
-    public bool Delete(int index) => throw null!;
-    /// <summary>Makes the value of one key (of any type) that of another, with the given expiry (unix ms or -1).</summary>
-    public StoreStatus Copy(int from, int to, long expiryMs) => throw null!;
-    /// <summary>Publishes and lets go.</summary>
-    public void Dispose() => throw null!;
+            ulong word = Record.ReadWord(record);
+            if (!RecordWord.IsBusy(word))
+            {
+                item.Seen = record;
+                item.SeenWord = word;
+                read.Read(index, Record.IsExpired(record, word, NowMs) ? default : new ValueView(record, word));
+                return;
+            }
+
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
+    }
+
+    private bool StillHold(KeyList keys)
+    {
+        if (_store.Table != _table) return false;
+        foreach (ref KeyList.Entry item in keys.Items)
+        {
+            if (item.Seen == null) continue;
+            ulong now = item.SeenRecord ? Record.ReadWord(item.Seen) : HashBucket.ReadControl((ulong*)item.Seen);
+            if (item.SeenRecord ? !RecordWord.Same(now, item.SeenWord) : now != item.SeenWord) return false;
+        }
+
+        return true;
+    }
+
+    /// <summary>Visits the live keys of one bucket.</summary>
+    /// <param name="cursor">0 to begin, else what the last call returned.</param>
+    /// <returns>The next cursor, 0 when done. A key that is there from the first call to the last is visited at least once.</returns>
+    public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
+        _database == null ? 0 : IndexCursor.Scan(_database, NowMs, cursor, ref visit);
+
+    /// <summary>Visits one live key, each as likely as another.</summary>
+    /// <returns>False when the database has none.</returns>
+    public bool RandomKey<TVisit>(ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
+        _database != null && IndexCursor.Random(_database, NowMs, ref visit);
+
+    /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME tells.</summary>
+    public long IdleSeconds(in ValueView value) => Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
+
+    /// <summary>Memory for a value: reserved now, paid for as it is touched, charged to the budget with <see cref="ChargeBlock"/>.</summary>
+    /// <returns>A block with one reference, the caller's; none when the system refuses.</returns>
+    public Block AllocateBlock(long length)
+    {
+        Block block = Block.Allocate(length, length, _store.Budget.BlockCounter);
+        if (!block.IsNone) block.ChargeTo(0);
+        return block;
+    }
+
+    /// <summary>Accounts for the first bytes of a block that is still arriving.</summary>
+    public void ChargeBlock(Block block, long contentBytes) => block.ChargeTo(contentBytes);
+
+    /// <summary>Gives up a reference to a block.</summary>
+    public void Release(Block block) => _store.Release(block);
+
+    /// <summary>Ends the session; its slot may be another's.</summary>
+    public void Dispose()
+    {
+        _changes.Seal();
+        GoOffline();
+        _store.Return(this);
+    }
+
+    internal Database CreateDatabase(int number) => _store.CreateDatabase(number);
+
+    /// <summary>For the store's own thread, which works on databases rather than numbers.</summary>
+    internal void Use(Database database) => _database = database;
+
+    private void ReadClock()
+    {
+        _changes.NowMs = _store.Clock.ReadMs();
+        _changes.NowSeconds = _changes.NowMs / 1000;
+    }
+
+    /// <summary>The record of a key, from the hint when that holds.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private byte* Locate(in Key key)
+    {
+        if (key.Hint != 0)
+        {
+            byte* record = _log.Pointer(key.Hint);
+            ulong word = Record.ReadWord(record);
+            if (!RecordWord.IsBusy(word) && Record.KeyEquals(record, word, key.Bytes)) return record;
+        }
+
+        return Find(key);
+    }
+
+    private byte* Find(in Key key) => _database == null ? null : _database.Index.Find(key.Bytes, key.Hash);
+
+    private struct ReadNothing : IValueRead
+    {
+        public readonly void Read(in ValueView value)
+        {
+        }
+    }
 }

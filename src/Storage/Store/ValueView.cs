@@ -1,24 +1,99 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
 /// <summary>A value as a reader or an update sees it; valid only inside of the call that it was given to.</summary>
+/// <remarks>Just the record's address and the word that was read: everything else is worked out when it is asked for.</remarks>
 public readonly unsafe ref struct ValueView
 {
+    private readonly byte* _record;
+    private readonly ulong _word;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ValueView(byte* record, ulong word)
+    {
+        _record = record;
+        _word = word;
+    }
+
     /// <summary>False for an absent or expired key.</summary>
-    public bool Exists => throw null!;
-    public ValueKind Kind => throw null!;
-    public DataType Type => throw null!;
+    public bool Exists => _record != null;
+
+    /// <summary>How the value is held.</summary>
+    public ValueKind Kind => RecordWord.Kind(_word);
+
+    /// <summary>What clients see as its type.</summary>
+    public DataType Type => ValueKinds.TypeOf(Kind);
+
     /// <summary>Content of a string that is held as bytes (all kinds but <see cref="ValueKind.Integer"/>).</summary>
-    public ReadOnlySpan<byte> Bytes => throw null!;
+    public ReadOnlySpan<byte> Bytes
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Kind <= ValueKind.Integer
+            ? new ReadOnlySpan<byte>(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word))
+            : BytesSlow;
+    }
+
+    private ReadOnlySpan<byte> BytesSlow
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        get
+        {
+            byte* value = Record.ValueOf(_record, _word);
+            if (Kind == ValueKind.GrowingString)
+            {
+                // A writer may change the length meanwhile: it is cut to the record's extent.
+                uint length = Math.Min(Unsafe.ReadUnaligned<uint>(value), (uint)RecordWord.ValueBytes(_word) - sizeof(uint));
+                return new ReadOnlySpan<byte>(value + sizeof(uint), (int)length);
+            }
+
+            Block block = Block;
+            return block.IsNone ? default : block.Span;
+        }
+    }
+
     /// <summary>Value of <see cref="ValueKind.Integer"/>.</summary>
-    public long Integer => throw null!;
-    /// <summary>Unix milliseconds or -1.</summary>
-    public long ExpiryMs => throw null!;
-    /// <summary>Length of the string's text (digits of an integer included).</summary>
-    public long StringLength => throw null!;
-    /// <summary>The block of a <see cref="ValueKind.BlockString"/>: take a reference (AddReference) before the read ends to send it without a copy.</summary>
-    public Block Block => throw null!;
-    /// <summary>Bytes that key and value hold in the log, with header and block.</summary>
-    public long FootprintBytes => throw null!;
-    /// <summary>Seconds since the record's segment was last written (OBJECT IDLETIME).</summary>
-    public long IdleSeconds => throw null!;
+    public long Integer => Unsafe.ReadUnaligned<long>(Record.ValueOf(_record, _word));
+
+    /// <summary>Unix milliseconds, or <see cref="NewValue.NoExpiry"/>.</summary>
+    public long ExpiryMs => Record.ExpiryOf(_record, _word);
+
+    /// <summary>Bytes of the string's text, the digits of an integer included.</summary>
+    public long StringLength => Kind == ValueKind.Integer ? DigitCount(Integer) : Bytes.Length;
+
+    /// <summary>The block of a <see cref="ValueKind.BlockString"/>, else none. To send it without a copy take a reference
+    /// (<see cref="Storage.Block.AddReference"/>) and give it back (<see cref="StoreSession.Release"/>), also when the read runs again.</summary>
+    public Block Block
+    {
+        get
+        {
+            if (_record == null || !RecordWord.HoldsBlock(_word)) return default;
+            Block block = Record.BlockOf(_record, _word);
+            // A writer may be replacing the pointer, and half of each is no address: it is used only if the word is still
+            // the same. The block itself stays for this epoch at least.
+            Volatile.ReadBarrier();
+            return RecordWord.Same(Record.ReadWord(_record), _word) ? block : default;
+        }
+    }
+
+    /// <summary>Bytes that key and value hold, with header and block.</summary>
+    public long FootprintBytes
+    {
+        get
+        {
+            long bytes = RecordWord.Size(_word);
+            if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).MappedBytes;
+            return Block.IsNone ? bytes : bytes + Block.MappedBytes;
+        }
+    }
+
+    internal byte* RecordStart => _record;
+
+    private static int DigitCount(long value)
+    {
+        int digits = value < 0 ? 2 : 1;
+        // Ends: the number loses a digit each round.
+        for (ulong rest = value < 0 ? 0UL - (ulong)value : (ulong)value; rest >= 10; rest /= 10) digits++;
+        return digits;
+    }
 }

@@ -1,0 +1,68 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+//  slot i, 64 bytes of its own:  | announced epoch 64 | unused |        0 = offline: holds nothing
+//
+// Quiescent-state based. A session writes the global epoch into its slot when it holds no address of the store (at the top
+// of a turn), and 0 before it sleeps. What is unlinked at epoch E is free once every online slot shows more than E.
+//
+// Announcing needs no fence: the session read the global epoch first (acquire), so it sees all that was unlinked before
+// that number was reached, and its later reads of the index cannot find it. Coming online does: the slot's store must be
+// visible before the first read of the index, or a scan that saw 0 could free what that read finds (store, load on both
+// sides: each side has a full fence between its two, so at least one sees the other).
+
+/// <summary>Who may still hold what: one announced epoch a session.</summary>
+internal sealed unsafe class EpochTable : IDisposable
+{
+    private const int SlotBytes = 64;
+
+    private readonly byte* _slots;
+    private readonly int _slotsMax;
+    private ulong _global = 1;
+
+    public EpochTable(int slotsMax)
+    {
+        _slotsMax = slotsMax;
+        _slots = (byte*)NativeMemory.AlignedAlloc((nuint)slotsMax * SlotBytes, SlotBytes);
+        NativeMemory.Clear(_slots, (nuint)slotsMax * SlotBytes);
+    }
+
+    /// <summary>The epoch that things unlinked now belong to. Call with a full fence since the unlinking.</summary>
+    public ulong Current => Volatile.Read(ref _global);
+
+    /// <summary>The caller, online already, holds no address of the store at this moment.</summary>
+    public void Announce(int slot) => Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
+
+    /// <summary>Online from here on.</summary>
+    public void Enter(int slot)
+    {
+        Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
+        Interlocked.MemoryBarrier();    // the slot before any read of the index; pairs with the one in Advance
+    }
+
+    /// <summary>Offline: all reads of the store are done (release).</summary>
+    public void Leave(int slot) => Volatile.Write(ref Slot(slot), 0);
+
+    public bool IsOnline(int slot) => Volatile.Read(ref Slot(slot)) != 0;
+
+    /// <summary>Begins a new epoch, so that the last one can pass.</summary>
+    public void Advance() => Interlocked.Increment(ref _global);
+
+    /// <summary>What was unlinked at a smaller epoch than this is out of everybody's reach.</summary>
+    public ulong SafeBelow()
+    {
+        ulong safe = Volatile.Read(ref _global);
+        for (int slot = 0; slot < _slotsMax; slot++)
+        {
+            ulong announced = Volatile.Read(ref Slot(slot));
+            if (announced != 0 && announced < safe) safe = announced;
+        }
+
+        return safe;
+    }
+
+    public void Dispose() => NativeMemory.AlignedFree(_slots);
+
+    private ref ulong Slot(int slot) => ref *(ulong*)(_slots + (long)slot * SlotBytes);
+}

@@ -1,0 +1,340 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using System.Runtime.Intrinsics.X86;
+
+namespace Kv.Storage;
+
+// How the protocol holds together (docs/concurrency.md has the proofs; test/Kv.Tests/Index has the exhaustive model):
+//  - Readers write nothing. A hit needs no validation here: an entry is one 8-byte word, and the record says whether it
+//    is alive. A miss counts only if the home bucket's control word was unlatched and the same before and after.
+//  - Insert, replace, remove and split change a chain under the latch of its home bucket; the unlatching store (release)
+//    carries the new sequence. The latch is the innermost: nobody waits for anything while holding one.
+//  - A bucket splits in place into b and b + 2^depth. The far half is published first (its control word, release), then the
+//    near half is cleared and unlatched with the new depth: a reader that looked in the near half meanwhile sees the
+//    control word changed and looks again.
+//  - Which bucket is home: start at hash mod 2^target; while that bucket does not exist yet, its parent (the same without
+//    the top bit); while its depth says that the key lives deeper, go there. Depths only grow, so this ends.
+
+/// <summary>The hash index of one database: from a key's hash to the address of its record.</summary>
+/// <remarks>Threads: any, inside of an epoch. Cost: one cache line for the bucket, one for the record.</remarks>
+internal sealed unsafe class HashIndex : IDisposable
+{
+    /// <summary>Average entries of a bucket at which the index doubles.</summary>
+    public const int EntriesPerBucketMax = 5;
+
+    /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys apart.</summary>
+    internal const int DoublingsPerTag = 12;
+
+    private readonly byte* _buckets;
+    private readonly SegmentedLog _log;
+    private readonly MemoryBudget _budget;
+    private readonly long _reservedBytes;
+    private readonly int _firstDepth;
+    private readonly ulong _firstCount;
+    private int _targetDepth;
+
+    public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes)
+    {
+        _log = log;
+        _budget = budget;
+        Deferred = deferred;
+        Hash = hash;
+        long memory = Math.Max(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, 1L << 30);
+        long buckets = (long)BitOperations.RoundUpToPowerOf2((ulong)Math.Max(initialBytes, 1024 * HashBucket.Bytes)) / HashBucket.Bytes;
+        _firstDepth = _targetDepth = BitOperations.Log2((ulong)buckets);
+        _firstCount = (ulong)buckets;
+        MaxDepth = Math.Max(_firstDepth, BitOperations.Log2((ulong)memory / HashBucket.Bytes));
+        _reservedBytes = (1L << MaxDepth) * HashBucket.Bytes;
+        _buckets = VirtualMemory.Reserve((nuint)_reservedBytes, SegmentedLog.SegmentBytes);
+        if (_buckets == null) throw new OutOfMemoryException($"The system refused {_reservedBytes >> 20} MB of addresses for an index.");
+        VirtualMemory.AvoidHugePages(_buckets, (nuint)_reservedBytes);
+        long bytes = buckets * HashBucket.Bytes;
+        if (bytes >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets, (nuint)bytes);
+        Overflow = new OverflowBuckets(budget, Math.Min(1L << MaxDepth, uint.MaxValue));
+        Growth = new IndexGrowth(this);
+        budget.ChargeIndex(bytes);
+    }
+
+    public OverflowBuckets Overflow { get; }
+    public IndexGrowth Growth { get; }
+    public DeferredActions Deferred { get; }
+    public KeyHash Hash { get; }
+    public int MaxDepth { get; }
+
+    /// <summary>Hash bits that the newest buckets use: the index has, or is about to have, 2 to this many.</summary>
+    public int TargetDepth => Volatile.Read(ref _targetDepth);
+
+    public long BucketCount => 1L << TargetDepth;
+
+    /// <summary>Where the tags of a bucket of this depth begin in the hash.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public int TagStart(int depth)
+    {
+        int doublings = depth - _firstDepth;
+        return doublings <= DoublingsPerTag ? _firstDepth : TagStartSlow(doublings);
+    }
+
+    private int TagStartSlow(int doublings) => _firstDepth + (doublings - 1) / DoublingsPerTag * DoublingsPerTag;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong Tag(ulong hash, int depth) => (hash >> TagStart(depth)) & ((1UL << HashBucket.TagBits) - 1);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong* Bucket(ulong number) => (ulong*)(_buckets + number * HashBucket.Bytes);
+
+    /// <summary>Depth of a bucket, or 0 when it has not been split off its parent yet.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public int DepthOf(ulong number, ulong control)
+    {
+        int depth = HashBucket.DepthOf(control);
+        return depth != 0 ? depth : number < _firstCount ? _firstDepth : 0;
+    }
+
+    /// <summary>The bucket where a hash lives now, with its control word as it was read before anything else of it.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong* Home(ulong hash, out ulong control, out int depth)
+    {
+        ulong number = hash & ((1UL << Volatile.Read(ref _targetDepth)) - 1);
+        ulong* bucket = Bucket(number);
+        control = HashBucket.ReadControl(bucket);
+        depth = DepthOf(number, control);
+        if (depth != 0 && (hash & ((1UL << depth) - 1)) == number) return bucket;
+        return HomeSlow(hash, number, out control, out depth);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ulong* HomeSlow(ulong hash, ulong number, out ulong control, out int depth)
+    {
+        // Ends: to the parent at most once a level, then only deeper, and depths are bounded.
+        while (true)
+        {
+            ulong* bucket = Bucket(number);
+            control = HashBucket.ReadControl(bucket);
+            depth = DepthOf(number, control);
+            if (depth == 0)
+            {
+                number &= ~(1UL << BitOperations.Log2(number));
+                continue;
+            }
+
+            ulong home = hash & ((1UL << depth) - 1);
+            if (home == number) return bucket;
+            number = home;
+        }
+    }
+
+    /// <summary>Finds the record of a key: alive, locked, or dead in this very moment (then look again).</summary>
+    /// <returns>Null when the key has no entry; that was so at one instant of the call.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* Find(ReadOnlySpan<byte> key, ulong hash)
+    {
+        ulong* bucket = Home(hash, out ulong control, out int depth);
+        ulong tag = Tag(hash, depth);
+        uint matches = HashBucket.Match(bucket, tag);
+        while (matches != 0)
+        {
+            ulong entry = Volatile.Read(ref bucket[HashBucket.TakeLowest(ref matches)]);
+            if (entry == 0) continue;
+            byte* record = _log.Pointer(HashBucket.AddressOf(entry));
+            if (Record.KeyEquals(record, Record.ReadWord(record), key)) return record;
+        }
+
+        if (HashBucket.OverflowOf(control) == 0 && !HashBucket.IsLatched(control))
+        {
+            Volatile.ReadBarrier();     // the entries before the control word again
+            if (HashBucket.ReadControl(bucket) == control) return null;
+        }
+
+        return FindSlow(key, hash, out _, out _);
+    }
+
+    /// <summary>As <see cref="Find"/>, over chains and while the bucket changes.</summary>
+    /// <param name="home">For a miss: the bucket and its control word, which prove it while they stay the same.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public byte* FindSlow(ReadOnlySpan<byte> key, ulong hash, out ulong* home, out ulong control)
+    {
+        // Ends: a round is repeated only when a latch was held or the chain changed meanwhile; holders never wait.
+        var wait = new SpinWait();
+        while (true)
+        {
+            home = Home(hash, out control, out int depth);
+            ulong tag = Tag(hash, depth);
+            ulong* bucket = home;
+            ulong link = control;
+            while (true)
+            {
+                uint matches = HashBucket.Match(bucket, tag);
+                while (matches != 0)
+                {
+                    ulong entry = Volatile.Read(ref bucket[HashBucket.TakeLowest(ref matches)]);
+                    if (entry == 0) continue;
+                    byte* record = _log.Pointer(HashBucket.AddressOf(entry));
+                    if (Record.KeyEquals(record, Record.ReadWord(record), key)) return record;
+                }
+
+                uint next = HashBucket.OverflowOf(link);
+                if (next == 0) break;
+                bucket = Overflow[next];
+                link = HashBucket.ReadControl(bucket);
+            }
+
+            Volatile.ReadBarrier();
+            if (!HashBucket.IsLatched(control) && HashBucket.ReadControl(home) == control) return null;
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
+    }
+
+    /// <summary>Brings the bucket of a hash into the cache.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Prefetch(ulong hash)
+    {
+        if (Sse.IsSupported) Sse.Prefetch0(Bucket(hash & ((1UL << Volatile.Read(ref _targetDepth)) - 1)));
+    }
+
+    /// <summary>The first record whose tag fits, brought into the cache: a hint.</summary>
+    /// <returns>Its address, or 0.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong Probe(ulong hash)
+    {
+        ulong* bucket = Home(hash, out _, out int depth);
+        uint matches = HashBucket.Match(bucket, Tag(hash, depth));
+        if (matches == 0) return 0;
+        ulong address = HashBucket.AddressOf(Volatile.Read(ref bucket[BitOperations.TrailingZeroCount(matches)]));
+        if (Sse.IsSupported) Sse.Prefetch0(_log.Pointer(address));
+        return address;
+    }
+
+    /// <summary>Publishes a record, unless the key has an entry already.</summary>
+    /// <param name="address">Of the record; complete, and whoever finds it may use it at once.</param>
+    /// <param name="existing">Null, or the record that was there; then nothing was changed.</param>
+    /// <returns>False when an overflow bucket was needed and there is no memory.</returns>
+    public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing)
+    {
+        ulong* home = LatchHome(hash, out ulong control, out int depth);
+        ulong tag = Tag(hash, depth);
+        ulong* free = null;
+        ulong* last = home;
+        ulong* bucket = home;
+        ulong link = control;
+        existing = null;
+        while (true)
+        {
+            uint matches = HashBucket.Match(bucket, tag);
+            while (matches != 0)
+            {
+                ulong entry = bucket[HashBucket.TakeLowest(ref matches)];
+                if (entry == 0) continue;
+                byte* record = _log.Pointer(HashBucket.AddressOf(entry));
+                if (!Record.KeyEquals(record, Record.ReadWord(record), key)) continue;
+                existing = record;
+                Unlatch(home, control);
+                return true;
+            }
+
+            for (int i = 0; free == null && i < HashBucket.Entries; i++)
+                if (bucket[i] == 0) free = bucket + i;
+            last = bucket;
+            uint next = HashBucket.OverflowOf(link);
+            if (next == 0) break;
+            bucket = Overflow[next];
+            link = bucket[HashBucket.ControlIndex];
+        }
+
+        if (free == null)
+        {
+            uint number = Overflow.TryTake();
+            if (number == 0)
+            {
+                Unlatch(home, control);
+                return false;
+            }
+
+            free = Overflow[number];
+            if (last == home) control |= number;
+            else Volatile.Write(ref last[HashBucket.ControlIndex], last[HashBucket.ControlIndex] | number);
+        }
+
+        Volatile.Write(ref *free, HashBucket.Entry(tag, address));      // release: the record's content before its entry
+        Unlatch(home, control + HashBucket.SequenceOne);
+        return true;
+    }
+
+    /// <summary>Puts a record in the place of another with the same key, whose lock the caller holds.</summary>
+    public void Replace(ulong hash, ulong oldAddress, ulong newAddress)
+    {
+        // The sequence stays: whenever it is probed, the chain has an entry for the key, so no miss can be wrong.
+        ulong* home = LatchHome(hash, out ulong control, out _);
+        ulong* slot = SlotOf(home, control, oldAddress);
+        Volatile.Write(ref *slot, HashBucket.Entry(HashBucket.TagOf(*slot), newAddress));   // release: content first
+        Unlatch(home, control);
+    }
+
+    /// <summary>Removes the entry of a record whose lock the caller holds.</summary>
+    public void Remove(ulong hash, ulong address)
+    {
+        ulong* home = LatchHome(hash, out ulong control, out _);
+        Volatile.Write(ref *SlotOf(home, control, address), 0);
+        Unlatch(home, control + HashBucket.SequenceOne);
+    }
+
+    private ulong* SlotOf(ulong* home, ulong control, ulong address)
+    {
+        ulong* bucket = home;
+        ulong link = control;
+        while (true)
+        {
+            for (int i = 0; i < HashBucket.Entries; i++)
+                if (HashBucket.AddressOf(bucket[i]) == address) return bucket + i;
+            uint next = HashBucket.OverflowOf(link);
+            Invariant.Check(next != 0, "the entry of a live record is in its home bucket");
+            bucket = Overflow[next];
+            link = bucket[HashBucket.ControlIndex];
+        }
+    }
+
+    /// <summary>Makes the caller the only one to change the chain where a hash lives; splits it first when the index grows.</summary>
+    /// <param name="control">The control word without the latch, to be given back by <see cref="Unlatch"/>.</param>
+    public ulong* LatchHome(ulong hash, out ulong control, out int depth)
+    {
+        // Ends: a round is repeated when another session held the latch (for under a microsecond; it waits for nothing), or
+        // when the bucket was split meanwhile (at most once a doubling).
+        var wait = new SpinWait();
+        while (true)
+        {
+            ulong* home = Home(hash, out control, out depth);
+            if (HashBucket.IsLatched(control) || !TryLatch(home, control))
+            {
+                wait.SpinOnce(sleep1Threshold: -1);
+                continue;
+            }
+
+            // The control word did not change since Home read it, so this is still the home.
+            if (depth >= TargetDepth || !Growth.TrySplit(home, hash & ((1UL << depth) - 1), control, depth)) return home;
+        }
+    }
+
+    public static bool TryLatch(ulong* bucket, ulong control) =>
+        Interlocked.CompareExchange(ref bucket[HashBucket.ControlIndex], control | HashBucket.LatchBit, control) == control;
+
+    /// <summary>Release: the changes of the chain before the new control word.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void Unlatch(ulong* bucket, ulong control) => Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
+
+    /// <summary>Doubles the number of buckets to come; only <see cref="IndexGrowth"/> decides when.</summary>
+    public void RaiseTarget(int depth)
+    {
+        long half = (1L << (depth - 1)) * HashBucket.Bytes;
+        if (half >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
+        _budget.ChargeIndex(half);
+        Volatile.Write(ref _targetDepth, depth);
+    }
+
+    public SegmentedLog Log => _log;
+
+    public void Dispose()
+    {
+        _budget.ChargeIndex(-(1L << TargetDepth) * HashBucket.Bytes);
+        Overflow.Dispose();
+        VirtualMemory.Release(_buckets, (nuint)_reservedBytes);
+    }
+}

@@ -1,0 +1,207 @@
+namespace Kv.Storage;
+
+/// <summary>Doubles the index bucket by bucket: whoever changes a bucket splits it first, and each insert sweeps a few more.</summary>
+/// <remarks>
+/// A doubling begins when the last one is complete, so buckets have only two depths at a time. It is swept at twice the
+/// pace that inserts fill it, so it is complete long before the next one is due. No operation splits more than
+/// <see cref="SweepBatch"/> buckets besides its own.
+/// </remarks>
+internal sealed unsafe class IndexGrowth(HashIndex index)
+{
+    private const int SweepBatch = 8;
+
+    // The sweep's place: | target depth 24 | next parent 40 |. One word, so that a claim says of which doubling it is.
+    private const int PlaceBits = 40;
+
+    private readonly Lock _begin = new();
+    private long _place, _sweepDone;
+    private int _completeDepth = index.TargetDepth;
+    private long _doublings;
+
+    /// <summary>Doublings begun since the index was made.</summary>
+    public long Doublings => Volatile.Read(ref _doublings);
+
+    /// <summary>True while some buckets wait to be split.</summary>
+    public bool IsGrowing => Volatile.Read(ref _completeDepth) != index.TargetDepth;
+
+    /// <summary>Begins a doubling when there are more entries than the buckets are meant for.</summary>
+    public void Consider(long entries)
+    {
+        int depth = index.TargetDepth;
+        if (entries <= HashIndex.EntriesPerBucketMax * (1L << depth) || IsGrowing || depth == index.MaxDepth) return;
+        lock (_begin)
+        {
+            if (index.TargetDepth != depth || Volatile.Read(ref _completeDepth) != depth) return;
+            Volatile.Write(ref _sweepDone, 0);
+            index.RaiseTarget(depth + 1);
+            Volatile.Write(ref _place, (long)(depth + 1) << PlaceBits);     // release: claims begin when all is set
+            _doublings++;
+        }
+    }
+
+    /// <summary>Splits a few buckets that nobody has touched yet.</summary>
+    /// <returns>False when there is none left to claim.</returns>
+    public bool Sweep()
+    {
+        const long nextMask = (1L << PlaceBits) - 1;
+        long seen = Volatile.Read(ref _place);
+        if ((seen & nextMask) >= ParentsOf(seen)) return false;
+        long claim = Interlocked.Add(ref _place, SweepBatch) - SweepBatch;
+        long from = claim & nextMask;
+        if (from >= ParentsOf(claim)) return false;
+
+        int target = (int)(claim >> PlaceBits);
+        for (long parent = from; parent < from + SweepBatch; parent++) EnsureDepth((ulong)parent, target);
+        // A doubling is complete when every claim is done, and the next begins only then: the counter is this doubling's.
+        if (Interlocked.Add(ref _sweepDone, SweepBatch) == ParentsOf(claim)) Volatile.Write(ref _completeDepth, target);
+        return true;
+    }
+
+    private static long ParentsOf(long place) => place == 0 ? 0 : 1L << ((int)(place >> PlaceBits) - 1);
+
+    /// <summary>Splits whatever holds a bucket's entries until the bucket itself has the target's depth.</summary>
+    public void EnsureDepth(ulong number, int target)
+    {
+        // Ends: each round splits a bucket (at most once a level) or waits for a holder of its latch, who waits for nothing.
+        var wait = new SpinWait();
+        while (true)
+        {
+            ulong* bucket = index.Home(number, out ulong control, out int depth);
+            if (depth >= target) return;
+            if (HashBucket.IsLatched(control) || !HashIndex.TryLatch(bucket, control))
+            {
+                wait.SpinOnce(sleep1Threshold: -1);
+                continue;
+            }
+
+            if (TrySplit(bucket, number & ((1UL << depth) - 1), control, depth)) continue;
+            HashIndex.Unlatch(bucket, control);
+            return;     // no memory for a chain: the bucket stays whole, and every search still finds what is in it
+        }
+    }
+
+    /// <summary>Splits a latched bucket in two and unlatches it.</summary>
+    /// <returns>False, still latched and unchanged, when there is no memory for a chain.</returns>
+    public bool TrySplit(ulong* near, ulong number, ulong control, int depth)
+    {
+        ulong* far = index.Bucket(number + (1UL << depth));
+        // Chains are short: a keyed hash makes one of 8 buckets rarer than a failing machine.
+        const int EntriesMax = 64;
+        ulong* entries = stackalloc ulong[EntriesMax];
+        ulong* nearEntries = stackalloc ulong[EntriesMax];
+        ulong* farEntries = stackalloc ulong[EntriesMax];
+        int count = Gather(near, control, entries, EntriesMax);
+        if (count < 0) return false;
+
+        int nearCount = 0, farCount = 0;
+        bool refill = index.TagStart(depth + 1) != index.TagStart(depth);
+        int bit = depth - index.TagStart(depth);
+        for (int i = 0; i < count; i++)
+        {
+            ulong entry = entries[i];
+            bool isFar;
+            if (refill)
+            {
+                byte* record = index.Log.Pointer(HashBucket.AddressOf(entry));
+                ulong hash = index.Hash.Of(Record.KeyOf(record, Record.ReadWord(record)));
+                isFar = ((hash >> depth) & 1) != 0;
+                entry = HashBucket.Entry(index.Tag(hash, depth + 1), HashBucket.AddressOf(entry));
+            }
+            else
+            {
+                isFar = ((HashBucket.TagOf(entry) >> bit) & 1) != 0;
+            }
+
+            if (isFar) farEntries[farCount++] = entry;
+            else nearEntries[nearCount++] = entry;
+        }
+
+        if (!TryTakeChain(nearCount, out uint nearOverflow)) return false;
+        if (!TryTakeChain(farCount, out uint farOverflow))
+        {
+            ReturnChain(nearOverflow);
+            return false;
+        }
+
+        Fill(far, farOverflow, farEntries, farCount);
+        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));    // publishes the far half
+        Fill(near, nearOverflow, nearEntries, nearCount);
+        RetireChain(HashBucket.OverflowOf(control));
+        HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, nearOverflow));
+        return true;
+    }
+
+    private int Gather(ulong* bucket, ulong control, ulong* entries, int entriesMax)
+    {
+        int count = 0;
+        while (true)
+        {
+            for (int i = 0; i < HashBucket.Entries; i++)
+            {
+                if (bucket[i] == 0) continue;
+                if (count == entriesMax) return -1;
+                entries[count++] = bucket[i];
+            }
+
+            uint next = HashBucket.OverflowOf(control);
+            if (next == 0) return count;
+            bucket = index.Overflow[next];
+            control = bucket[HashBucket.ControlIndex];
+        }
+    }
+
+    /// <summary>Takes the overflow buckets that so many entries need, linked; 0 when the first bucket is enough.</summary>
+    private bool TryTakeChain(int entries, out uint first)
+    {
+        first = 0;
+        for (int left = entries - HashBucket.Entries; left > 0; left -= HashBucket.Entries)
+        {
+            uint number = index.Overflow.TryTake();
+            if (number == 0)
+            {
+                ReturnChain(first);
+                return false;
+            }
+
+            index.Overflow[number][HashBucket.ControlIndex] = first;
+            first = number;
+        }
+
+        return true;
+    }
+
+    private void Fill(ulong* bucket, uint overflow, ulong* entries, int count)
+    {
+        int done = 0;
+        while (true)
+        {
+            for (int i = 0; i < HashBucket.Entries; i++)
+                Volatile.Write(ref bucket[i], done < count ? entries[done++] : 0);
+            if (overflow == 0) return;
+            bucket = index.Overflow[overflow];
+            overflow = HashBucket.OverflowOf(bucket[HashBucket.ControlIndex]);
+        }
+    }
+
+    private void ReturnChain(uint number)
+    {
+        while (number != 0)
+        {
+            uint next = HashBucket.OverflowOf(index.Overflow[number][HashBucket.ControlIndex]);
+            index.Overflow.Return(number);
+            number = next;
+        }
+    }
+
+    // Readers may still walk the old chain: it is used again only after an epoch.
+    private void RetireChain(uint number)
+    {
+        while (number != 0)
+        {
+            uint next = HashBucket.OverflowOf(index.Overflow[number][HashBucket.ControlIndex]);
+            index.Deferred.Defer(static (target, value) => ((OverflowBuckets)target!).Return((uint)value),
+                index.Overflow, (nint)number, HashBucket.Bytes);
+            number = next;
+        }
+    }
+}

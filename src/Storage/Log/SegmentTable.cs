@@ -1,0 +1,53 @@
+namespace Kv.Storage;
+
+//  one segment's entry, 64 bytes
+//   0       4       8         12     16                 24            32             40
+//  +-------+-------+---------+------+------------------+-------------+--------------+--------+
+//  | tail  | state | dead    | db   | earliest expiry  | seal epoch  | last write s | spare  |
+//  +-------+-------+---------+------+------------------+-------------+--------------+--------+
+//   tail: bytes handed out (the writer's; release)     dead: bytes of dead records and fillers (atomic)
+//   earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
+
+/// <summary>The state of a segment.</summary>
+internal enum SegmentState
+{
+    /// <summary>Nobody's; its pages may be with the system.</summary>
+    Free = 0,
+
+    /// <summary>One session appends to it.</summary>
+    Active = 1,
+
+    /// <summary>Full, or given up by its session; nothing is appended.</summary>
+    Sealed = 2,
+
+    /// <summary>Empty of live records; free after an epoch.</summary>
+    Retired = 3,
+}
+
+/// <summary>What is known of a segment without reading it.</summary>
+internal unsafe struct SegmentInfo
+{
+    public const int SizeBytes = 64;
+
+    public int Tail;
+    public SegmentState State;
+    public int DeadBytes;
+    public int DatabaseId;
+    public long EarliestExpiryMs;
+    public ulong SealEpoch;
+    public long LastWriteSeconds;
+    private fixed long _spare[3];
+
+    /// <summary>Lowers the earliest expiry to at most this one.</summary>
+    public void NoteExpiry(long expiryMs)
+    {
+        // Ends: each failure means that another session stored a value, and values only fall between two sweeps.
+        long seen = Volatile.Read(ref EarliestExpiryMs);
+        while (expiryMs < seen)
+        {
+            long found = Interlocked.CompareExchange(ref EarliestExpiryMs, expiryMs, seen);
+            if (found == seen) return;
+            seen = found;
+        }
+    }
+}

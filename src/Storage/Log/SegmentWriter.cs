@@ -1,0 +1,73 @@
+namespace Kv.Storage;
+
+/// <summary>A session's place in the log for one database: hands out records by moving a tail that nobody else moves.</summary>
+/// <remarks>
+/// Threads: the session's only. Before the tail moves past a record, its word says how long it is (locked): a walk of an
+/// active segment never meets an unknown extent.
+/// </remarks>
+internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget, EpochTable epochs)
+{
+    private const int ChargeStep = 64 * 1024;   // as large as the memory that a small database needs
+
+    private byte* _start;
+    private int _segment = -1, _tail, _charged;
+
+    /// <summary>The database that the segment belongs to.</summary>
+    public Database? Owner { get; private set; }
+
+    /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
+    public byte* Allocate(Database owner, ulong word, long nowMs)
+    {
+        int size = RecordWord.Size(word);
+        if (Owner != owner || _tail + size > SegmentedLog.SegmentBytes)
+        {
+            if (!TryOpen(owner, nowMs)) return null;
+        }
+
+        byte* record = _start + _tail;
+        int tail = _tail + size;
+        if (tail > _charged) Charge(tail);
+        Record.WriteWord(record, word | RecordWord.Lock);
+        Volatile.Write(ref log.Info(_segment)->Tail, tail);     // release: the word first
+        _tail = tail;
+        return record;
+    }
+
+    private bool TryOpen(Database owner, long nowMs)
+    {
+        Seal();
+        bool huge = owner.LogBytes >= VirtualMemory.HugePagesFromBytes;
+        if (!log.TryTake(owner.Id, huge, nowMs / 1000, out int segment)) return false;
+        owner.AddSegment(segment);
+        Owner = owner;
+        _segment = segment;
+        _start = log.Start(segment);
+        _tail = _charged = 0;
+        return true;
+    }
+
+    private void Charge(int tail)
+    {
+        int charged = Math.Min(SegmentedLog.SegmentBytes, (tail + ChargeStep - 1) / ChargeStep * ChargeStep);
+        budget.ChargeLog(charged - _charged);
+        _charged = charged;
+    }
+
+    /// <summary>Gives the segment up: nothing is appended to it any more.</summary>
+    public void Seal()
+    {
+        if (Owner == null) return;
+        SegmentInfo* info = log.Info(_segment);
+        if (!Owner.IsDropped)   // a dropped database frees its segments itself
+        {
+            info->SealEpoch = epochs.Current;
+            Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Sealed);      // release: the epoch first
+        }
+
+        Owner = null;
+        _segment = -1;
+    }
+
+    /// <summary>What was charged for a segment with this tail.</summary>
+    public static int ChargedFor(int tail) => Math.Min(SegmentedLog.SegmentBytes, (tail + ChargeStep - 1) / ChargeStep * ChargeStep);
+}

@@ -1,0 +1,127 @@
+namespace Kv.Storage;
+
+/// <summary>The address space of all records: 2 MB segments, handed out to writers and taken back empty.</summary>
+/// <remarks>
+/// An address counts 8-byte units from the start of the space; 0 is nobody's (the first unit is never handed out).
+/// Threads: <see cref="TryTake"/> and <see cref="Free"/> lock; the infos have their own rules (<see cref="SegmentInfo"/>).
+/// Memory: a segment's pages are the system's until they are touched; a few free segments are kept warm.
+/// </remarks>
+internal sealed unsafe class SegmentedLog : IDisposable
+{
+    public const int SegmentBytes = 2 << 20;
+    private const int SegmentUnitsShift = 18;   // 2 MB in units of 8 bytes
+    private const int KeptFreeMin = 4;
+
+    private readonly MemoryBudget _budget;
+    private readonly Stack<int> _cold = new();      // never used, or given back to the system
+    private readonly Stack<int> _warm = new();      // free, pages still ours
+    private readonly Lock _lock = new();
+    private readonly SegmentInfo* _infos;
+    private readonly int _segmentsMax;
+    private int _next = 1;                          // segment 0 stays unused, and with it address 0
+    private int _taken;
+
+    public SegmentedLog(MemoryBudget budget)
+    {
+        _budget = budget;
+        // Four times the machine's memory: room for holes between live segments, and only a reservation.
+        long memory = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
+        long range = Math.Clamp(memory * 4, 64L << 30, 4L << 40);
+        _segmentsMax = (int)(range / SegmentBytes);
+        Base = VirtualMemory.Reserve((nuint)((long)_segmentsMax * SegmentBytes), SegmentBytes);
+        _infos = (SegmentInfo*)VirtualMemory.Reserve((nuint)((long)_segmentsMax * SegmentInfo.SizeBytes));
+        if (Base == null || _infos == null)
+            throw new InvalidOperationException($"The system refused to reserve {range >> 30} GB of addresses for the log.");
+        VirtualMemory.AvoidHugePages(Base, (nuint)((long)_segmentsMax * SegmentBytes));
+    }
+
+    /// <summary>Where address 0 is.</summary>
+    public byte* Base { get; }
+
+    public SegmentInfo* Info(int segment) => _infos + segment;
+
+    public byte* Start(int segment) => Base + (long)segment * SegmentBytes;
+
+    public static int SegmentOf(ulong address) => (int)(address >> SegmentUnitsShift);
+
+    public ulong AddressOf(byte* record) => (ulong)(record - Base) >> 3;
+
+    public byte* Pointer(ulong address) => Base + (address << 3);
+
+    public SegmentInfo* InfoOf(byte* record) => _infos + ((record - Base) >> 21);
+
+    /// <summary>Charges bytes of a record that is no more to its segment.</summary>
+    public void AddDead(byte* record, int bytes) => Interlocked.Add(ref InfoOf(record)->DeadBytes, bytes);
+
+    /// <summary>Takes a free segment for one writer of a database.</summary>
+    /// <param name="huge">Whether the database is large enough for huge pages.</param>
+    /// <returns>False when the address space is used up.</returns>
+    public bool TryTake(int databaseId, bool huge, long nowSeconds, out int segment)
+    {
+        bool warm;
+        lock (_lock)
+        {
+            warm = _warm.TryPop(out segment);
+            if (!warm && !_cold.TryPop(out segment))
+            {
+                if (_next == _segmentsMax) return false;
+                segment = _next++;
+            }
+
+            _taken++;
+        }
+
+        if (huge && !warm) VirtualMemory.PreferHugePages(Start(segment), SegmentBytes);
+        SegmentInfo* info = Info(segment);
+        info->Tail = 0;
+        info->DeadBytes = 0;
+        info->DatabaseId = databaseId;
+        info->EarliestExpiryMs = long.MaxValue;
+        info->LastWriteSeconds = nowSeconds;
+        info->SealEpoch = 0;
+        Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Active);
+        return true;
+    }
+
+    /// <summary>Takes back a segment that nobody can reach any more.</summary>
+    public void Free(int segment, int chargedBytes)
+    {
+        Info(segment)->State = SegmentState.Free;
+        _budget.ChargeLog(-chargedBytes);
+        bool keep;
+        lock (_lock)
+        {
+            _taken--;
+            // 3 % of what is in use stays warm for the writers: a page fault costs more than a record.
+            keep = _warm.Count < Math.Max(KeptFreeMin, _taken / 32);
+            if (keep) _warm.Push(segment);
+        }
+
+        if (keep) return;
+        VirtualMemory.GiveBack(Start(segment), SegmentBytes);
+        lock (_lock) _cold.Push(segment);
+    }
+
+    /// <summary>Gives warm free segments above the reserve back to the system.</summary>
+    public void Trim()
+    {
+        // Ends: each round takes one off the stack, and stops at the reserve.
+        while (true)
+        {
+            int segment;
+            lock (_lock)
+            {
+                if (_warm.Count <= Math.Max(KeptFreeMin, _taken / 32) || !_warm.TryPop(out segment)) return;
+            }
+
+            VirtualMemory.GiveBack(Start(segment), SegmentBytes);
+            lock (_lock) _cold.Push(segment);
+        }
+    }
+
+    public void Dispose()
+    {
+        VirtualMemory.Release(Base, (nuint)((long)_segmentsMax * SegmentBytes));
+        VirtualMemory.Release((byte*)_infos, (nuint)((long)_segmentsMax * SegmentInfo.SizeBytes));
+    }
+}

@@ -1,0 +1,49 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>What a store holds, by use, and the most that it may.</summary>
+/// <remarks>
+/// Threads: any; the counters are added to atomically and read without order, so a sum may be some operations old.
+/// The block counter lives in native memory because blocks carry its address (they may be let go of by anybody).
+/// </remarks>
+internal sealed unsafe class MemoryBudget : IDisposable
+{
+    private readonly long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
+    private long _index, _log, _external, _peak;
+
+    public MemoryBudget() => *_blocks = 0;
+
+    /// <summary>Most bytes in use; 0: no limit.</summary>
+    public long MaxBytes { get; set; }
+
+    public long IndexBytes => Volatile.Read(ref _index);
+    public long LogBytes => Volatile.Read(ref _log);
+    public long BlockBytes => Volatile.Read(ref *_blocks);
+    public long ExternalBytes => Volatile.Read(ref _external);
+
+    /// <summary>The counter that blocks of this store charge themselves to.</summary>
+    public long* BlockCounter => _blocks;
+
+    public long UsedBytes
+    {
+        get
+        {
+            long used = IndexBytes + LogBytes + BlockBytes + ExternalBytes;
+            if (used > Volatile.Read(ref _peak)) Volatile.Write(ref _peak, used);   // a race loses a sample, no more
+            return used;
+        }
+    }
+
+    public long PeakBytes => Math.Max(Volatile.Read(ref _peak), UsedBytes);
+
+    public bool IsOver => MaxBytes != 0 && UsedBytes > MaxBytes;
+
+    public void ResetPeak() => Volatile.Write(ref _peak, 0);
+
+    public void ChargeIndex(long bytes) => Interlocked.Add(ref _index, bytes);
+    public void ChargeLog(long bytes) => Interlocked.Add(ref _log, bytes);
+    public void ChargeExternal(long bytes) => Interlocked.Add(ref _external, bytes);
+
+    public void Dispose() => NativeMemory.AlignedFree(_blocks);
+}

@@ -1,0 +1,80 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>Address ranges from the system: reserved at once, paid for page by page as they are touched.</summary>
+/// <remarks>Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM.</remarks>
+internal static unsafe partial class VirtualMemory
+{
+    /// <summary>Below this size a huge page wastes more than its faster look-ups win (docs/decisions).</summary>
+    public const long HugePagesFromBytes = 8L << 20;
+
+    public static readonly nuint PageBytes = (nuint)Environment.SystemPageSize;
+
+    private const int ProtReadWrite = 3, MapPrivate = 2, RemapMayMove = 1;
+    private const int AdviseDontNeed = 4, AdviseFreeMac = 5, AdviseHugePage = 14, AdviseNoHugePage = 15;
+
+    private static int MapAnonymousNoReserve => OperatingSystem.IsMacOS() ? 0x1000 | 0x40 : 0x20 | 0x4000;
+
+    /// <summary>Reserves zeroed memory, aligned to <paramref name="alignment"/> (a power of two); null when refused.</summary>
+    public static byte* Reserve(nuint bytes, nuint alignment = 4096)
+    {
+        if (!OperatingSystem.IsLinux() && !OperatingSystem.IsMacOS())
+            throw new PlatformNotSupportedException("Kv's store runs on Linux and macOS.");
+        nuint slack = alignment > PageBytes ? alignment : 0;
+        byte* start = (byte*)Map(null, bytes + slack, ProtReadWrite, MapPrivate | MapAnonymousNoReserve, -1, 0);
+        if ((nint)start == -1) return null;
+        if (slack == 0) return start;
+
+        byte* aligned = (byte*)(((nuint)start + alignment - 1) & ~(alignment - 1));
+        if (aligned > start) Unmap(start, (nuint)(aligned - start));
+        nuint behind = (nuint)(start + bytes + slack - (aligned + bytes));
+        if (behind > 0) Unmap(aligned + bytes, behind);
+        return aligned;
+    }
+
+    public static void Release(byte* start, nuint bytes) => Unmap(start, bytes);
+
+    /// <summary>Returns the pages to the system; the range stays reserved, its content is void.</summary>
+    public static void GiveBack(byte* start, nuint bytes) =>
+        Advise(start, bytes, OperatingSystem.IsMacOS() ? AdviseFreeMac : AdviseDontNeed);
+
+    public static void PreferHugePages(byte* start, nuint bytes)
+    {
+        if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseHugePage);
+    }
+
+    /// <summary>Keeps a sparsely touched range small where the system's default is huge pages everywhere.</summary>
+    public static void AvoidHugePages(byte* start, nuint bytes)
+    {
+        if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseNoHugePage);
+    }
+
+    /// <summary>Grows a range, moving it where it must; null when refused, with the old range as it was.</summary>
+    public static byte* Resize(byte* start, nuint oldBytes, nuint newBytes)
+    {
+        if (OperatingSystem.IsLinux())
+        {
+            byte* moved = (byte*)Remap(start, oldBytes, newBytes, RemapMayMove);
+            return (nint)moved == -1 ? null : moved;
+        }
+
+        byte* copy = Reserve(newBytes);
+        if (copy == null) return null;
+        Buffer.MemoryCopy(start, copy, newBytes, Math.Min(oldBytes, newBytes));
+        Release(start, oldBytes);
+        return copy;
+    }
+
+    [LibraryImport("libc", EntryPoint = "mmap")]
+    private static partial void* Map(void* address, nuint bytes, int protection, int flags, int fd, nint offset);
+
+    [LibraryImport("libc", EntryPoint = "munmap")]
+    private static partial int Unmap(void* address, nuint bytes);
+
+    [LibraryImport("libc", EntryPoint = "madvise")]
+    private static partial int Advise(void* address, nuint bytes, int advice);
+
+    [LibraryImport("libc", EntryPoint = "mremap")]
+    private static partial void* Remap(void* address, nuint oldBytes, nuint newBytes, int flags);
+}

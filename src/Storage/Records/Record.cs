@@ -1,0 +1,105 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>What is done to a record in memory: locking, comparing its key, reading its parts.</summary>
+/// <remarks>Addresses are plain pointers; whoever holds one is inside of an epoch.</remarks>
+internal static unsafe class Record
+{
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static ulong ReadWord(byte* record) => Volatile.Read(ref *(ulong*)record);
+
+    /// <summary>Publishes everything written to the record before (release).</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void WriteWord(byte* record, ulong word) => Volatile.Write(ref *(ulong*)record, word);
+
+    /// <summary>Makes the caller the only writer of the record, unless it is dead.</summary>
+    /// <param name="word">The word as it was before, unlocked.</param>
+    /// <returns>False when the record is dead: look the key up again.</returns>
+    public static bool TryLock(byte* record, out ulong word)
+    {
+        word = ReadWord(record);
+        if (!RecordWord.IsBusy(word) && TryLockFrom(record, word)) return true;
+        return TryLockSlow(record, out word);
+    }
+
+    /// <summary>Locks the record if its word is still the one given.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool TryLockFrom(byte* record, ulong word) =>
+        Interlocked.CompareExchange(ref *(ulong*)record, word | RecordWord.Lock, word) == word;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool TryLockSlow(byte* record, out ulong word)
+    {
+        // Ends: an owner works for microseconds and never yields its worker while it holds the bit (docs/concurrency.md).
+        var wait = new SpinWait();
+        while (true)
+        {
+            word = ReadWord(record);
+            if (RecordWord.IsDead(word)) return false;
+            if ((word & RecordWord.Lock) == 0 && TryLockFrom(record, word)) return true;
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
+    }
+
+    /// <summary>Lets go of a record that the caller holds, as the given word says.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void Unlock(byte* record, ulong word) => WriteWord(record, word & ~RecordWord.Lock);
+
+    /// <summary>Marks dead and unlocks in one store.</summary>
+    public static void Kill(byte* record, ulong word) => WriteWord(record, (word | RecordWord.Dead) & ~RecordWord.Lock);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool KeyEquals(byte* record, ulong word, ReadOnlySpan<byte> key)
+    {
+        int length = RecordWord.KeyField(word);
+        if (length != key.Length || length == RecordWord.LongKey)
+            return length == RecordWord.LongKey && LongKeyEquals(record, word, key);
+
+        ref byte left = ref MemoryMarshal.GetReference(key);
+        byte* right = record + RecordWord.KeyOffset(word);
+        // Two loads that overlap cover 8 to 16 bytes, the common keys.
+        if (length is >= 8 and <= 16)
+            return Unsafe.ReadUnaligned<ulong>(ref left) == Unsafe.ReadUnaligned<ulong>(right)
+                && Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref left, length - 8))
+                    == Unsafe.ReadUnaligned<ulong>(right + length - 8);
+        return key.SequenceEqual(new ReadOnlySpan<byte>(right, length));
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool LongKeyEquals(byte* record, ulong word, ReadOnlySpan<byte> key) =>
+        key.Length >= RecordWord.LongKey && key.SequenceEqual(KeyOf(record, word));
+
+    /// <summary>The key; it never changes while the record lives or may still be read.</summary>
+    public static ReadOnlySpan<byte> KeyOf(byte* record, ulong word)
+    {
+        byte* at = record + RecordWord.KeyOffset(word);
+        int length = RecordWord.KeyField(word);
+        return length != RecordWord.LongKey
+            ? new ReadOnlySpan<byte>(at, length)
+            : new ReadOnlySpan<byte>(Unsafe.ReadUnaligned<Block>(at).Content, (int)Unsafe.ReadUnaligned<long>(at + 8));
+    }
+
+    /// <summary>The block that holds a long key.</summary>
+    public static Block LongKeyBlock(byte* record, ulong word) =>
+        Unsafe.ReadUnaligned<Block>(record + RecordWord.KeyOffset(word));
+
+    public static byte* ValueOf(byte* record, ulong word) => record + RecordWord.ValueOffset(word);
+
+    /// <summary>The block of a value; only for the owner of the lock, or when the word is known not to have changed.</summary>
+    public static Block BlockOf(byte* record, ulong word) => Unsafe.ReadUnaligned<Block>(ValueOf(record, word));
+
+    public static long ExpiryOf(byte* record, ulong word) =>
+        (word & RecordWord.HasExpiry) == 0 ? NewValue.NoExpiry : Volatile.Read(ref *(long*)(record + 8));
+
+    public static void SetExpiry(byte* record, long expiryMs) => Volatile.Write(ref *(long*)(record + 8), expiryMs);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool IsExpired(byte* record, ulong word, long nowMs)
+    {
+        if ((word & RecordWord.HasExpiry) == 0) return false;
+        long expiry = Volatile.Read(ref *(long*)(record + 8));
+        return (ulong)expiry <= (ulong)nowMs;   // -1, none, is the largest
+    }
+}

@@ -1,0 +1,82 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+//  63            38 37      28 27              8 7    4   3      2      1     0
+// +----------------+----------+-----------------+------+-----+---------+------+------+
+// | value bytes 26 | key  10  |   version 20    | kind | ref | expiry? | dead | lock |
+// +----------------+----------+-----------------+------+-----+---------+------+------+
+//   lock    one writer owns the record          dead    replaced or deleted; never alive again
+//   ref     kept for eviction, not set yet      version counts writes, so that a reader notices one
+//   expiry? 8 bytes of expiry follow the word   key     bytes of the key; 1,023 = a long key, held elsewhere (16 bytes)
+//
+//   word 8 | [expiry 8, unix ms, -1 = none] | key | value | padding to a multiple of 8
+//
+// Invariant: only the owner of the lock changes the word. Dead is set together with the unlock, in one store: no reader
+// ever finds two live, unlocked records of a key. A filler is dead from the start.
+
+/// <summary>Reads and makes the first word of a record. Pure functions: <see cref="Record"/> has what touches memory.</summary>
+internal static class RecordWord
+{
+    public const ulong Lock = 1UL << 0, Dead = 1UL << 1, HasExpiry = 1UL << 2, Referenced = 1UL << 3;
+
+    /// <summary>The value of the key field that says: a long key, in memory of its own.</summary>
+    public const int LongKey = 1023;
+
+    /// <summary>Bytes that a long key takes in its record: pointer and length.</summary>
+    public const int LongKeyBytes = 16;
+
+    /// <summary>Most bytes of a value inside of a record; longer ones are blocks.</summary>
+    public const int InlineValueMax = 64 * 1024;
+
+    private const int KindShift = 4, VersionShift = 8, KeyShift = 28, ValueShift = 38;
+    private const ulong VersionMask = 0xFFFFFUL << VersionShift, VersionOne = 1UL << VersionShift;
+
+    public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry) =>
+        (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift | (hasExpiry ? HasExpiry : 0);
+
+    /// <summary>A dead word that covers a whole number of 8 bytes.</summary>
+    public static ulong Filler(int bytes) => (ulong)(bytes - 8) << ValueShift | Dead;
+
+    public static ValueKind Kind(ulong word) => (ValueKind)((word >> KindShift) & 15);
+    public static int KeyField(ulong word) => (int)(word >> KeyShift) & 1023;
+
+    /// <summary>Bytes that the key takes in the record.</summary>
+    public static int KeyBytes(ulong word)
+    {
+        int field = KeyField(word);
+        return field == LongKey ? LongKeyBytes : field;
+    }
+
+    public static int ValueBytes(ulong word) => (int)(word >> ValueShift);
+
+    /// <summary>Where the key begins, from the record's start.</summary>
+    public static int KeyOffset(ulong word) => 8 + (int)((word & HasExpiry) << 1);
+
+    public static int ValueOffset(ulong word) => KeyOffset(word) + KeyBytes(word);
+
+    /// <summary>The record's whole extent, a multiple of 8.</summary>
+    public static int Size(ulong word) => (ValueOffset(word) + ValueBytes(word) + 7) & ~7;
+
+    /// <summary>The extent of a record that is not made yet.</summary>
+    public static int SizeFor(int keyLength, int valueBytes, bool hasExpiry) =>
+        (8 + (hasExpiry ? 8 : 0) + (keyLength >= LongKey ? LongKeyBytes : keyLength) + valueBytes + 7) & ~7;
+
+    public static bool IsBusy(ulong word) => (word & (Lock | Dead)) != 0;
+    public static bool IsDead(ulong word) => (word & Dead) != 0;
+
+    /// <summary>True when nothing was written between two readings of the word.</summary>
+    public static bool Same(ulong before, ulong after) => ((before ^ after) & ~Referenced) == 0;
+
+    /// <summary>The same record one write later, with the lock as it is.</summary>
+    public static ulong NextVersion(ulong word) => (word & ~VersionMask) | ((word + VersionOne) & VersionMask);
+
+    /// <summary>Another kind and value length in the same place, one write later.</summary>
+    public static ulong WithValue(ulong word, ValueKind kind, int valueBytes) =>
+        NextVersion(word & ~((ulong)15 << KindShift) & ((1UL << ValueShift) - 1)
+            | (ulong)kind << KindShift | (ulong)valueBytes << ValueShift);
+
+    /// <summary>Whether a value of this kind is a pointer to a block.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool HoldsBlock(ulong word) => Kind(word) == ValueKind.BlockString;
+}

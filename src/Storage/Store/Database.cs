@@ -1,0 +1,135 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>One database: an index, its segments, its counters. FLUSHDB drops it whole; SWAPDB gives it another number.</summary>
+/// <remarks>
+/// Threads: any inside of an epoch. Counters are striped: a session changes its own stripe, plainly; sums are exact when
+/// writers are quiet.
+/// </remarks>
+internal sealed unsafe class Database
+{
+    /// <summary>A session's share of the counters, a cache line of its own.</summary>
+    public struct Stripe
+    {
+        public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Spare;
+    }
+
+    private readonly List<int> _segments = [];
+    private readonly Lock _lock = new();
+    private readonly Stripe* _stripes;
+    private readonly int _stripesMax;
+    private int _stripesUsed;
+    private int _dropped;
+
+    public Database(int id, HashIndex index, int sessionsMax)
+    {
+        Id = id;
+        Index = index;
+        _stripesMax = sessionsMax;
+        _stripes = (Stripe*)VirtualMemory.Reserve((nuint)(sessionsMax * sizeof(Stripe)));
+        if (_stripes == null) throw new OutOfMemoryException("The system refused memory for a database's counters.");
+    }
+
+    public int Id { get; }
+    public HashIndex Index { get; }
+
+    /// <summary>True once a flush has taken the database out of the table.</summary>
+    public bool IsDropped => Volatile.Read(ref _dropped) != 0;
+
+    /// <summary>Bytes of the segments that the database has.</summary>
+    public long LogBytes
+    {
+        get
+        {
+            lock (_lock) return (long)_segments.Count * SegmentedLog.SegmentBytes;
+        }
+    }
+
+    public long Keys => Sum(0);
+    public long WithExpiry => Sum(1);
+
+    /// <summary>Keys removed because their time had passed.</summary>
+    public long Expired => Sum(6);
+
+    /// <summary>Sum of the expiries, each as <see cref="ExpiryPart"/>.</summary>
+    public long ExpirySum => Sum(2);
+
+    /// <summary>Records that hold memory outside of the log: blocks and long keys.</summary>
+    public long Outside => Sum(3);
+
+    /// <summary>The counters that belong to one session.</summary>
+    public Stripe* StripeOf(int slot)
+    {
+        if (slot >= Volatile.Read(ref _stripesUsed)) Use(slot);
+        return _stripes + slot;
+    }
+
+    /// <summary>What an expiry adds to the sum: seconds, so that a billion keys do not overflow it.</summary>
+    public static long ExpiryPart(long expiryMs) => expiryMs >> 10;
+
+    public void AddSegment(int segment)
+    {
+        lock (_lock) _segments.Add(segment);
+    }
+
+    public void RemoveSegment(int segment)
+    {
+        lock (_lock) _segments.Remove(segment);
+    }
+
+    /// <summary>The segments as of now, into a list that the caller reuses.</summary>
+    public void CopySegments(List<int> into)
+    {
+        into.Clear();
+        lock (_lock) into.AddRange(_segments);
+    }
+
+    public void MarkDropped() => Volatile.Write(ref _dropped, 1);
+
+    /// <summary>Frees everything. Nobody can reach the database any more.</summary>
+    public void Free(SegmentedLog log, Action<Block> release)
+    {
+        bool walk = Outside != 0;
+        foreach (int segment in _segments)
+        {
+            if (walk) ReleaseOutside(log, segment, release);
+            log.Free(segment, SegmentWriter.ChargedFor(log.Info(segment)->Tail));
+        }
+
+        _segments.Clear();
+        Index.Dispose();
+        VirtualMemory.Release((byte*)_stripes, (nuint)(_stripesMax * sizeof(Stripe)));
+    }
+
+    private static void ReleaseOutside(SegmentedLog log, int segment, Action<Block> release)
+    {
+        var scan = new LogScanner(log, segment);
+        while (scan.Next(out byte* record, out ulong word))
+        {
+            if (RecordWord.IsDead(word)) continue;
+            if (RecordWord.KeyField(word) == RecordWord.LongKey) release(Record.LongKeyBlock(record, word));
+            if (RecordWord.HoldsBlock(word)) release(Record.BlockOf(record, word));
+        }
+    }
+
+    private void Use(int slot)
+    {
+        // Ends: the number only grows, to at most the slot count.
+        int seen = Volatile.Read(ref _stripesUsed);
+        while (seen <= slot)
+        {
+            int found = Interlocked.CompareExchange(ref _stripesUsed, slot + 1, seen);
+            if (found == seen) return;
+            seen = found;
+        }
+    }
+
+    private long Sum(int field)
+    {
+        long sum = 0;
+        int used = Volatile.Read(ref _stripesUsed);
+        for (int slot = 0; slot < used; slot++) sum += Volatile.Read(ref ((long*)(_stripes + slot))[field]);
+        return sum;
+    }
+}

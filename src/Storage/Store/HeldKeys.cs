@@ -1,0 +1,87 @@
+namespace Kv.Storage;
+
+/// <summary>Keys that the caller alone may read and change until it disposes this.</summary>
+/// <remarks>Indexes are those of the <see cref="KeyList"/>; a key that is there twice is one. Readers of these keys wait: be quick.</remarks>
+public readonly unsafe ref struct HeldKeys
+{
+    private readonly KeyList _keys;
+    private readonly KeyLocks _locks;
+    private readonly RecordChanges _changes;
+
+    internal HeldKeys(KeyList keys, KeyLocks locks, RecordChanges changes, StoreStatus status)
+    {
+        _keys = keys;
+        _locks = locks;
+        _changes = changes;
+        Status = status;
+    }
+
+    /// <summary>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</summary>
+    public StoreStatus Status { get; }
+
+    /// <summary>Whether the key has a value now.</summary>
+    public bool Exists(int index) => Held(index).Exists;
+
+    /// <summary>The value now; stable until this key is next changed.</summary>
+    public ValueView View(int index) => Held(index).View;
+
+    /// <inheritdoc cref="StoreSession.Update"/>
+    public StoreStatus Update<TUpdate>(int index, DataType type, ref TUpdate update)
+        where TUpdate : struct, IValueUpdate, allows ref struct
+    {
+        ref HeldRecord held = ref Held(index);
+        var status = _changes.Apply(ref held, type, ref update);
+        Store(ref held);
+        return status;
+    }
+
+    /// <summary>The value as a string, without expiry.</summary>
+    public StoreStatus Set(int index, ReadOnlySpan<byte> value, Block block = default)
+    {
+        var update = new SetString(value, block, NewValue.NoExpiry);
+        return Update(index, DataType.Any, ref update);
+    }
+
+    /// <summary>Deletes the key; it stays held.</summary>
+    /// <returns>Whether it had a value.</returns>
+    public bool Delete(int index)
+    {
+        ref HeldRecord held = ref Held(index);
+        if (!held.Exists) return false;
+        _changes.MakeAbsent(ref held);
+        Store(ref held);
+        return true;
+    }
+
+    /// <summary>Makes the value of one key, of any type, that of another, with the given expiry (unix ms or -1).</summary>
+    public StoreStatus Copy(int from, int to, long expiryMs)
+    {
+        var update = new CopyValue(Held(from).View, expiryMs);
+        return Update(to, DataType.Any, ref update);
+    }
+
+    /// <summary>Publishes and lets go of all keys.</summary>
+    public void Dispose() => _locks.Release();
+
+    private ref HeldRecord Held(int index) => ref _locks[_keys[index].Held];
+
+    // The word in memory says what the record is now, still locked: views and walks rely on it.
+    private static void Store(ref HeldRecord held) => Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+
+    private ref struct CopyValue(ValueView source, long expiryMs) : IValueUpdate
+    {
+        private readonly ValueView _source = source;
+
+        public readonly Change Decide(in ValueView current, ref NewValue next)
+        {
+            next.ExpiryMs = expiryMs;
+            next.Kind = _source.Kind == ValueKind.BlockString ? ValueKind.String : _source.Kind;
+            if (next.Kind == ValueKind.Integer) next.Integer = _source.Integer;
+            else next.Length = _source.Bytes.Length;
+            next.Block = _source.Block;
+            return Change.Replace;
+        }
+
+        public readonly void Write(Span<byte> destination) => _source.Bytes.CopyTo(destination);
+    }
+}

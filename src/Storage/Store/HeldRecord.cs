@@ -1,0 +1,24 @@
+namespace Kv.Storage;
+
+/// <summary>A record whose lock a session owns, and what has become of it so far.</summary>
+/// <remarks>
+/// While a key is held and absent its record is a placeholder, or a record that is deleted when it is let go: either way
+/// its kind is <see cref="ValueKind.Placeholder"/>.
+/// </remarks>
+internal unsafe struct HeldRecord
+{
+    public Database Database;
+    public byte* Record;
+
+    /// <summary>The record's word as it will be, without the lock bit.</summary>
+    public ulong Word;
+
+    public ulong Hash;
+
+    public readonly bool Exists => RecordWord.Kind(Word) != ValueKind.Placeholder;
+
+    public readonly ReadOnlySpan<byte> Key => Storage.Record.KeyOf(Record, Word);
+
+    /// <summary>The value as the owner of the lock sees it; the word in memory must be up to date.</summary>
+    public readonly ValueView View => Exists ? new ValueView(Record, Storage.Record.ReadWord(Record)) : default;
+}

@@ -1,0 +1,64 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>Keys of a command over several keys, with their database. A session's scratch, used again and again.</summary>
+/// <remarks>The keys' memory must stay put until the list is cleared; arguments of a command do.</remarks>
+public sealed unsafe class KeyList
+{
+    private readonly KeyHash _hash;
+    private Entry[] _items = new Entry[16];
+
+    internal KeyList(KeyHash hash) => _hash = hash;
+
+    /// <summary>Keys in the list, doubles included.</summary>
+    public int Count { get; private set; }
+
+    /// <summary>Forgets all keys.</summary>
+    public void Clear() => Count = 0;
+
+    /// <summary>Adds a key.</summary>
+    /// <param name="key">Its first byte; stays put.</param>
+    /// <param name="length">Its bytes.</param>
+    /// <param name="database">The number of its database.</param>
+    /// <param name="expectedBytes">Bytes of the value that will be written, where known: a new key is then written in place.</param>
+    public void Add(byte* key, int length, int database, int expectedBytes = 8)
+    {
+        if (Count == _items.Length) Array.Resize(ref _items, Count * 2);
+        _items[Count++] = new Entry
+        {
+            Start = key, Length = length, Database = database, ExpectedBytes = expectedBytes, Hash = _hash.Of(key, length),
+        };
+    }
+
+    internal ref Entry this[int index] => ref _items[index];
+
+    internal Span<Entry> Items => _items.AsSpan(0, Count);
+
+    /// <summary>One key of the list.</summary>
+    [StructLayout(LayoutKind.Auto)]
+    internal struct Entry
+    {
+        public byte* Start;
+        public ulong Hash;
+        public int Length, Database, ExpectedBytes;
+
+        /// <summary>Which held record it is.</summary>
+        public int Held;
+
+        /// <summary>What an optimistic read saw: the record and its word, or the home bucket and its control word.</summary>
+        public byte* Seen;
+        public ulong SeenWord;
+        public bool SeenRecord;
+
+        public readonly ReadOnlySpan<byte> Bytes => new(Start, Length);
+    }
+
+    /// <summary>The order in which keys are locked: database, hash, bytes; the same for everybody, so nobody waits in a circle.</summary>
+    internal static int Compare(in Entry left, in Entry right)
+    {
+        int order = left.Database.CompareTo(right.Database);
+        if (order == 0) order = left.Hash.CompareTo(right.Hash);
+        return order != 0 ? order : left.Bytes.SequenceCompareTo(right.Bytes);
+    }
+}

@@ -1,0 +1,102 @@
+namespace Kv.Storage;
+
+/// <summary>Holds the records of several keys at once, absent keys by placeholders.</summary>
+/// <remarks>
+/// Threads: one session's. Keys are locked in one order (<see cref="KeyList.Compare"/>, over the table of databases as it
+/// was when the hold began), so holders never wait in a circle; a holder waits for nothing else.
+/// </remarks>
+internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes)
+{
+    private HeldRecord[] _held = new HeldRecord[16];
+    private int[] _order = new int[16];
+    private int _count;
+
+    public ref HeldRecord this[int held] => ref _held[held];
+
+    /// <summary>Locks every key of the list once.</summary>
+    public StoreStatus Acquire(KeyList keys)
+    {
+        Invariant.Check(_count == 0, "a session holds keys once at a time");
+        int count = keys.Count;
+        if (_order.Length < count) _order = new int[count * 2];
+        if (_held.Length < count) _held = new HeldRecord[count * 2];
+        Sort(keys, count);
+
+        Database?[] table = session.Table;
+        for (int i = 0; i < count; i++)
+        {
+            ref KeyList.Entry item = ref keys[_order[i]];
+            if (i > 0 && KeyList.Compare(keys[_order[i - 1]], item) == 0)
+            {
+                item.Held = _count - 1;
+                continue;
+            }
+
+            // A database that is made by a write is not in the table that was read; it is nobody else's order either.
+            Database database = table[item.Database] ?? session.CreateDatabase(item.Database);
+            var status = LockOne(database, item, ref _held[_count]);
+            if (status != StoreStatus.Ok)
+            {
+                Release();
+                return status;
+            }
+
+            item.Held = _count++;
+        }
+
+        return StoreStatus.Ok;
+    }
+
+    private StoreStatus LockOne(Database database, in KeyList.Entry item, ref HeldRecord held)
+    {
+        var key = new Key(item.Bytes, item.Hash);
+        // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
+        while (true)
+        {
+            byte* record = database.Index.Find(key.Bytes, key.Hash);
+            if (record == null)
+            {
+                var status = changes.HoldAbsent(database, key, item.ExpectedBytes, ref held, out bool again);
+                if (again) continue;
+                return status;
+            }
+
+            if (!Record.TryLock(record, out ulong word)) continue;
+            held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
+            if (Record.IsExpired(record, word, changes.NowMs))
+            {
+                changes.CountExpired(database);
+                changes.MakeAbsent(ref held);
+                Record.WriteWord(record, held.Word | RecordWord.Lock);
+            }
+
+            return StoreStatus.Ok;
+        }
+    }
+
+    /// <summary>Publishes what was done to each key and lets go of it.</summary>
+    public void Release()
+    {
+        for (int i = 0; i < _count; i++) changes.LetGo(ref _held[i]);
+        _count = 0;
+        if (_held.Length > 4096) (_held, _order) = (new HeldRecord[16], new int[16]);     // one huge command keeps nothing
+    }
+
+    private void Sort(KeyList keys, int count)
+    {
+        Span<int> order = _order.AsSpan(0, count);
+        for (int i = 0; i < count; i++) order[i] = i;
+        if (count > 16)
+        {
+            order.Sort((left, right) => KeyList.Compare(keys[left], keys[right]));
+            return;
+        }
+
+        for (int i = 1; i < count; i++)
+        {
+            int moving = order[i], at = i;
+            for (; at > 0 && KeyList.Compare(keys[order[at - 1]], keys[moving]) > 0; at--) order[at] = order[at - 1];
+            order[at] = moving;
+        }
+    }
+}

@@ -1,0 +1,14 @@
+namespace Kv.Storage;
+
+/// <summary>What a store holds, in bytes, and what it has done since its start.</summary>
+/// <param name="IndexBytes">Buckets of all indexes, overflow too.</param>
+/// <param name="LogBytes">Segments in use, counted in steps of 64 KB.</param>
+/// <param name="BlockBytes">Values over 64 KB, long keys, and values that are arriving.</param>
+/// <param name="ExternalBytes">What others charged with <see cref="Store.Charge"/>.</param>
+/// <param name="ExpiredKeys">Keys removed because their time had passed.</param>
+/// <param name="ReclaimedSegments">Segments of 2 MB that were emptied and freed.</param>
+/// <param name="IndexGrowths">Doublings of an index.</param>
+/// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
+public readonly record struct StoreStats(
+    long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
+    long ExpiredKeys, long ReclaimedSegments, long IndexGrowths, long PendingFrees);

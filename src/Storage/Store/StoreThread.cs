@@ -1,0 +1,41 @@
+namespace Kv.Storage;
+
+/// <summary>The thread that expires, reclaims and frees for one store.</summary>
+internal sealed class StoreThread : IDisposable
+{
+    // An expired key is to be gone within a second, and an idle store is to cost nothing that can be measured.
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100), PauseWhileFreeing = TimeSpan.FromMilliseconds(5);
+
+    private readonly Store _store;
+    private readonly AutoResetEvent _wake = new(false);
+    private readonly Thread _thread;
+    private volatile bool _stopping;
+
+    public StoreThread(Store store)
+    {
+        _store = store;
+        _thread = new Thread(Run, 256 * 1024) { IsBackground = true, Name = "kv-store" };
+        _thread.Start();
+    }
+
+    /// <summary>Asks for a round now.</summary>
+    public void Wake() => _wake.Set();
+
+    public void Dispose()
+    {
+        _stopping = true;
+        _wake.Set();
+        _thread.Join();
+        _wake.Dispose();
+    }
+
+    private void Run()
+    {
+        // Ends: when the store is disposed.
+        while (!_stopping)
+        {
+            _store.Maintain();
+            _wake.WaitOne(_store.Deferred.Count != 0 ? PauseWhileFreeing : Pause);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+namespace Kv.Storage;
+
+/// <summary>What a store needs done from time to time: expired keys removed, segments reclaimed, retired memory freed.</summary>
+/// <remarks>Threads: one at a time (the store's own, or a test's).</remarks>
+internal sealed class StoreUpkeep(Store store) : IDisposable
+{
+    private readonly StoreSession _session = store.CreateSession();
+    private readonly List<int> _segments = [];
+    private readonly ExpirySweeper _sweeper = new(store);
+    private readonly Reclaimer _reclaimer = new(store);
+
+    public long ReclaimedSegments => _reclaimer.ReclaimedSegments;
+
+    public void Run()
+    {
+        store.Deferred.Run();
+        _session.BeginTurn();
+        foreach (Database? database in store.Table)
+        {
+            if (database == null) continue;
+            database.CopySegments(_segments);
+            _session.Use(database);
+            if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
+            _reclaimer.Run(database, _segments, _session);
+            // Ends: a doubling has so many buckets; each sweep takes some of them.
+            while (database.Index.Growth.IsGrowing && database.Index.Growth.Sweep()) _session.Tick();
+        }
+
+        _session.GoOffline();
+        store.Deferred.Run();
+        store.Log.Trim();
+    }
+
+    public void Dispose() => _session.Dispose();
+}

@@ -28,13 +28,13 @@ internal static class StringCommands
             Summary = "Stores a string at a key, whatever was there, if a condition holds.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update | KeyAccess.VariableFlags)],
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update).Unless(["GET"], KeyAccess.OW | KeyAccess.Update, from: 3)],
         },
         new("SETNX", arity: 3, SetNx)
         {
             Usage = "key value",
             Summary = "Stores a string at a key that does not exist yet.",
-            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Insert)],
         },
@@ -42,7 +42,7 @@ internal static class StringCommands
         {
             Usage = "key seconds value",
             Summary = "Stores a string at a key, to expire in so many seconds.",
-            Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.String,
+            Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },
@@ -50,7 +50,7 @@ internal static class StringCommands
         {
             Usage = "key milliseconds value",
             Summary = "Stores a string at a key, to expire in so many milliseconds.",
-            Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.String,
+            Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },
@@ -58,7 +58,7 @@ internal static class StringCommands
         {
             Usage = "key value",
             Summary = "Stores a string at a key and returns the one that was there.",
-            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "6.2.0",
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -100,7 +100,7 @@ internal static class StringCommands
             Usage = "key start end",
             Summary = "Does the same as GETRANGE, by its former name.",
             Complexity = "O(N) where N is the number of bytes returned; O(1) for short ranges.",
-            Since = "1.0.0", Group = CommandGroup.String,
+            Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "2.0.0",
             Flags = CommandFlags.ReadOnly,
             Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
         },
@@ -171,13 +171,13 @@ internal static class StringCommands
     {
         var key = context.Args.NextKey();
         var value = context.Args.NextValue(out var block);
-        if (context.Args.Remaining != 0)
+        if (context.Args.Remaining != 0 || !block.IsNone)
         {
             SetSlow(ref context, key, value, block);
             return;
         }
 
-        var status = block.IsNone ? context.Store.Set(key, value) : context.Store.Set(key, value, block, NewValue.NoExpiry);
+        var status = context.Store.Set(key, value);
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
     }
@@ -236,7 +236,7 @@ internal static class StringCommands
     {
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
-        if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
+        if (status != StoreStatus.Ok)
         {
             set.Forget();
             context.Fail(Errors.For(status));
@@ -256,7 +256,7 @@ internal static class StringCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         var status = context.Store.Update(key, DataType.Any, ref set);
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Done ? 1 : 0);
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(set.Done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
 
@@ -267,7 +267,7 @@ internal static class StringCommands
 
         var take = new TakeString(context.Output);
         var status = context.Store.Update(key, DataType.String, ref take);
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
+        if (status == StoreStatus.Ok) return;
         take.Forget();
         context.Fail(Errors.For(status));
     }
@@ -297,7 +297,7 @@ internal static class StringCommands
             : expiry.Resolve(expire.NowMs, "ERR invalid expire time in 'getex' command"u8, out expire.ExpiryMs);
 
         var status = context.Store.Update(key, DataType.String, ref expire);
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
+        if (status == StoreStatus.Ok) return;
         expire.Forget();
         context.Fail(Errors.For(status));
     }
@@ -356,7 +356,7 @@ internal static class StringCommands
     private static void RunSplice(ref CommandContext context, in Key key, ref SpliceString splice)
     {
         var status = context.Store.Update(key, DataType.String, ref splice);
-        if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
+        if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
         else if (splice.IsTooLong) context.Fail(Errors.StringTooLong);
         else context.Reply.WriteInteger(splice.NewLength);
     }
@@ -374,6 +374,7 @@ internal static class StringCommands
         var keys = KeysOf(ref context, step: 1);
         var read = new ReplyStrings(context.Output, keys.Count);
         context.Store.ReadMany(keys, ref read);
+        keys.Clear();
     }
 
     private static void MGetOne(ref CommandContext context)
@@ -430,24 +431,32 @@ internal static class StringCommands
         done = false;
         var keys = KeysOf(ref context, step: 2);
         using var held = context.Store.Hold(keys);
+        int count = keys.Count;
+        keys.Clear();
         if (held.Status != StoreStatus.Ok) return held.Status;
 
         if (onlyIfNoneExists)
         {
-            for (int i = 0; i < keys.Count; i++)
+            for (int i = 0; i < count; i++)
                 if (held.Exists(i)) return StoreStatus.Ok;
         }
 
-        for (int i = 0; i < keys.Count; i++)
+        for (int i = 0; i < count; i++)
         {
             context.Args.Skip(1);
             var value = context.Args.NextValue(out var block);
-            var status = held.Set(i, value, block);
+            var status = block.IsNone ? held.Set(i, value) : SetBlock(ref context, held, i, value, block);
             if (status != StoreStatus.Ok) return status;
         }
 
         done = true;
         return StoreStatus.Ok;
+    }
+
+    private static StoreStatus SetBlock(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> value, Block block)
+    {
+        var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
+        return held.Update(index, DataType.Any, ref set);
     }
 
     /// <summary>Every <paramref name="step"/>-th argument from the first on, in the session's scratch list.</summary>
@@ -459,8 +468,7 @@ internal static class StringCommands
         for (int i = 1; i < context.Args.Count; i += step)
         {
             var key = context.Args[i];
-            int valueBytes = step == 2 ? context.Args[i + 1].Length : 0;
-            keys.Add(key.Pointer, key.Length, database, valueBytes);
+            keys.Add(key.Pointer, key.Length, database);
         }
 
         return keys;
@@ -603,9 +611,8 @@ internal static class StringCommands
             if (value.Kind == ValueKind.BlockString)
             {
                 // Up to 512 MB: not to be copied again because of a writer, so from a reference, afterwards.
-                // None when a writer came in between: then this is read again.
                 _block = value.Block;
-                if (!_block.IsNone) _block.AddReference();
+                _block.AddReference();
             }
             else if (value.Kind == ValueKind.Integer)
             {

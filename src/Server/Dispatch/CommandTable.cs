@@ -15,11 +15,10 @@ internal sealed class CommandTable
     /// <summary>The families: one line each.</summary>
     private static readonly Command[][] Families =
     [
+        CommandCommands.Table,
         StringCommands.Table,
         CounterCommands.Table,
         ExpiryCommands.Table,
-        KeyCommands.Table,
-        ScanCommands.Table,
     ];
 
     /// <summary>The one table.</summary>

@@ -71,7 +71,7 @@ internal static class KeyFinder
     public static KeyAccess Access(KeySpec spec, in CommandArguments args, int from)
     {
         if (spec.Unlocking.Length == 0) return spec.Access;
-        for (int i = from + spec.Position + 1; i < args.Count; i++)
+        for (int i = from + spec.UnlockingFrom; i < args.Count; i++)
         {
             foreach (string word in spec.Unlocking)
             {

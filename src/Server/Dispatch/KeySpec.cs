@@ -38,11 +38,14 @@ internal sealed class KeySpec
     /// <summary>What the command does with the keys; with <see cref="KeyAccess.VariableFlags"/>, the most it may do.</summary>
     public KeyAccess Access { get; }
 
-    /// <summary>What it does when none of <see cref="Unlocking"/> is among the arguments behind the key.</summary>
+    /// <summary>What it does when none of <see cref="Unlocking"/> is among the arguments from <see cref="UnlockingFrom"/> on.</summary>
     public KeyAccess PlainAccess { get; private init; }
 
     /// <summary>The words, in upper case, that make <see cref="PlainAccess"/> into <see cref="Access"/>; empty where it is always the latter.</summary>
     public string[] Unlocking { get; private init; } = [];
+
+    /// <summary>Index of the first argument that may be one of those words.</summary>
+    public int UnlockingFrom { get; private init; }
 
     public KeyStart Start { get; private init; }
 
@@ -91,11 +94,11 @@ internal sealed class KeySpec
         };
 
     /// <summary>The same keys, used in a lesser way unless one of some words is given (SET without GET only overwrites).</summary>
-    public KeySpec Unless(string[] words, KeyAccess plain) =>
+    public KeySpec Unless(string[] words, KeyAccess plain, int from) =>
         new(Access | KeyAccess.VariableFlags)
         {
             Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step, Limit = Limit,
-            CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words,
+            CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words, UnlockingFrom = from,
         };
 
     /// <summary>Keys that no spec can find (the patterns of SORT).</summary>

@@ -77,12 +77,6 @@ internal struct ReplyString : IValueRead
         {
             // The output keeps a reference of its own until the bytes are sent; Rewind releases it.
             var block = value.Block;
-            if (block.IsNone)
-            {
-                output.Reply.WriteNull();       // a writer came in between: this is read again
-                return;
-            }
-
             block.AddReference();
             output.WriteBlock(output.Reply, block);
         }

@@ -148,7 +148,10 @@ internal static class UsageGrammar
         string token = SharedToken(alternatives);
         if (token.Length > 0) alternatives = [alternatives[0][1..], .. alternatives[1..]];
         var children = alternatives.Select(way => One(Arguments(way))).ToArray();
-        return Group(UsageKind.OneOf, children) with { Token = token, Optional = optional, Multiple = multiple };
+        return Group(UsageKind.OneOf, children) with
+        {
+            Token = token, Optional = optional, Multiple = multiple, TokenRepeats = multiple && token.Length > 0,
+        };
     }
 
     private static UsageArgument Repeated(List<Item> items)

@@ -1,0 +1,118 @@
+using System.Text.RegularExpressions;
+using Kv.Protocol;
+using Kv.Server;
+using Kv.Storage;
+
+namespace Kv.Tests.Tidy;
+
+/// <summary>Who may know whom (docs/architecture.md).</summary>
+public partial class LayerTests
+{
+    /// <summary>Storage's folders: each may use those of the lines before it, and its own.</summary>
+    private static readonly string[][] StorageOrder =
+    [
+        ["Memory"], ["Epochs", "Devices", "Values"], ["Records"], ["Log"], ["Index"], ["Expiry", "Eviction", "Tiering"], ["Store"],
+    ];
+
+    [Fact]
+    public void Protocol_and_storage_know_neither_each_other_nor_the_server()
+    {
+        foreach (var assembly in new[] { typeof(RespType).Assembly, typeof(ValueKind).Assembly })
+        {
+            Assert.DoesNotContain(assembly.GetReferencedAssemblies(), name => name.Name!.StartsWith("Kv.", StringComparison.Ordinal));
+        }
+
+        var server = typeof(KvServer).Assembly.GetReferencedAssemblies().Select(name => name.Name);
+        Assert.DoesNotContain("kv-server", server);
+    }
+
+    [Fact]
+    public void Commands_never_use_the_network() => Assert.Empty(
+        from path in Sources("src/Server/Commands")
+        where Repository.Read(path).Contains("Kv.Server.Network", StringComparison.Ordinal)
+        select path);
+
+    [Fact]
+    public void A_command_family_uses_no_other_family()
+    {
+        var families = Sources("src/Server/Commands").Select(path => Path.GetFileNameWithoutExtension(path)).Where(name => name.EndsWith("Commands", StringComparison.Ordinal)).ToList();
+        Assert.NotEmpty(families);
+        Assert.Empty(
+            from path in Sources("src/Server/Commands")
+            let code = Code(path)
+            from family in families
+            where family != Path.GetFileNameWithoutExtension(path) && Regex.IsMatch(code, $@"\b{family}\.")
+            select $"{path} uses {family}");
+    }
+
+    // Dispatch is allowed to configuration for glob patterns, which CONFIG GET and KEYS share.
+    [Theory]
+    [InlineData("Configuration", "Network|Sessions|Commands|PubSub|Metrics|Security")]
+    [InlineData("Metrics", "Network|Sessions|Commands|PubSub|Configuration|Security")]
+    public void Configuration_and_metrics_use_no_other_part_of_the_server(string folder, string others) => Assert.Empty(
+        from path in Sources($"src/Server/{folder}")
+        where Regex.IsMatch(Code(path), $@"\bKv\.Server\.({others})\b")
+        select path);
+
+    [Fact]
+    public void Every_namespace_is_that_of_its_folder() => Assert.Empty(
+        from path in Sources("src").Concat(Sources("test/Kv.Tests"))
+        let name = NamespaceOf().Match(Repository.Read(path)).Groups[1].Value
+        where name.Length > 0 && !Allowed(path).Contains(name)
+        select $"{path} is in {name}");
+
+    [Fact]
+    public void Pieces_that_belong_to_nobody_are_not_kept() => Assert.DoesNotContain(
+        Repository.Files(), path => OfNobody().IsMatch(path));
+
+    /// <summary>In Storage namespaces are flat, so that the order of its folders is read from what their types are called by.</summary>
+    [Fact]
+    public void Storage_uses_its_folders_in_one_order()
+    {
+        var rank = StorageOrder.SelectMany((folders, i) => folders.Select(folder => (folder, i))).ToDictionary(pair => pair.folder, pair => pair.i);
+        var files = Sources("src/Storage").ToList();
+        var owner = files.Where(path => path.Split('/').Length == 4).ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[2]);
+        var wrong = new List<string>();
+        foreach (string path in files.Where(path => path.Split('/').Length == 4))
+        {
+            string folder = path.Split('/')[2];
+            if (!rank.TryGetValue(folder, out int own)) continue;
+            foreach (string word in Words().Matches(Code(path)).Select(match => match.Value).Distinct())
+            {
+                foreach (string other in owner[word])
+                {
+                    // The outline in Store is public surface (Key, statuses, options): all may name it.
+                    if (other != folder && other != "Store" && rank.TryGetValue(other, out int used) && used >= own) wrong.Add($"{path} uses {other}/{word}");
+                }
+            }
+        }
+
+        Assert.Empty(wrong);
+    }
+
+    private static IEnumerable<string> Sources(string folder) =>
+        Repository.Files(folder).Where(path => path.EndsWith(".cs", StringComparison.Ordinal));
+
+    private static string[] Allowed(string path)
+    {
+        string[] parts = path.Split('/');
+        string below = string.Join('.', parts[2..^1]);
+        string top = parts[0] == "test" ? parts[1] : "Kv." + parts[1];
+        return [top, below.Length == 0 ? top : $"{top}.{below}"];
+    }
+
+    // Without comments: a sentence may name what code may not use.
+    private static string Code(string path) => Comments().Replace(Repository.Read(path), "");
+
+    [GeneratedRegex(@"//[^\n]*")]
+    private static partial Regex Comments();
+
+    [GeneratedRegex(@"^namespace ([\w.]+);", RegexOptions.Multiline)]
+    private static partial Regex NamespaceOf();
+
+    [GeneratedRegex(@"\b[A-Z]\w+\b")]
+    private static partial Regex Words();
+
+    [GeneratedRegex(@"(^|/)(Common|Utils?|Utilities|Helpers?|Base|Managers?)(/|\.cs$)|(Utils|Helper|Manager)\.cs$")]
+    private static partial Regex OfNobody();
+}

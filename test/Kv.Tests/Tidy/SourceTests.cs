@@ -1,0 +1,71 @@
+using System.Text.RegularExpressions;
+using Kv.Storage;
+
+namespace Kv.Tests.Tidy;
+
+/// <summary>What holds for every source file.</summary>
+public partial class SourceTests
+{
+    private static readonly string[] TextEndings = [".cs", ".md", ".txt", ".props", ".csproj", ".sln", ".json", ".yml", ".sh", ".py", ".c", ".tsv", ".config"];
+
+    /// <summary>A new name on the list is a change that somebody reviews.</summary>
+    [Fact]
+    public void Unsafe_code_is_only_in_the_files_of_the_list()
+    {
+        var files = from path in Repository.Files("src")
+            where path.EndsWith(".cs", StringComparison.Ordinal) && Unsafe().IsMatch(Repository.Read(path))
+            orderby path
+            select path;
+        GeneratedFile.Check("test/Kv.Tests/Tidy/unsafe-files.txt", string.Concat(files.Select(path => path + "\n")));
+    }
+
+    // They are in records, and later in files: add, never change.
+    [Fact]
+    public void The_numbers_of_value_kinds_are_frozen()
+    {
+        (string, int)[] frozen = [("Filler", 0), ("String", 1), ("Integer", 2), ("GrowingString", 3), ("BlockString", 4), ("Placeholder", 15)];
+        Assert.Equal(frozen, Enum.GetValues<ValueKind>().Select(kind => (kind.ToString(), (int)kind)));
+        Assert.True(Enum.GetValues<ValueKind>().All(kind => (int)kind < 16), "a kind has 4 bits");
+    }
+
+    [Fact]
+    public void The_numbers_of_data_types_are_frozen()
+    {
+        (string, int)[] frozen = [("Any", 0), ("String", 1), ("List", 2), ("Set", 3), ("SortedSet", 4), ("Hash", 5), ("Stream", 6)];
+        Assert.Equal(frozen, Enum.GetValues<DataType>().Select(type => (type.ToString(), (int)type)));
+    }
+
+    // A clone builds anywhere, from the registries that its user has set up.
+    [Fact]
+    public void No_file_names_a_place_of_one_machine_or_a_package_registry() => Assert.Empty(
+        from path in Texts()
+        from line in Repository.Read(path).Split('\n')
+        where Place().IsMatch(line)
+        select $"{path}: {line.Trim()}");
+
+    [Fact]
+    public void Nothing_is_left_to_be_done_without_an_issue() => Assert.Empty(
+        from path in Texts()
+        where path.EndsWith(".cs", StringComparison.Ordinal)
+        from line in Repository.Read(path).Split('\n')
+        where Undone().IsMatch(line)
+        select $"{path}: {line.Trim()}");
+
+    [Fact]
+    public void Command_families_stay_under_900_lines() => Assert.Empty(
+        from path in Repository.Files("src/Server/Commands")
+        let lines = Repository.Read(path).Split('\n').Length
+        where lines > 900
+        select $"{path}: {lines}");
+
+    private static IEnumerable<string> Texts() => Repository.Files().Where(path => TextEndings.Contains(Path.GetExtension(path)) || path == ".ci/run");
+
+    // The expressions are put together, so that this file does not match itself.
+    private static Regex Place() => new(
+        "(^|[^.\\w])/(wor" + "k|hom" + "e|roo" + "t)/|api\\.nuge" + "t\\.org|pypi\\.or" + "g|registry\\.npm" + "js", RegexOptions.CultureInvariant);
+
+    private static Regex Undone() => new("TOD" + "O(?! ?\\(?#\\d)|NotImplemented" + "Exception|FIXM" + "E", RegexOptions.CultureInvariant);
+
+    [GeneratedRegex(@"\bunsafe\b(?! code)|\bUnsafe\.|MemoryMarshal\.GetReference")]
+    private static partial Regex Unsafe();
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Measures servers side by side: each cell is run on every server in turn, several rounds, and medians are compared.
+
+    benchmark/tools/compare.py [--cells NAME,...] [--servers NAME,...] [--rounds 5] [--seconds 2] [--garnet PATH]
+
+The server is pinned to one core, the load (blast.c) to the other. `limit` (limit.c) is a server that does no work: what the
+machine's TCP allows. cpu is the server process' user and system time an operation. Needs gcc, taskset, redis-server;
+garnet-server where --garnet names it. kv-server is published ReadyToRun first (--kv PATH uses another build).
+"""
+import argparse, os, re, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SERVER_CPU, CLIENT_CPU = "0", "1"
+KEY, VALUE = 8, 8
+
+# name: operation, depth, connections, keys, reply that limit sends
+CELLS = {
+    "get4096x2-1k": ("GET", 4096, 2, 1024, "get8"),
+    "set4096x2-1k": ("SET", 4096, 2, 1024, "ok"),
+    "get4096x2-16m": ("GET", 4096, 2, 16_000_000, "get8"),
+    "set4096x2-16m": ("SET", 4096, 2, 16_000_000, "ok"),
+    "get16x50-16m": ("GET", 16, 50, 16_000_000, "get8"),
+    "get16x50-1k": ("GET", 16, 50, 1024, "get8"),
+    "get1x50": ("GET", 1, 50, 1024, "get8"),
+    "set1x50": ("SET", 1, 50, 1024, "ok"),
+    "get1x128": ("GET", 1, 128, 1024, "get8"),
+    "set1x128": ("SET", 1, 128, 1024, "ok"),
+    "get1x1": ("GET", 1, 1, 1024, "get8"),
+    "get50x256": ("GET", 50, 256, 1024, "get8"),
+    "incr16x50-1k": ("INCR", 16, 50, 1024, "ok"),
+    "incr4096x2-1k": ("INCR", 4096, 2, 1024, "ok"),
+}
+
+
+def build(tools):
+    for name in ("blast", "limit"):
+        subprocess.run(["gcc", "-O2", "-march=native", f"{HERE}/{name}.c", "-o", f"{tools}/{name}", "-lpthread"], check=True)
+
+
+def publish(tools):
+    subprocess.run(["dotnet", "publish", "-c", "Release", "-r", "linux-x64", "--self-contained", "false", "-v", "q", "--nologo",
+                    "-o", f"{tools}/kv", f"{ROOT}/src/Host"], check=True, stdout=subprocess.DEVNULL)
+    return f"{tools}/kv/kv-server"
+
+
+class Server:
+    def __init__(self, name, command, port):
+        self.name, self.port = name, port
+        self.process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *command], stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir())
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise SystemExit(f"{name} did not start: {' '.join(command)}")
+
+    def cpu_seconds(self):
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rss_mb(self):
+        return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.process.pid}/status").read())[1]) / 1024
+
+    def stop(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def blast(tools, port, operation, depth, keys, seconds, connections):
+    out = subprocess.run(["taskset", "-c", CLIENT_CPU, f"{tools}/blast", "127.0.0.1", str(port), operation, "1", str(depth),
+                          str(KEY), str(VALUE), str(keys), str(seconds), str(connections)],
+                         capture_output=True, text=True, timeout=600)
+    return out.stdout + out.stderr
+
+
+def command(name, args, port, reply):
+    if name == "limit":
+        return [f"{args.tools}/limit", str(port), "1", reply]
+    if name in ("kv", "kv-pipelines"):
+        return [args.kv, "--port", str(port), "--worker-threads", "1", "--save", ""] + (
+            ["--transport", "pipelines"] if name == "kv-pipelines" else [])
+    if name == "redis":
+        return ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"]
+    if name == "garnet":
+        return [args.garnet, "--port", str(port), "--index", "1g", "--no-pubsub", "--no-obj"]
+    raise SystemExit(f"unknown server {name}")
+
+
+def measure(server, args, cell):
+    operation, depth, connections, keys, _ = CELLS[cell]
+    before = server.cpu_seconds()
+    text = blast(args.tools, server.port, operation, depth, keys, args.seconds, connections)
+    cpu = server.cpu_seconds() - before
+    found = re.search(r": (\d+) ops/s\s+p50=([\d.]+)us p99=([\d.]+)us p99.9=([\d.]+)us errors=(\d+) nils=(\d+)", text)
+    if not found or int(found[5]):
+        print(f"  {server.name} {cell}: {text.strip()}", file=sys.stderr)
+        return None
+    rate = int(found[1])
+    nils = int(found[6])
+    if nils and server.name != "limit" and operation == "GET":
+        print(f"  {server.name} {cell}: {nils} misses", file=sys.stderr)
+    return rate, cpu / (rate * args.seconds) * 1e9, float(found[2]), float(found[3]), float(found[4])
+
+
+def run_cell(cell, args, port):
+    operation, depth, connections, keys, reply = CELLS[cell]
+    servers = []
+    try:
+        for name in args.servers:
+            server = Server(name, command(name, args, port, reply), port)
+            servers.append(server)
+            port += 1
+            if name != "limit":
+                # INCR loads nothing: its keys are numbers of its own making.
+                if operation != "INCR":
+                    blast(args.tools, server.port, "LOAD", 4096, keys, 0, 1)
+                measure(server, args, cell)    # warm: this shape, not only this command
+        results = {server.name: [] for server in servers}
+        for _ in range(args.rounds):
+            for server in servers:
+                result = measure(server, args, cell)
+                if result:
+                    results[server.name].append(result)
+        report(cell, servers, results)
+    finally:
+        for server in servers:
+            server.stop()
+    return port
+
+
+def report(cell, servers, results):
+    operation, depth, connections, keys, _ = CELLS[cell]
+    print(f"\n### {cell}: {operation} depth {depth} x {connections} connections, {keys:,} keys")
+    print("| server | ops/s median [min..max] | cpu ns an op | p50 us | p99 us | p99.9 us | RSS MB |")
+    print("|---|---|---|---|---|---|---|")
+    rates = {}
+    for server in servers:
+        rows = results[server.name]
+        if not rows:
+            print(f"| {server.name} | n/a | | | | | |")
+            continue
+        column = lambda i: statistics.median(row[i] for row in rows)
+        rates[server.name] = column(0)
+        print(f"| {server.name} | {column(0):,.0f} [{min(r[0] for r in rows):,}..{max(r[0] for r in rows):,}] | {column(1):,.0f} "
+              f"| {column(2):,.1f} | {column(3):,.1f} | {column(4):,.1f} | {server.rss_mb():,.0f} |")
+    if "kv" in rates:
+        print("kv: " + ", ".join(f"{rates['kv'] / rate:.2f}x of {name}" for name, rate in rates.items() if name != "kv"))
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cells", default=",".join(CELLS))
+    parser.add_argument("--servers", default="limit,kv,redis,garnet")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--garnet", default=shutil.which("garnet-server"))
+    parser.add_argument("--kv")
+    parser.add_argument("--port", type=int, default=17000)
+    args = parser.parse_args()
+    args.servers = [name for name in args.servers.split(",") if name != "garnet" or args.garnet]
+    args.tools = tempfile.mkdtemp(prefix="kv-compare-")
+    build(args.tools)
+    args.kv = args.kv or publish(args.tools)
+    port = args.port
+    for cell in args.cells.split(","):
+        port = run_cell(cell, args, port)
+
+
+main()

@@ -77,6 +77,7 @@ internal struct ReplyString : IValueRead
         {
             // The output keeps a reference of its own until the bytes are sent; Rewind releases it.
             var block = value.Block;
+            if (block.IsNone) return;       // changed meanwhile: the read runs again
             block.AddReference();
             output.WriteBlock(output.Reply, block);
         }

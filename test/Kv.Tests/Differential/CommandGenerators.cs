@@ -51,7 +51,7 @@ internal static class CommandGenerators
         ["SWAPDB"] = g => [g.Database(), g.Database()],
         ["FLUSHDB"] = g => g.Chance(0.5) ? [] : [g.Word(g.Pick("ASYNC", "SYNC", "BAD"))],
         ["FLUSHALL"] = g => g.Chance(0.5) ? [] : [g.Word(g.Pick("ASYNC", "SYNC", "BAD"))],
-        ["SCAN"] = g => [g.Chance(0.95) ? "0" : g.Pick("x", "-1", "18446744073709551616", " 0"), "COUNT", "100000",
+        ["SCAN"] = g => [g.Chance(0.95) ? "0" : g.Pick("x", "18446744073709551616", " 0"), "COUNT", "100000",
             .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern()),
             .. If(g.Chance(0.2), g.Word("TYPE"), g.Pick("string", "hash", "STRING")),
             .. If(g.Chance(0.1), g.Pick("COUNT", "MATCH", "TYPE", "BAD"))],
@@ -112,7 +112,7 @@ internal static class CommandGenerators
         var words = new List<byte[]> { RespText.Bytes(g.Word(name)) };
         foreach (object word in All[name](g)) words.Add(word as byte[] ?? RespText.Bytes((string)word));
         if (g.Chance(0.02) && words.Count > 1) words.RemoveAt(g.Random.Next(1, words.Count));
-        if (g.Chance(0.01)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
+        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
         return [.. words];
     }
 

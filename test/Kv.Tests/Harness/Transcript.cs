@@ -1,6 +1,14 @@
 using System.Globalization;
+using System.Net.Sockets;
 
 namespace Kv.Tests.Harness;
+
+/// <summary>How a transcript's bytes go out: a command a write, or a byte a write.</summary>
+public enum Framing
+{
+    Whole,
+    ByteByByte,
+}
 
 /// <summary>A conversation that is a specification: what is sent, what must come back, on any RESP server.</summary>
 /// <remarks>
@@ -23,7 +31,10 @@ public sealed class Transcript
     private readonly Dictionary<char, RespClient> _clients = [];
     private readonly List<string> _log = [];
 
-    private Transcript(TestServer server, int resp) => (_server, _resp) = (server, resp);
+    private readonly Framing _framing;
+
+    private Transcript(TestServer server, int resp, Framing framing) =>
+        (_server, _resp, _framing) = (server, resp, framing);
 
     /// <summary>Runs a transcript against Kv, or the server of KV_TEST_SERVER.</summary>
     public static void Check(string text)
@@ -42,11 +53,11 @@ public sealed class Transcript
     }
 
     /// <summary>Runs it in one protocol; nothing to do when it is marked for the other.</summary>
-    public static void Run(TestServer server, string text, int resp)
+    public static void Run(TestServer server, string text, int resp, Framing framing = Framing.Whole)
     {
         var lines = text.Split('\n').Select(line => line.Trim()).ToArray();
         if (lines.Contains(resp == 2 ? "# resp3" : "# resp2")) return;
-        var run = new Transcript(server, resp);
+        var run = new Transcript(server, resp, framing);
         try
         {
             run.Play(lines);
@@ -80,7 +91,7 @@ public sealed class Transcript
             line = line[1..].TrimStart();
             switch (sign)
             {
-                case '>': Client(name).Send(line); break;
+                case '>': Send(Client(name), RespText.Encode(line)); break;
                 case '~': SendRaw(Client(name), line); break;
                 case '!': Close(name, line); break;
                 case '<': Expect(name, Alternative(lines, ref i, WholeReply(lines, ref i, line))); break;
@@ -154,9 +165,23 @@ public sealed class Transcript
         return _clients[name] = _server.Connect(_resp);
     }
 
-    private static void SendRaw(RespClient client, string line)
+    private void SendRaw(RespClient client, string line)
     {
-        foreach (byte[] bytes in RespText.Split(line)) client.Send(bytes);
+        foreach (byte[] bytes in RespText.Split(line)) Send(client, bytes);
+    }
+
+    private void Send(RespClient client, byte[] bytes)
+    {
+        // A long value byte by byte shows nothing that its first kilobytes do not.
+        int step = _framing == Framing.Whole ? bytes.Length : bytes.Length > 2000 ? 997 : 1;
+        try
+        {
+            for (int at = 0; at < bytes.Length; at += step) client.Send(bytes.AsSpan(at, Math.Min(step, bytes.Length - at)));
+        }
+        catch (SocketException)
+        {
+            // The server refused what came first and closed: its reply is there to be read.
+        }
     }
 
     private void Close(char name, string line)

@@ -89,8 +89,10 @@ public static unsafe class CommandParser
                 }
                 else
                 {
-                    body = ReadHeader(at, RespType.Bulk, out bytes);
-                    if (body == null || bytes > (nuint)limits.MaxBulkBytes) return null;
+                    // A variable of its own: `bytes`, were its address taken, would live in memory on every path.
+                    body = ReadHeader(at, RespType.Bulk, out nuint announced);
+                    if (body == null || announced > (nuint)limits.MaxBulkBytes) return null;
+                    bytes = announced;
                 }
             }
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Kv.Protocol;
 
@@ -19,6 +20,10 @@ public sealed unsafe class ReplyWriter : IDisposable
     private const int IntegerBytes = 32;
 
     private const ushort CrLf = 0x0A0D;
+
+    // Whole frames as little-endian words: "_\r\n", and "?-1\r\n" without its type.
+    private const ulong NullFrame = 0x0A_0D_00 + RespType.Null;
+    private const ulong MissingFrame = 0x0A_0D_31_2D_00;
 
     private OutputBuffer _output;
     private int _owed;
@@ -125,7 +130,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     public void WriteBulk(ReadOnlySpan<byte> value)
     {
         byte* body = BeginBulkBody(value.Length);
-        CopyShort(ref System.Runtime.InteropServices.MemoryMarshal.GetReference(value), body, value.Length);
+        CopyShort(ref MemoryMarshal.GetReference(value), body, value.Length);
     }
 
     /// <summary>Writes header and end of a bulk, for the caller to fill in the body: a value is copied once.</summary>
@@ -151,16 +156,16 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <summary>A missing value: "$-1" or "_".</summary>
     public void WriteNull()
     {
-        if (_resp3) Put("_\r\n"u8);
-        else Put("$-1\r\n"u8);
+        *(ulong*)_output.Reserve(5) = _resp3 ? NullFrame : MissingFrame + RespType.Bulk;
+        _output.Commit(_resp3 ? 3 : 5);
         _owed--;
     }
 
     /// <summary>A missing array: "*-1" or "_".</summary>
     public void WriteNullArray()
     {
-        if (_resp3) Put("_\r\n"u8);
-        else Put("*-1\r\n"u8);
+        *(ulong*)_output.Reserve(5) = _resp3 ? NullFrame : MissingFrame + RespType.Array;
+        _output.Commit(_resp3 ? 3 : 5);
         _owed--;
     }
 
@@ -297,6 +302,12 @@ public sealed unsafe class ReplyWriter : IDisposable
             ulong last = Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref from, length - 8));
             *(ulong*)to = Unsafe.ReadUnaligned<ulong>(ref from);
             *(ulong*)(to + length - 8) = last;
+        }
+        else if ((uint)(length - 4) < 4)
+        {
+            uint last = Unsafe.ReadUnaligned<uint>(ref Unsafe.Add(ref from, length - 4));
+            *(uint*)to = Unsafe.ReadUnaligned<uint>(ref from);
+            *(uint*)(to + length - 4) = last;
         }
         else
         {

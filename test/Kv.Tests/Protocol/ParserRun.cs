@@ -3,48 +3,29 @@ using Kv.Protocol;
 
 namespace Kv.Tests.Protocol;
 
-/// <summary>Feeds bytes to the parser as a session would, and keeps what came out as text.</summary>
-internal sealed unsafe class ParserRun : IDisposable
+/// <summary>Feeds bytes to the parser as a session would, and keeps what came out.</summary>
+internal sealed unsafe class ParserRun(int capacity = 256 * 1024) : IDisposable
 {
-    private readonly GuardedInput _input;
+    private readonly GuardedInput _input = new(capacity);
     private readonly ArgumentTable _table = new();
     private ParseState _state;
-
-    public ParserRun(int capacity = 256 * 1024) => _input = new GuardedInput(capacity);
 
     public RespLimits Limits { get; } = new();
 
     public bool Authenticated { get; set; } = true;
 
-    public ref ParseState State => ref _state;
-
-    public ArgumentTable Table => _table;
+    /// <summary>Uses the path that decides, without the fast one before it.</summary>
+    public bool SlowOnly { get; set; }
 
     /// <summary>What lies behind the input; hostile on request.</summary>
     public byte[] Beyond { get; set; } = [];
 
-    /// <summary>One call of the parser.</summary>
-    public ParseStatus Parse(ReadOnlySpan<byte> input, ref int position, out byte[][] arguments)
-    {
-        byte* start = _input.Place(input, Beyond);
-        int before = _table.Count;
-        int at = position;
-        ParseStatus status = CommandParser.Parse(start, input.Length, ref position, _table, Limits, Authenticated,
-            ref _state, out int first, out int count);
-        arguments = new byte[count][];
-        for (int index = 0; index < count; index++) arguments[index] = _table.Items[first + index].Span.ToArray();
-        if (status != ParseStatus.Complete)
-        {
-            Assert.Equal(at, position);
-            Assert.Equal(before, _table.Count);
-            Assert.Empty(arguments);
-        }
+    public ref ParseState State => ref _state;
 
-        return status;
-    }
+    public ArgumentTable Table => _table;
 
-    /// <summary>All commands of the input that arrive in pieces ending at <paramref name="cuts"/>; the base moves with
-    /// each, and consumed bytes leave the buffer.</summary>
+    /// <summary>All commands of an input that arrives in pieces ending at <paramref name="cuts"/>. Between pieces the
+    /// consumed bytes leave the buffer, and the rest moves.</summary>
     public ParserResult Run(ReadOnlySpan<byte> input, params ReadOnlySpan<int> cuts)
     {
         var commands = new List<byte[][]>();
@@ -52,21 +33,43 @@ internal sealed unsafe class ParserRun : IDisposable
         for (int piece = 0; piece <= cuts.Length; piece++)
         {
             int end = piece < cuts.Length ? cuts[piece] : input.Length;
-            int position = 0;
-            ReadOnlySpan<byte> arrived = input[begin..end];
-            while (true)
+            ParseStatus status = ParseAll(input[begin..end], commands, out int consumed);
+            if (status != ParseStatus.NeedMoreData)
             {
-                ParseStatus status = Parse(arrived, ref position, out byte[][] arguments);
-                if (status == ParseStatus.NeedMoreData) break;
-                if (status != ParseStatus.Complete) return new ParserResult(commands, status, _state.Got);
-                if (arguments.Length > 0) commands.Add(arguments);
+                var failed = new ParserResult(commands, status, _state.Got);
+                Reset();
+                return failed;
             }
 
-            begin += position;
-            _table.Clear();
+            begin += consumed;
         }
 
+        Reset();
         return new ParserResult(commands, begin == input.Length ? ParseStatus.Complete : ParseStatus.NeedMoreData, 0);
+    }
+
+    /// <summary>Parses until more is needed or an error stops it; the state stays.</summary>
+    public ParseStatus ParseAll(ReadOnlySpan<byte> arrived, List<byte[][]> commands, out int consumed)
+    {
+        byte* start = _input.Place(arrived, Beyond);
+        consumed = 0;
+        _table.Clear();
+        while (true)        // ends: a complete command takes at least one byte
+        {
+            int at = consumed, before = _table.Count;
+            ParseStatus status = Parse(start, arrived.Length, ref consumed, out int first, out int count);
+            if (status != ParseStatus.Complete)
+            {
+                Assert.True(at == consumed && before == _table.Count && count == 0, "an incomplete command left traces");
+                return status;
+            }
+
+            Assert.True(consumed > at && consumed <= arrived.Length, "took nothing, or more than there is");
+            if (count == 0) continue;
+            var command = new byte[count][];
+            for (int index = 0; index < count; index++) command[index] = _table.Items[first + index].Span.ToArray();
+            commands.Add(command);
+        }
     }
 
     public void Reset()
@@ -81,14 +84,18 @@ internal sealed unsafe class ParserRun : IDisposable
         _table.Dispose();
         _input.Dispose();
     }
+
+    private ParseStatus Parse(byte* input, int length, ref int position, out int first, out int count) => SlowOnly
+        ? CommandParser.ParseSlow(input, length, ref position, _table, Limits, Authenticated, ref _state, out first, out count)
+        : CommandParser.Parse(input, length, ref position, _table, Limits, Authenticated, ref _state, out first, out count);
 }
 
-/// <summary>What the parser made of some bytes; equal by content.</summary>
+/// <summary>What the parser made of some bytes; compare as text.</summary>
 internal sealed class ParserResult(List<byte[][]> commands, ParseStatus end, byte got)
 {
     public IReadOnlyList<byte[][]> Commands => commands;
 
-    /// <summary>The protocol error; or Complete, or NeedMoreData when a part of a command is left over.</summary>
+    /// <summary>The protocol error; else Complete, or NeedMoreData when a part of a command is left over.</summary>
     public ParseStatus End => end;
 
     public byte Got => got;

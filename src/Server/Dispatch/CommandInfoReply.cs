@@ -67,7 +67,9 @@ internal static class CommandInfoReply
         reply.WriteSet(command.Keys.Length);
         foreach (var spec in command.Keys) Write(reply, spec);
 
-        reply.WriteSet(command.Subcommands.Length);
+        // As Redis does: an array, but an empty set where there are none.
+        if (command.Subcommands.Length > 0) reply.WriteArray(command.Subcommands.Length);
+        else reply.WriteSet(0);
         foreach (var subcommand in command.Subcommands) Write(reply, subcommand);
     }
 

@@ -150,7 +150,7 @@ internal static class UsageGrammar
         var children = alternatives.Select(way => One(Arguments(way))).ToArray();
         return Group(UsageKind.OneOf, children) with
         {
-            Token = token, Optional = optional, Multiple = multiple, TokenRepeats = multiple && token.Length > 0,
+            Name = ChoiceName(token, children), Token = token, Optional = optional, Multiple = multiple, TokenRepeats = multiple && token.Length > 0,
         };
     }
 
@@ -171,6 +171,18 @@ internal static class UsageGrammar
 
     private static UsageArgument Group(UsageKind kind, UsageArgument[] children) =>
         new(kind) { Children = children, Name = string.Join('_', children.Select(child => child.Name)) };
+
+    // Choices that clients know by a name of their own; others are called by what there is to choose from.
+    private static string ChoiceName(string token, UsageArgument[] children) => children[0] switch
+    {
+        _ when token.Length > 0 => token.ToLowerInvariant(),
+        { Text: "NX" } => "condition",
+        { Text: "GT" } => "comparison",
+        { Token: "EX" } => "expiration",
+        { Text: "ASC" } => "order",
+        { Text: "m" } => "unit",
+        _ => string.Join('_', children.Select(child => child.Name)),
+    };
 
     // "key [key ...]": a group that ends with dots takes the items in front of it that it repeats.
     private static List<Item> FoldRepeats(List<Item> items)

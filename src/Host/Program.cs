@@ -1,1 +1,8 @@
-Console.WriteLine("kv-server");
+using Kv.Host;
+using Kv.Server.Configuration;
+
+var parsed = OptionParser.Parse(args);
+if (parsed.Output != null) Console.Out.Write(parsed.Output);
+if (parsed.Error != null) Console.Error.WriteLine(parsed.Error);
+if (!parsed.IsOk) return parsed.Error == null ? 0 : 1;
+return await new ServerProgram(parsed).RunAsync();

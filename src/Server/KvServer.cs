@@ -84,6 +84,15 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Where the server listens, with the real ports; a unix socket is a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</summary>
     public IReadOnlyList<EndPoint> Endpoints => _transport?.Endpoints ?? [];
 
+    /// <summary>Clients connected now.</summary>
+    public int Clients => Connections.Count;
+
+    /// <summary>Threads that serve clients (or may, on the portable transport).</summary>
+    public int Workers => _transport?.WorkerCount ?? 0;
+
+    /// <summary>"epoll" or "pipelines".</summary>
+    public string Transport => _transport?.Name ?? "";
+
     /// <summary>Completes when a client asked for the server's end (SHUTDOWN).</summary>
     public Task StopRequested => _stopRequested.Task;
 
@@ -104,6 +113,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ClientPause Pause { get; }
 
+    /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many descriptors.</summary>
+    internal int MaxClients => Math.Min(Options.MaxClients, DescriptorLimit.ClientsMax);
+
     internal PubSubEngine PubSub { get; }
 
     internal AuthFailures AuthFailures { get; }
@@ -123,12 +135,6 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Milliseconds of a clock that never goes back; for timeouts and idle times.</summary>
     internal long TickMs => Environment.TickCount64;
-
-    /// <summary>Threads that serve clients (or may, on the portable transport).</summary>
-    internal int WorkerCount => _transport?.WorkerCount ?? 0;
-
-    /// <summary>"epoll" or "pipelines".</summary>
-    internal string TransportName => _transport?.Name ?? "";
 
     /// <summary>Ends the server in order, as <see cref="StopAsync"/>, without waiting. For SHUTDOWN.</summary>
     internal void RequestStop()

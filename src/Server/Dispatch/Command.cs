@@ -54,8 +54,17 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         {
             field = value;
             foreach (var subcommand in value) subcommand.Container = this;
+            if (value.Length > 0) ArgumentsMin = int.MaxValue;
         }
     } = [];
+
+    /// <summary>The fewest arguments with which the handler may simply be called; impossibly many where more must be looked at.</summary>
+    internal int ArgumentsMin { get; private set; } = handler == null ? int.MaxValue : Math.Abs(arity);
+
+    internal int ArgumentsMax { get; } = arity >= 0 ? arity : int.MaxValue;
+
+    /// <summary>Whether so many arguments (with the name, and the container's) are right.</summary>
+    internal bool Takes(int count) => Arity >= 0 ? count == Arity : count >= -Arity;
 
     /// <summary>The command that this is a subcommand of.</summary>
     public Command? Container { get; private set; }

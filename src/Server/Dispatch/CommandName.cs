@@ -48,7 +48,7 @@ internal static class CommandName
     // Each byte from 'a' to 'z' loses its bit 5. Adding 0x1F to 7 bits sets bit 7 from 'a' on, adding 5 from '{' on; no
     // carry leaves a byte, because the top bits are masked off first. Bytes with bit 7 of their own stay as they are.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static ulong Upper(ulong word)
+    public static ulong Upper(ulong word)
     {
         ulong low = word & 0x7F7F7F7F7F7F7F7F;
         ulong letters = (low + 0x1F1F1F1F1F1F1F1F) & ~(low + 0x0505050505050505) & ~word & 0x8080808080808080;

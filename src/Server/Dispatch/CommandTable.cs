@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Text;
 using Kv.Server.Commands;
 
@@ -7,11 +8,13 @@ namespace Kv.Server.Dispatch;
 //  lookup, open addressing, a power of two of at least 4 places a command:
 //
 //   key    name's first 8 bytes in upper case, the first one lowest    | mixed with the length -> place
-//   place  { ulong key, int length, Command }                          longer names: compare the rest, too
+//   place  { ulong key, int length, number, ... }                      longer names: compare the rest, too
 
 /// <summary>The rows of all commands, by name. Immutable and the same for every server of the process.</summary>
 internal sealed class CommandTable
 {
+    private const int NameBytesMax = 32;
+
     /// <summary>The families: one line each.</summary>
     private static readonly Command[][] Families =
     [
@@ -24,7 +27,8 @@ internal sealed class CommandTable
     /// <summary>The one table.</summary>
     public static CommandTable Instance { get; } = new([.. Families.SelectMany(family => family)]);
 
-    private readonly Entry[] _entries;
+    private readonly CommandEntry[] _entries;
+    private readonly byte[][] _names;
     private readonly int _mask;
 
     internal CommandTable(Command[] commands)
@@ -33,12 +37,13 @@ internal sealed class CommandTable
         int size = 64;
         while (size < 4 * commands.Length) size *= 2;
         _mask = size - 1;
-        _entries = new Entry[size];
+        _entries = new CommandEntry[size];
+        _names = new byte[commands.Length][];
         int id = 0;
-        foreach (var command in commands)
+        for (int number = 0; number < commands.Length; number++)
         {
-            command.Number(ref id);
-            Insert(command);
+            commands[number].Number(ref id);
+            Insert(commands[number], number);
         }
 
         Count = id;
@@ -51,39 +56,70 @@ internal sealed class CommandTable
     public int Count { get; }
 
     /// <summary>The command of a name in any case; null when there is none.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public Command? Find(ReadOnlySpan<byte> name)
+    public unsafe Command? Find(ReadOnlySpan<byte> name)
     {
-        if (name.Length is 0 or > 32) return null;
-        ulong key = CommandName.Head(name);
-        for (int place = Place(key, name.Length); ; place = (place + 1) & _mask)
-        {
-            // Ends: at least three of four places are empty.
-            ref readonly var entry = ref _entries[place];
-            if (entry.Key == key && entry.Length == name.Length && (name.Length <= 8 || CommandName.Equal(entry.Name, name))) return entry.Command;
-            if (entry.Command == null) return null;
-        }
+        // A copy with padding, as Find(byte*) loads a whole word.
+        if (name.Length is 0 or > NameBytesMax) return null;
+        byte* padded = stackalloc byte[NameBytesMax + 8];
+        name.CopyTo(new Span<byte>(padded, NameBytesMax));
+        ref readonly var entry = ref Find(padded, name.Length);
+        return entry.IsNone ? null : All[entry.Number];
     }
 
     public Command? Find(string name) => Find(Encoding.Latin1.GetBytes(name));
 
-    private void Insert(Command command)
+    /// <summary>What the look-ahead needs of a name's command; none when there is no such command.</summary>
+    /// <param name="name">Readable for 8 bytes.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal unsafe ref readonly CommandEntry Find(byte* name, int length)
+    {
+        ulong key = CommandName.Upper(*(ulong*)name & (ulong.MaxValue >> (64 - (8 * Math.Min(length, 8)))));
+        ref var first = ref MemoryMarshal.GetArrayDataReference(_entries);
+        for (int place = Place(key, length); ; place = (place + 1) & _mask)
+        {
+            // Ends: at least three of four places are empty.
+            ref var entry = ref Unsafe.Add(ref first, place);
+            if (entry.Key == key && entry.Length == length && (length <= 8 || SameTail(entry.Number, name, length))) return ref entry;
+            if (entry.IsNone) return ref entry;
+        }
+    }
+
+    private unsafe bool SameTail(int number, byte* name, int length) => CommandName.Equal(_names[number], new ReadOnlySpan<byte>(name, length));
+
+    private void Insert(Command command, int number)
     {
         byte[] name = Encoding.ASCII.GetBytes(command.Name);
         ulong key = CommandName.Head(name);
         int place = Place(key, name.Length);
-        while (_entries[place].Command != null) place = (place + 1) & _mask;
-        _entries[place] = new Entry { Key = key, Length = name.Length, Name = name, Command = command };
+        while (!_entries[place].IsNone) place = (place + 1) & _mask;
+        _names[number] = name;
+        _entries[place] = new CommandEntry
+        {
+            Key = key,
+            Length = name.Length,
+            NumberPlusOne = (short)(number + 1),
+            FirstKey = (byte)command.FirstKey,
+            EndsWindow = command.Handler == null || command.Subcommands.Length > 0 || (command.Flags & CommandFlags.ChangesSession) != 0,
+        };
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private int Place(ulong key, int length) => (int)(((key + (uint)length) * 0x9E3779B97F4A7C15UL) >> 40) & _mask;
+}
 
-    private struct Entry
-    {
-        public ulong Key;
-        public int Length;
-        public byte[] Name;
-        public Command? Command;
-    }
+/// <summary>What the look-ahead needs of a command: 16 bytes, so that it never touches the row.</summary>
+internal struct CommandEntry
+{
+    public ulong Key;
+    public int Length;
+    public short NumberPlusOne;
+    public byte FirstKey;
+
+    /// <summary>Nothing is parsed ahead of the execution of this command.</summary>
+    public bool EndsWindow;
+
+    public readonly bool IsNone => NumberPlusOne == 0;
+
+    /// <summary>Index in <see cref="CommandTable.All"/>.</summary>
+    public readonly int Number => NumberPlusOne - 1;
 }

@@ -97,13 +97,22 @@ internal sealed class Session : ISubscriber
     public long BufferBytes => _owner.BufferBytes;
 
     /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is run.</summary>
-    public bool CloseAfterReply { get; set; }
+    public bool CloseAfterReply { get; set => SetGate(ref field, value); }
 
     /// <summary>The rest of a long or waiting command; see <see cref="CommandContext.Continue"/>.</summary>
-    internal ICommandSteps? Steps { get; set; }
+    internal ICommandSteps? Steps { get; set => SetGate(ref field, value); }
+
+    /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
+    internal int OwedBySteps { get; set; } = 1;
+
+    /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
+    internal HeldCommand? Held { get; set => SetGate(ref field, value); }
 
     /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not wait.</summary>
-    internal long ParkedUntilTickMs { get; private set; }
+    internal long ParkedUntilTickMs { get; private set => SetGate(ref field, value); }
+
+    /// <summary>The client takes no more replies for now: nothing is run until it has read some.</summary>
+    internal bool OutputPaused { get; set => SetGate(ref field, value); }
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
@@ -160,6 +169,17 @@ internal sealed class Session : ISubscriber
         }
     }
 
+    /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Once, by whoever serves it.</summary>
+    internal void End()
+    {
+        Server.Connections.Remove(this);
+        if (Subscriptions != null) Server.PubSub.UnsubscribeAll(Subscriptions);
+        _messages?.Close();
+        Held?.Dispose();
+        Held = null;
+        Steps = null;
+    }
+
     internal void Park(long untilTickMs)
     {
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
@@ -182,6 +202,7 @@ internal sealed class Session : ISubscriber
         field = value;
         Gate = (Authenticated ? 0 : SessionGate.Unauthenticated)
             | (Kind == ClientKind.PubSub && Version == RespVersion.Resp2 ? SessionGate.Subscriber : 0)
-            | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0);
+            | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0)
+            | (CloseAfterReply || Steps != null || Held != null || IsParked || OutputPaused ? SessionGate.Stopped : 0);
     }
 }

@@ -45,4 +45,7 @@ internal enum SessionGate : byte
 
     /// <summary>Replies are dropped.</summary>
     Silent = 4,
+
+    /// <summary>Nothing is run for now, or ever again.</summary>
+    Stopped = 8,
 }

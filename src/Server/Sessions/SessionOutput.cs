@@ -13,7 +13,7 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: one worker or lease.</remarks>
 internal sealed unsafe class SessionOutput : IDisposable
 {
-    private readonly List<BlockReference> _references = [];
+    private readonly Queue<BlockReference> _references = new();
     private readonly StoreSession _store;
 
     public SessionOutput(StoreSession store)
@@ -26,8 +26,24 @@ internal sealed unsafe class SessionOutput : IDisposable
 
     public ReplyWriter Reply { get; }
 
-    /// <summary>Blocks to be sent among the bytes, in order.</summary>
-    public List<BlockReference> References => _references;
+    /// <summary>Blocks that nobody has taken yet.</summary>
+    public int ReferenceCount => _references.Count;
+
+    /// <summary>Whether a block is to be sent before so many bytes of the buffer.</summary>
+    public bool HasReference(int end) => _references.Count > 0 && _references.Peek().Offset < end;
+
+    /// <summary>The next block before so many bytes, with its reference.</summary>
+    public bool TryTakeReference(int end, out BlockReference reference)
+    {
+        reference = default;
+        return HasReference(end) && _references.TryDequeue(out reference);
+    }
+
+    /// <summary>Releases the blocks of a client that is gone.</summary>
+    public void DropReferences(int end)
+    {
+        while (TryTakeReference(end, out var reference)) _store.Release(reference.Block);
+    }
 
     /// <summary>Writes a bulk string whose body stays in its block. Takes the caller's reference.</summary>
     public void WriteBlock(ReplyWriter reply, Block block)
@@ -37,27 +53,32 @@ internal sealed unsafe class SessionOutput : IDisposable
         int digits = NumberText.FormatInt64(block.Length, header[1..]);
         "\r\n"u8.CopyTo(header[(1 + digits)..]);
         reply.WriteRaw(header[..(3 + digits)], 0);
-        _references.Add(new BlockReference(Buffer.Length, block));
+        _references.Enqueue(new BlockReference(Buffer.Length, block));
         reply.WriteRaw("\r\n"u8);
     }
 
     /// <summary>Forgets what was written since the mark.</summary>
     public void Rewind(ReplyMark mark)
     {
-        while (_references.Count > 0 && _references[^1].Offset > mark.Length)
-        {
-            _store.Release(_references[^1].Block);
-            _references.RemoveAt(_references.Count - 1);
-        }
-
+        if (_references.Count > 0) RewindReferences(mark.Length);
         Reply.Rewind(mark);
     }
 
     public void Dispose()
     {
-        foreach (var reference in _references) _store.Release(reference.Block);
-        _references.Clear();
+        DropReferences(int.MaxValue);
         Reply.Dispose();
+    }
+
+    private void RewindReferences(int length)
+    {
+        // Once around: what comes before stays, in its order.
+        for (int i = _references.Count; i > 0; i--)
+        {
+            var reference = _references.Dequeue();
+            if (reference.Offset > length) _store.Release(reference.Block);
+            else _references.Enqueue(reference);
+        }
     }
 
     /// <summary>A block to be sent behind so many bytes of the buffer.</summary>

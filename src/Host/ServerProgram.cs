@@ -1,0 +1,103 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Net;
+using System.Runtime.InteropServices;
+using Kv.Server;
+using Kv.Server.Configuration;
+using Kv.Server.Network;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Host;
+
+/// <summary>One run of the program: start, banner, signals, orderly end.</summary>
+internal sealed class ServerProgram(ParsedOptions parsed)
+{
+    private readonly ServerOptions _options = parsed.Options!;
+    private int _signals;
+
+    /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to end.</returns>
+    public async Task<int> RunAsync()
+    {
+        using var log = new LineLogging(_options);
+        var server = log.CreateLogger("Kv.Server.Server");
+        var ending = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => OnSignal(signal, ending));
+        using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, signal => OnSignal(signal, ending));
+        using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal => signal.Cancel = true);
+
+        Announce(log, server);
+        KvServer kv;
+        try
+        {
+            kv = await KvServer.StartAsync(_options, log);
+        }
+        catch (ListenException exception)
+        {
+            Console.Error.WriteLine(exception.Message + (exception.AddressInUse ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
+            return 1;
+        }
+
+        await using (kv)
+        {
+            WritePidFile();
+            AnnounceReady(kv, log, server);
+            await Task.WhenAny(ending.Task, kv.StopRequested);
+            server.LogInformation("Ending: answering what was received, then closing {Clients} connections", kv.Clients);
+            await kv.StopAsync();
+        }
+
+        if (_options.PidFile.Length > 0) File.Delete(_options.PidFile);
+        server.LogInformation("Ended in order");
+        return 0;
+    }
+
+    private void OnSignal(PosixSignalContext signal, TaskCompletionSource ending)
+    {
+        signal.Cancel = true;
+        if (Interlocked.Increment(ref _signals) > 1) Environment.Exit(1);
+        ending.TrySetResult();
+    }
+
+    private void Announce(LineLogging log, ILogger server)
+    {
+        int cores = Environment.ProcessorCount;
+        server.LogInformation("Kv {Version} (redis {Redis}), RESP2 and RESP3, .NET {Runtime}, {Cores} {Unit}, pid {Pid}",
+            ServerVersion.KvVersion, ServerVersion.RedisVersion, Environment.Version, cores, cores == 1 ? "core" : "cores", Environment.ProcessId);
+        foreach (string warning in parsed.Warnings) server.LogWarning("{Warning}", warning);
+        var memory = log.CreateLogger("Kv.Server.Memory");
+        long machine = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
+        if (_options.MaxMemory > 0)
+        {
+            memory.LogInformation("maxmemory {Limit}, {Percent}% of the machine's or cgroup's {Machine}, {Policy}", Size(_options.MaxMemory),
+                100 * _options.MaxMemory / Math.Max(machine, 1), Size(machine), "noeviction");
+        }
+        else
+        {
+            memory.LogWarning("no maxmemory is set; the machine or cgroup has {Machine}, and a cache that fills it is killed. Set --maxmemory", Size(machine));
+        }
+    }
+
+    private void AnnounceReady(KvServer kv, LineLogging log, ILogger server)
+    {
+        bool open = !_options.ProtectedMode || _options.RequirePass.Length > 0;
+        var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint ? $"tcp {endpoint}" : $"unix {endpoint}");
+        log.CreateLogger("Kv.Server.Network").LogInformation("{Endpoints}; {Mode}; {Workers} {Transport} workers", string.Join(", ", endpoints),
+            open ? "open to all that reach it" : "protected mode, loopback only (open with --requirepass and --bind)", kv.Workers, kv.Transport);
+        log.CreateLogger("Kv.Server.Data").LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));
+        int port = kv.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0;
+        var sinceStart = DateTime.UtcNow - Process.GetCurrentProcess().StartTime.ToUniversalTime();
+        server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", port, (long)sinceStart.TotalMilliseconds);
+    }
+
+    private void WritePidFile()
+    {
+        if (_options.PidFile.Length > 0) File.WriteAllText(_options.PidFile, Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
+    }
+
+    private static string Size(long bytes) => bytes switch
+    {
+        >= 1L << 30 => string.Create(CultureInfo.InvariantCulture, $"{bytes / (double)(1L << 30):0.0}gb"),
+        >= 1L << 20 => string.Create(CultureInfo.InvariantCulture, $"{bytes / (double)(1L << 20):0.0}mb"),
+        _ => string.Create(CultureInfo.InvariantCulture, $"{bytes / 1024.0:0.0}kb"),
+    };
+}

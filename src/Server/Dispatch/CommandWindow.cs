@@ -1,0 +1,414 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+//  A group of sessions (at most 16) and their input, and a window of at most 32 commands that moves over it:
+//
+//   session 0   GET a | GET b | SET c 1 | ... 1,800 more
+//   session 1   GET d | GET e
+//   session 2   GE                                            (in part: stays)
+//
+//   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
+//   Probe     look into the buckets, prefetch the records found; their addresses are the hints
+//   Execute   in the same order; replies go behind one another into the output
+//
+//  A session's commands stand together, so its replies do, too. A window ends early behind a command that changes how
+//  the next ones are to be read or looked up.
+
+/// <summary>Runs the commands that a group of sessions has sent, so many at a time that memory is fetched ahead of its use.</summary>
+/// <remarks>
+/// Threads: one worker, or whoever holds the lease. The hints live within one turn of the <see cref="StoreSession"/>.
+/// Result: each session's commands run strictly in order; looking ahead changes nothing but the time.
+/// </remarks>
+internal sealed unsafe class CommandWindow : IDisposable
+{
+    public const int SessionsMax = 16;
+    private const int CommandsMax = 32;
+
+    /// <summary>Replies of more bytes than this leave in the middle of a turn.</summary>
+    private const int FlushBytes = 256 * 1024;
+
+    // Numbers of things that are not commands.
+    private const int Unknown = -1;
+    private const int Resume = -2;
+    private const int ProtocolError = -3;
+
+    private readonly KvServer _server;
+    private readonly Command[] _commands;
+    private readonly CommandTable _names;
+    private readonly StoreSession _store;
+    private readonly SessionOutput _output;
+    private readonly Dispatcher _dispatcher;
+    private readonly WorkerCounters _counters;
+    private readonly IWindowOwner _owner;
+    private readonly ArgumentTable _table = new();
+    private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
+    private readonly Slot* _slots;
+
+    private int _inputCount;
+    private int _parsing;
+    private int _current;
+    private int _executing;
+    private int _executed;
+    private int _last;
+
+    public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
+    {
+        _server = server;
+        _names = server.Commands;
+        _commands = server.Commands.All;
+        _store = store;
+        _counters = counters;
+        _owner = owner;
+        _output = new SessionOutput(store);
+        _dispatcher = new Dispatcher(server, store, counters, _output);
+        _slots = (Slot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(Slot)), 64);
+    }
+
+    public SessionOutput Output => _output;
+
+    /// <summary>Empties the group.</summary>
+    public void Begin()
+    {
+        for (int i = 0; i < _inputCount; i++) _inputs[i].Session = null!;
+        _inputCount = 0;
+    }
+
+    /// <summary>Adds a session with its unread bytes, which begin with a command.</summary>
+    /// <param name="input">Stays put until <see cref="Run"/> returns, readable for the parser's padding past its length.</param>
+    public void Add(Session session, byte* input, int length)
+    {
+        Debug.Assert(_inputCount < SessionsMax, "the group is full");
+        _inputs[_inputCount++] = new WindowInput { Session = session, Start = input, Length = length };
+    }
+
+    /// <summary>How many bytes of a session's input have been used up.</summary>
+    public int Consumed(int index) => _inputs[index].Position;
+
+    /// <summary>Runs all complete commands of the group and hands the replies to the owner. What is left of an input begins with a command.</summary>
+    public void Run()
+    {
+        _parsing = 0;
+        _current = -1;
+        while (_parsing < _inputCount)
+        {
+            int count = Parse();
+            Probe(count);
+            Execute(count);
+        }
+
+        Flush();
+        EndSession();
+        for (int i = 0; i < _inputCount; i++)
+        {
+            // Parsed ahead but not run: the state speaks of a command further back than the one that is first now.
+            ref var input = ref _inputs[i];
+            if (input.Parsed != input.Position) input.Session.Partial.Reset();
+        }
+    }
+
+    public void Dispose()
+    {
+        Begin();
+        _table.Dispose();
+        _output.Dispose();
+        NativeMemory.AlignedFree(_slots);
+    }
+
+    /// <summary>Fills the window.</summary>
+    /// <returns>How many commands are in it; 0 when the group had none left.</returns>
+    private int Parse()
+    {
+        _table.Clear();
+        int count = 0;
+        for (; _parsing < _inputCount; _parsing++)
+        {
+            ref var input = ref _inputs[_parsing];
+            var session = input.Session;
+            if (input.Stopped) continue;
+            if (session.Steps != null || session.Held != null)
+            {
+                _slots[count] = new Slot { Command = Resume, Input = (short)_parsing, End = input.Parsed };
+                return count + 1;
+            }
+
+            int end = ParseSession(ref input, session, count);
+            if (end < 0) return ~end;
+            count = end;
+        }
+
+        return count;
+    }
+
+    /// <summary>Adds the commands of one session.</summary>
+    /// <returns>The window's count when the session has no more; its complement when the window is to be run first.</returns>
+    private int ParseSession(ref WindowInput input, Session session, int count)
+    {
+        byte* start = input.Start;
+        int length = input.Length;
+        int position = input.Parsed;
+        int database = session.Database;
+        bool authenticated = session.Authenticated;
+        bool slow = session.Blocks != null;
+        var table = _table;
+        var store = _store;
+        while (position < length)
+        {
+            if (count == CommandsMax)
+            {
+                input.Parsed = position;
+                return ~count;
+            }
+
+            var status = CommandParser.Parse(start, length, ref position, table, _server.Limits, authenticated,
+                ref session.Partial, out int first, out int arguments);
+            if (status != ParseStatus.Complete)
+            {
+                input.Parsed = position;
+                if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
+                input.Error = status;
+                _slots[count] = new Slot { Command = ProtocolError, Input = (short)_parsing, End = length };
+                return ~(count + 1);
+            }
+
+            if (arguments == 0) continue;
+
+            var slot = _slots + count++;
+            Argument* items = table.Items + first;
+            ref readonly var entry = ref _names.Find(items->Pointer, items->Length);
+            slot->Command = (short)entry.Number;
+            slot->Input = (short)_parsing;
+            slot->First = first;
+            slot->Count = arguments;
+            slot->End = position;
+            slot->Hint = 0;
+            slot->Slow = slow;
+            int key = entry.FirstKey;
+            slot->Key = 0;
+            if (key != 0 && key < arguments)
+            {
+                ulong hash = store.HashKey(items[key].Pointer, items[key].Length);
+                store.PrefetchBucket(database, hash);
+                slot->Key = (byte)key;
+                slot->Hash = hash;
+                slot->Database = database;
+            }
+
+            if (entry.EndsWindow || entry.IsNone || slow)
+            {
+                input.Parsed = position;
+                return ~count;
+            }
+        }
+
+        input.Parsed = position;
+        return count;
+    }
+
+    private void Probe(int count)
+    {
+        var store = _store;
+        for (var slot = _slots; slot < _slots + count; slot++)
+        {
+            if (slot->Key != 0) slot->Hint = store.Probe(slot->Database, slot->Hash);
+        }
+    }
+
+    private void Execute(int count)
+    {
+        int from = 0;
+        while (from < count)
+        {
+            // Ends: each round gets past the command that threw.
+            try
+            {
+                ExecuteFrom(from, count);
+                return;
+            }
+            catch (Exception exception)
+            {
+                ref var input = ref _inputs[_current];
+                _dispatcher.FailCommand(input.Session, exception);
+                ReleaseBlocks(input.Session);
+                from = _executing + 1;
+            }
+        }
+    }
+
+    private void ExecuteFrom(int from, int count)
+    {
+        var context = _dispatcher.NewContext();
+        var reply = context.Reply;
+        var buffer = _output.Buffer;
+        Argument* items = _table.Items;
+        bool guarded = _dispatcher.IsGuarded;
+        for (int i = from; i < count; i++)
+        {
+            var slot = _slots + i;
+            _executing = i;
+            if (slot->Input != _current) BeginSession(slot->Input);
+            ref var input = ref _inputs[slot->Input];
+            if (input.Stopped) continue;
+            var session = input.Session;
+            context.Session = session;
+            if (slot->Command < 0 | session.Gate != 0 | guarded | slot->Slow)
+            {
+                ExecuteSlow(ref context, slot, ref input);
+            }
+            else
+            {
+                input.Position = slot->End;
+                _executed++;
+                _last = slot->Command;
+                var command = _commands[slot->Command];
+                context.Command = command;
+                context.Args = new CommandArguments(items + slot->First, slot->Count, _store, slot->Key, slot->Hash, slot->Hint, null);
+                if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax)
+                {
+                    _dispatcher.RunSlow(ref context);
+                }
+                else
+                {
+                    _store.Select(session.Database);
+                    _dispatcher.ReplyStart = buffer.Length;
+                    reply.BeginReply();
+                    command.Handler!(ref context);
+                    _counters.ByCommand[command.Id].Calls++;
+                    if (reply.Owed != 0 || reply.LastWasError) _dispatcher.FinishSlow(ref context);
+                }
+            }
+
+            if (buffer.Length > FlushBytes) Flush();
+        }
+    }
+
+    private void ExecuteSlow(ref CommandContext context, Slot* slot, ref WindowInput input)
+    {
+        var session = input.Session;
+        if (slot->Command == Resume)
+        {
+            _executed++;
+            _last = -1;
+            if (!_dispatcher.Resume(ref context)) input.Stopped = true;
+            ReleaseBlocks(session);
+            return;
+        }
+
+        if ((session.Gate & SessionGate.Stopped) != 0)
+        {
+            input.Stopped = true;
+            return;
+        }
+
+        input.Position = slot->End;
+        if (slot->Command == ProtocolError)
+        {
+            _dispatcher.FailProtocol(ref context, input.Error, input.Start[input.Parsed]);
+            input.Stopped = true;
+            return;
+        }
+
+        _executed++;
+        _last = -1;
+        Argument* items = _table.Items + slot->First;
+        context.Args = new CommandArguments(items, slot->Count, _store, slot->Key, slot->Hash, slot->Hint, session.Blocks);
+        if (slot->Command == Unknown)
+        {
+            _dispatcher.FailUnknown(ref context);
+        }
+        else
+        {
+            context.Command = _commands[slot->Command];
+            _dispatcher.RunSlow(ref context, items);
+        }
+
+        ReleaseBlocks(session);
+    }
+
+    private void ReleaseBlocks(Session session)
+    {
+        if (session.Blocks == null || session.Held != null) return;
+        session.Blocks.Release(_store);
+        session.Blocks = null;
+    }
+
+    private void BeginSession(int index)
+    {
+        EndSession();
+        _current = index;
+        ref var input = ref _inputs[index];
+        input.OutputStart = _output.Buffer.Length;
+        _output.Reply.Version = input.Session.Version;
+    }
+
+    private void EndSession()
+    {
+        if (_current < 0) return;
+        ref var input = ref _inputs[_current];
+        input.OutputEnd = _output.Buffer.Length;
+        input.Session.CommandsProcessed += _executed;
+        _counters.Commands += _executed;
+        if (_executed > 0 && _last >= 0) input.Session.LastCommand = _commands[_last];
+        _executed = 0;
+    }
+
+    /// <summary>Hands all replies so far to the owner.</summary>
+    private void Flush()
+    {
+        if (_current < 0) return;
+        _inputs[_current].OutputEnd = _output.Buffer.Length;
+        for (int i = 0; i <= _current; i++)
+        {
+            ref var input = ref _inputs[i];
+            if (input.OutputEnd > input.OutputStart) _owner.Send(i, input.Session, _output, input.OutputStart, input.OutputEnd);
+            input.OutputStart = input.OutputEnd = 0;
+        }
+
+        Debug.Assert(_output.ReferenceCount == 0, "a block was not handed over");
+        _output.Buffer.Clear();
+    }
+
+    /// <summary>One parsed command. A cache line, no references.</summary>
+    private struct Slot
+    {
+        public ulong Hash;
+        public ulong Hint;
+        public int First;
+        public int Count;
+        public int End;
+        public int Database;
+        public short Command;
+        public short Input;
+
+        /// <summary>Index of the argument that was hashed; 0 for none.</summary>
+        public byte Key;
+
+        /// <summary>Something about the arguments is unusual.</summary>
+        public bool Slow;
+    }
+
+    /// <summary>One session of the group.</summary>
+    private struct WindowInput
+    {
+        public Session Session;
+        public byte* Start;
+        public int Length;
+
+        /// <summary>Behind the last command that was run.</summary>
+        public int Position;
+
+        /// <summary>Behind the last command that was parsed.</summary>
+        public int Parsed;
+
+        public int OutputStart;
+        public int OutputEnd;
+        public ParseStatus Error;
+
+        /// <summary>Nothing more is run in this turn.</summary>
+        public bool Stopped;
+    }
+}

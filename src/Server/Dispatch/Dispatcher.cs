@@ -1,0 +1,293 @@
+using System.Diagnostics;
+using System.Text;
+using Kv.Protocol;
+using Kv.Server.Configuration;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>What happens around a handler when it is not simply called: checks, waiting, and one reply whatever goes wrong.</summary>
+/// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> calls the handler itself.</remarks>
+internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, WorkerCounters counters, SessionOutput output)
+{
+    /// <summary>What a TLS client says first.</summary>
+    public const byte TlsHandshake = 0x16;
+
+    /// <summary>Bytes of an unknown command, and of its arguments, that the error repeats.</summary>
+    private const int EchoBytes = 128;
+
+    private readonly ReplyWriter _reply = output.Reply;
+
+    /// <summary>Where the running command's reply begins.</summary>
+    public int ReplyStart { get; set; }
+
+    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server.</summary>
+    public bool IsGuarded =>
+        server.Pause.IsActive || server.Store.MaxMemoryBytes > 0 || server.Options.NoPubSub || server.Options.NoObj;
+
+    public CommandContext NewContext() =>
+        new() { Server = server, Reply = _reply, Store = store, Counters = counters, Output = output };
+
+    /// <summary>Runs a command with every check.</summary>
+    /// <param name="items">Its arguments, to be kept should it have to wait.</param>
+    public void RunSlow(ref CommandContext context, Argument* items = null)
+    {
+        Begin(ref context);
+        if (!TryRefuse(ref context)) return;
+        if (MustWait(ref context, items)) return;
+
+        var session = context.Session;
+        var mode = session.ReplyMode;
+        session.LastCommand = context.Command;
+        context.Command.Handler!(ref context);
+        counters.ByCommand[context.Command.Id].Calls++;
+        if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
+        if (mode != ReplyMode.On) Silence(session, mode);
+    }
+
+    /// <summary>Goes on with a session that waited: its held command, or the next step of a long one.</summary>
+    /// <returns>False when it waits again, or is not done.</returns>
+    public bool Resume(ref CommandContext context)
+    {
+        var session = context.Session;
+        if (session.IsParked) return false;
+        if (session.Held is { } held)
+        {
+            session.Held = null;
+            try
+            {
+                ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
+                context.Command = server.Commands.All[entry.Number];
+                context.Args = new CommandArguments(held.Items, held.Count, store, 0, 0, 0, session.Blocks);
+                RunSlow(ref context, held.Items);
+            }
+            finally
+            {
+                held.Dispose();
+            }
+
+            return (session.Gate & SessionGate.Stopped) == 0;
+        }
+
+        var steps = session.Steps;
+        if (steps == null) return true;
+        context.Command = session.LastCommand!;
+        context.Args = default;
+        store.Select(session.Database);
+        ReplyStart = output.Buffer.Length;
+        _reply.BeginReply();
+        _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
+        if (!steps.Step(ref context))
+        {
+            session.OwedBySteps = _reply.Owed;
+            return false;
+        }
+
+        if (session.Steps == steps) session.Steps = null;
+        session.OwedBySteps = 1;
+        if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
+        if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
+        return (session.Gate & SessionGate.Stopped) == 0;
+    }
+
+    /// <summary>After a handler whose reply is an error, or not there (yet), or one too many.</summary>
+    public void FinishSlow(ref CommandContext context)
+    {
+        var session = context.Session;
+        if (_reply.Owed != 0 && (context.Command.Flags & CommandFlags.OwnReplies) == 0)
+        {
+            if (session.Steps != null)
+            {
+                session.LastCommand = context.Command;
+                session.OwedBySteps = _reply.Owed;
+                return;
+            }
+
+            int owed = _reply.Owed;
+            output.Rewind(new ReplyMark(ReplyStart, 1));
+            _reply.WriteError(Errors.Internal);
+            server.Log.LogError("Command {Command} left {Owed} replies owed; its reply was replaced by an error", context.Command.FullName, owed);
+            Debug.Fail($"{context.Command.FullName} did not write exactly one reply ({owed} owed)");
+        }
+
+        if (!_reply.LastWasError) return;
+        counters.ByCommand[context.Command.Id].Failed++;
+        CountError();
+    }
+
+    /// <summary>Answers the command that threw: one error, whatever it had written.</summary>
+    public void FailCommand(Session session, Exception exception)
+    {
+        bool partlySent = session.Steps != null && session.OwedBySteps != 1;
+        session.Steps = null;
+        output.Rewind(new ReplyMark(ReplyStart, 1));
+        _reply.BeginReply();
+        _reply.WriteError(exception switch
+        {
+            ReplyTooLargeException => Errors.ReplyTooLarge,
+            OutOfMemoryException => Errors.OutOfMemory,
+            _ => Errors.Internal,
+        });
+        CountError();
+        if (partlySent) session.CloseAfterReply = true;     // half a reply has left: nothing sensible can follow
+        if (exception is ReplyTooLargeException) return;
+        server.Log.LogError(exception, "A command of client {Client} failed", session.Id);
+    }
+
+    /// <summary>Answers bytes that are no command; the connection ends.</summary>
+    public void FailProtocol(ref CommandContext context, ParseStatus status, byte first)
+    {
+        context.Session.CloseAfterReply = true;
+        if (first == TlsHandshake)
+        {
+            server.Log.LogInformation("Client {Address} speaks TLS to a plain port; closed", context.Session.Address);
+            return;
+        }
+
+        Begin(ref context);
+        _reply.WriteError(ProtocolErrors.Text(status, context.Session.Partial.Got));
+        CountError();
+        server.Log.LogDebug("Protocol error of client {Address}: {Status}; closed", context.Session.Address, status);
+    }
+
+    /// <summary>Answers a command that does not exist.</summary>
+    public void FailUnknown(ref CommandContext context)
+    {
+        Begin(ref context);
+        var name = context.Args[0].Span;
+        if (CommandName.Equal("POST"u8, name) || CommandName.Equal("HOST:"u8, name))
+        {
+            // Some browser was talked into this by a web page: nothing it says may have an effect.
+            context.Session.CloseAfterReply = true;
+            server.Log.LogWarning("Client {Address} speaks HTTP, possibly an attack by way of a browser; closed", context.Session.Address);
+            return;
+        }
+
+        var text = new MemoryStream();
+        text.Write("ERR unknown command '"u8);
+        text.Write(Cut(name, EchoBytes));
+        text.Write("', with args beginning with: "u8);
+        long arguments = text.Length;
+        for (int i = 1; i < context.Args.Count && text.Length - arguments < EchoBytes; i++)
+        {
+            text.Write("'"u8);
+            text.Write(Cut(context.Args[i].Span, EchoBytes - (int)(text.Length - arguments) + 1));
+            text.Write("' "u8);
+        }
+
+        var mode = context.Session.ReplyMode;
+        _reply.WriteError(text.ToArray());
+        CountError();
+        if (mode != ReplyMode.On) Silence(context.Session, mode);
+    }
+
+    private void Begin(ref CommandContext context)
+    {
+        ReplyStart = output.Buffer.Length;
+        _reply.BeginReply();
+        store.Select(context.Session.Database);
+    }
+
+    /// <summary>The checks before a handler, in the order in which Redis makes them.</summary>
+    /// <returns>False when the command has been answered with an error. The context then names the row that refused.</returns>
+    private bool TryRefuse(ref CommandContext context)
+    {
+        var command = context.Command;
+        int count = context.Args.Count;
+        if (command.Subcommands.Length > 0 && (count > 1 || command.Handler == null))
+        {
+            if (count < 2) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+            var found = FindSubcommand(command, context.Args[1].Span);
+            if (found == null)
+            {
+                return Refuse(ref context, [.. "ERR unknown subcommand '"u8, .. Cut(context.Args[1].Span, EchoBytes),
+                    .. "'. Try "u8, .. Text(command.Name), .. " HELP."u8]);
+            }
+
+            context.Command = command = found;
+            context.Args.Skip(1);
+        }
+
+        if (!command.Takes(count)) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+        var gate = context.Session.Gate;
+        if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0) return Refuse(ref context, Errors.NoAuth);
+        if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
+        {
+            return Refuse(ref context, Text($"ERR Can't execute '{command.FullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"));
+        }
+
+        if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub) return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
+        if (server.Options.NoObj && IsOfObjects(command.Group)) return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
+        if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.IsOverBudget) return Refuse(ref context, Errors.OutOfMemory);
+        return true;
+    }
+
+    private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error)
+    {
+        _reply.WriteError(error);
+        counters.ByCommand[context.Command.Id].Rejected++;
+        CountError();
+        var mode = context.Session.ReplyMode;
+        if (mode != ReplyMode.On) Silence(context.Session, mode);
+        return false;
+    }
+
+    /// <summary>CLIENT PAUSE: the command is kept, and run when the pause has ended.</summary>
+    private bool MustWait(ref CommandContext context, Argument* items)
+    {
+        if (!server.Pause.IsActive || items == null) return false;
+        bool writes = (context.Command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
+        // CLIENT itself always runs: somebody must be able to end the pause.
+        if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
+        long until = server.Pause.WaitUntil(writes);
+        if (until == 0) return false;
+        context.Session.Held = new HeldCommand(items, context.Args.Count);
+        context.Session.Park(until);
+        output.Rewind(new ReplyMark(ReplyStart, 0));
+        return true;
+    }
+
+    /// <summary>Drops the reply of a client that wants none.</summary>
+    private void Silence(Session session, ReplyMode before)
+    {
+        // CLIENT REPLY itself has answered as it should, in the mode that it left.
+        if (before == ReplyMode.Off && session.ReplyMode != ReplyMode.Off) return;
+        if (before == ReplyMode.Skip)
+        {
+            if (session.ReplyMode != ReplyMode.Skip) return;
+            session.ReplyMode = ReplyMode.On;
+        }
+
+        output.Rewind(new ReplyMark(ReplyStart, 0));
+    }
+
+    private void CountError()
+    {
+        counters.Errors++;
+        server.Counters.CountError(_reply.ErrorCode);
+    }
+
+    private static Command? FindSubcommand(Command container, ReadOnlySpan<byte> name)
+    {
+        Span<byte> upper = stackalloc byte[32];
+        foreach (var subcommand in container.Subcommands)
+        {
+            int length = Encoding.ASCII.GetBytes(subcommand.Name, upper);
+            if (CommandName.Equal(upper[..length], name)) return subcommand;
+        }
+
+        return null;
+    }
+
+    private static bool IsForSubscribers(Command command) => command.Name is
+        "SUBSCRIBE" or "PSUBSCRIBE" or "SSUBSCRIBE" or "UNSUBSCRIBE" or "PUNSUBSCRIBE" or "SUNSUBSCRIBE" or "PING" or "QUIT" or "RESET";
+
+    private static bool IsOfObjects(CommandGroup group) => group is
+        CommandGroup.List or CommandGroup.Set or CommandGroup.SortedSet or CommandGroup.Hash or CommandGroup.Geo or CommandGroup.Stream;
+
+    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text, int bytes) => text.Length <= bytes ? text : text[..bytes];
+
+    private static byte[] Text(string text) => Encoding.Latin1.GetBytes(text);
+}

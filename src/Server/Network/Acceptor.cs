@@ -1,0 +1,149 @@
+using System.Net;
+using System.Net.Sockets;
+using Kv.Server.Sessions;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>A thread that accepts connections and hands them to the workers in turn. It sleeps unless somebody connects.</summary>
+/// <remarks>Threads: its own. No error of accept ends it: most concern a connection that is gone again, and without
+/// descriptors it tries again a little later.</remarks>
+internal sealed unsafe class Acceptor
+{
+    private const int BackOffMs = 10;
+    private const int BatchMax = 256;
+
+    private readonly KvServer _server;
+    private readonly EpollWorker[] _workers;
+    private readonly Poller _poller = new();
+    private readonly Socket[] _listeners;
+    private readonly Thread _thread;
+    private int _next;
+    private int _stopping;
+    private long _warnedTickMs;
+
+    public Acceptor(KvServer server, EpollWorker[] workers, Socket[] listeners)
+    {
+        _server = server;
+        _workers = workers;
+        _listeners = listeners;
+        for (int i = 0; i < listeners.Length; i++)
+        {
+            listeners[i].Blocking = false;
+            _poller.TryAdd((int)listeners[i].Handle, Libc.EpollIn, (ulong)i);
+        }
+
+        _thread = new Thread(Run) { Name = "kv-accept", IsBackground = true };
+    }
+
+    public void Start() => _thread.Start();
+
+    /// <summary>Closes the listeners and ends the thread.</summary>
+    public void Stop()
+    {
+        Volatile.Write(ref _stopping, 1);
+        _poller.Ring();
+        _thread.Join();
+    }
+
+    private void Run()
+    {
+        // Volatile: the bell's system call orders the flag before the wait's end.
+        while (Volatile.Read(ref _stopping) == 0)
+        {
+            int count = _poller.Wait(-1);
+            for (int i = 0; i < count; i++)
+            {
+                ulong data = _poller.DataOf(i);
+                if (data == Poller.Bell) _poller.Silence();
+                else AcceptAll(_listeners[data]);
+            }
+        }
+
+        foreach (var listener in _listeners) listener.Dispose();
+        _poller.Dispose();
+    }
+
+    private void AcceptAll(Socket listener)
+    {
+        byte* address = stackalloc byte[SocketAddress.BytesMax];
+        for (int i = 0; i < BatchMax; i++)
+        {
+            int length = SocketAddress.BytesMax;
+            int descriptor = Libc.accept4((int)listener.Handle, address, &length, Libc.SockNonBlock | Libc.SockCloseOnExec);
+            if (descriptor >= 0)
+            {
+                try
+                {
+                    Admit(descriptor, new SocketAddress(new ReadOnlySpan<byte>(address, length)), listener);
+                }
+                catch (Exception exception)
+                {
+                    _server.Log.LogError(exception, "A connection could not be taken on");
+                    Libc.close(descriptor);
+                }
+
+                continue;
+            }
+
+            int error = Libc.LastError;
+            if (error == Libc.EAgain) return;
+            if (error is not (Libc.EMFile or Libc.ENFile or Libc.ENoBufs or Libc.ENoMem)) continue;
+            if (_server.TickMs - _warnedTickMs >= 1000)
+            {
+                _warnedTickMs = _server.TickMs;
+                _server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory (error {Error}); trying again", error);
+            }
+
+            Thread.Sleep(BackOffMs);
+            return;
+        }
+    }
+
+    private void Admit(int descriptor, SocketAddress peer, Socket listener)
+    {
+        if (Admission.Refusal(_server, peer.IsLocal) is { } refusal)
+        {
+            fixed (byte* text = refusal) Libc.send(descriptor, text, (nuint)refusal.Length, Libc.MsgNoSignal);
+            Libc.shutdown(descriptor, Libc.ShutWrite);
+            Libc.close(descriptor);
+            return;
+        }
+
+        if (peer.IsTcp) SetTcpOptions(descriptor);
+        var connection = new EpollConnection(_workers[_next], descriptor);
+        _next = (_next + 1) % _workers.Length;
+        string local = LocalAddress(descriptor, listener);
+        connection.Session = new Session(_server.Connections.NextId(), _server, connection)
+        {
+            Address = peer.IsTcp ? peer.ToString() : local,
+            LocalAddress = local,
+            IsLocal = peer.IsLocal,
+            Descriptor = descriptor,
+            Authenticated = _server.Options.RequirePass.Length == 0,
+        };
+        _server.Connections.Add(connection.Session);
+        connection.Worker.Post(connection);
+    }
+
+    private void SetTcpOptions(int descriptor)
+    {
+        Libc.SetOption(descriptor, Libc.IpprotoTcp, Libc.TcpNoDelay, 1);
+        int seconds = _server.Options.TcpKeepAlive;
+        if (seconds <= 0) return;
+        Libc.SetOption(descriptor, Libc.SolSocket, Libc.SoKeepAlive, 1);
+        Libc.SetOption(descriptor, Libc.IpprotoTcp, Libc.TcpKeepIdle, seconds);
+        Libc.SetOption(descriptor, Libc.IpprotoTcp, Libc.TcpKeepInterval, Math.Max(seconds / 3, 1));
+        Libc.SetOption(descriptor, Libc.IpprotoTcp, Libc.TcpKeepCount, 3);
+    }
+
+    private static string LocalAddress(int descriptor, Socket listener)
+    {
+        if (listener.LocalEndPoint is UnixDomainSocketEndPoint unix) return $"{unix}:0";
+        if (listener.LocalEndPoint is IPEndPoint { Address: var bound } && !bound.Equals(IPAddress.Any) && !bound.Equals(IPAddress.IPv6Any))
+            return listener.LocalEndPoint.ToString()!;
+        byte* address = stackalloc byte[SocketAddress.BytesMax];
+        int length = SocketAddress.BytesMax;
+        return Libc.getsockname(descriptor, address, &length) == 0 ? new SocketAddress(new ReadOnlySpan<byte>(address, length)).ToString() : "";
+    }
+}

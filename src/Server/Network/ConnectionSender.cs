@@ -1,0 +1,174 @@
+using Kv.Server.Configuration;
+using Kv.Server.Dispatch;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>Phase E of a worker's turn: sends replies, keeps what the kernel does not take, and bounds that.</summary>
+/// <remarks>Threads: its worker's own. A socket that fails is marked broken, and closed by the worker at the end of the turn.</remarks>
+internal sealed unsafe class ConnectionSender(KvServer server, StoreSession store, WorkerCounters counters)
+{
+    /// <summary>At most so much of a backlog is sent in a turn.</summary>
+    private const int FlushBytesATurn = 1024 * 1024;
+
+    /// <summary>What a client that has not said who it is may leave unread.</summary>
+    private const int UnauthenticatedBytes = 1024;
+
+    /// <summary>Sends the bytes of a session's replies, and the blocks between them.</summary>
+    public void Send(EpollConnection connection, SessionOutput output, int start, int end)
+    {
+        if (connection.State != EpollConnectionState.Open)
+        {
+            output.DropReferences(end);
+            return;
+        }
+
+        if (connection.Backlog == null && !output.HasReference(end))
+        {
+            SendNow(connection, output.Buffer.Start + start, end - start);
+            return;
+        }
+
+        SendSlow(connection, output, start, end);
+    }
+
+    /// <summary>Sends some of what waits.</summary>
+    /// <returns>False when the connection failed.</returns>
+    public bool Flush(EpollConnection connection)
+    {
+        var backlog = connection.Backlog;
+        if (backlog == null) return true;
+        int budget = FlushBytesATurn;
+        while (!backlog.IsEmpty && budget > 0)
+        {
+            // Ends: each round takes from the budget, or gives up.
+            byte* bytes = backlog.Front(out int count, out bool isLast);
+            count = Math.Min(count, budget);
+            nint sent = Libc.send(connection.Descriptor, bytes, (nuint)count, Libc.MsgNoSignal | (isLast ? 0 : Libc.MsgMore));
+            if (sent < 0)
+            {
+                if (Libc.LastError is Libc.EAgain or Libc.EIntr) break;
+                connection.State = EpollConnectionState.Broken;
+                return false;
+            }
+
+            Count(connection, sent);
+            backlog.Advance((int)sent, store);
+            budget -= (int)sent;
+            if (sent < count) break;
+        }
+
+        if (backlog.IsEmpty) connection.Backlog = null;
+        Charge(connection);
+        Pause(connection);
+        return true;
+    }
+
+    /// <returns>False when the client has left more unread than it may.</returns>
+    public bool CheckLimits(EpollConnection connection, long now)
+    {
+        var session = connection.Session;
+        long bytes = connection.OutputBytes;
+        if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
+        var limit = LimitOf(session.Kind);
+        if (limit.HardBytes > 0 && bytes >= limit.HardBytes) return Refuse(session, bytes);
+        if (limit.SoftBytes > 0 && bytes >= limit.SoftBytes)
+        {
+            if (connection.SinceTickMs == 0) connection.SinceTickMs = Math.Max(now, 1);
+            if (now - connection.SinceTickMs >= limit.SoftSeconds * 1000L) return Refuse(session, bytes);
+        }
+        else
+        {
+            connection.SinceTickMs = 0;
+        }
+
+        return true;
+    }
+
+    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
+    public void Charge(EpollConnection connection)
+    {
+        long bytes = connection.BufferBytes;
+        if (bytes == connection.Charged) return;
+        server.Store.Charge(bytes - connection.Charged);
+        connection.Charged = bytes;
+    }
+
+    private void SendNow(EpollConnection connection, byte* bytes, int count)
+    {
+        nint sent = Libc.send(connection.Descriptor, bytes, (nuint)count, Libc.MsgNoSignal);
+        if (sent < 0)
+        {
+            if (Libc.LastError is not (Libc.EAgain or Libc.EIntr))
+            {
+                connection.State = EpollConnectionState.Broken;
+                return;
+            }
+
+            sent = 0;
+        }
+
+        Count(connection, sent);
+        if (sent == count) return;
+        connection.Backlog = new Backlog();
+        connection.Backlog.Append(bytes + sent, count - (int)sent);
+        Charge(connection);
+        Pause(connection);
+    }
+
+    private void SendSlow(EpollConnection connection, SessionOutput output, int start, int end)
+    {
+        var backlog = connection.Backlog ??= new Backlog();
+        while (output.TryTakeReference(end, out var reference))
+        {
+            backlog.Append(output.Buffer.Start + start, reference.Offset - start);
+            backlog.Append(reference.Block);
+            start = reference.Offset;
+        }
+
+        if (end > start) backlog.Append(output.Buffer.Start + start, end - start);
+        Flush(connection);
+    }
+
+    /// <summary>Stops and restarts the running of a session's commands as its unread replies grow and shrink.</summary>
+    private void Pause(EpollConnection connection)
+    {
+        var session = connection.Session;
+        long waiting = connection.Backlog?.Length ?? 0;
+        long limit = server.Options.ClientOutputPause;
+        if (session.OutputPaused)
+        {
+            if (waiting < Math.Max(limit / 2, 1)) session.OutputPaused = false;
+        }
+        else if (waiting > limit)
+        {
+            session.OutputPaused = true;
+        }
+    }
+
+    private OutputBufferLimit LimitOf(ClientKind kind)
+    {
+        var limits = server.Options.ClientOutputBufferLimit;
+        return kind switch
+        {
+            ClientKind.PubSub => limits.PubSub,
+            ClientKind.Replica => limits.Replica,
+            _ => limits.Normal,
+        };
+    }
+
+    private bool Refuse(Session session, long bytes)
+    {
+        server.Counters.CountOutputLimitClose();
+        server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit)", session.Id, session.Address, bytes);
+        return false;
+    }
+
+    private void Count(EpollConnection connection, nint sent)
+    {
+        connection.Session.BytesOut += sent;
+        counters.BytesOut += sent;
+    }
+}

@@ -1,0 +1,78 @@
+using Kv.Server.Sessions;
+
+namespace Kv.Server.Network;
+
+/// <summary>A socket of the epoll transport and what it keeps between turns: as little as possible.</summary>
+/// <remarks>
+/// Threads: its worker's, but for <see cref="Wake"/> and the numbers told to others, where stale is good enough.
+/// Cost: with its session about 400 bytes; buffers only while something waits in them.
+/// </remarks>
+internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor) : ISessionOwner
+{
+    public readonly EpollWorker Worker = worker;
+    public readonly int Descriptor = descriptor;
+
+    /// <summary>Bytes that have arrived and are not yet run.</summary>
+    public PendingInput Pending;
+
+    /// <summary>In a turn: all bytes not yet run, here or in the worker's buffer.</summary>
+    public byte* InputStart;
+    public int InputLength;
+
+    /// <summary>Replies that the client has not taken yet; null for none.</summary>
+    public Backlog? Backlog;
+
+    /// <summary>The next in the worker's inbox.</summary>
+    public EpollConnection? NextInInbox;
+
+    /// <summary>1 while the connection is in the inbox: it is there at most once.</summary>
+    public int InInbox;
+
+    /// <summary>Place in the worker's table, and how often that place has been used: the data of the socket's events.</summary>
+    public int Slot = -1;
+    public uint Generation;
+
+    /// <summary>What the worker's epoll watches for.</summary>
+    public uint Interest;
+
+    public EpollConnectionState State;
+
+    /// <summary>The client will send no more; what it has sent is still answered.</summary>
+    public bool EndOfInput;
+
+    /// <summary>In one of the worker's lists of the name.</summary>
+    public bool IsWaiting, IsContinuing;
+
+    /// <summary>Since when the backlog has been over the soft limit, or the end of lingering; 0 for neither.</summary>
+    public long SinceTickMs;
+
+    /// <summary>Bytes charged to the store's account for this connection.</summary>
+    public long Charged;
+
+    public Session Session { get; set; } = null!;
+
+    public long QueryBytes => Pending.Length;
+
+    public long OutputBytes => (Backlog?.Length ?? 0) + (Session.Messages?.Bytes ?? 0);
+
+    public long BufferBytes => Pending.Capacity + (Backlog?.MemoryBytes ?? 0);
+
+    public void Wake(Session session) => Worker.Post(this);
+}
+
+/// <summary>Where a connection is in its life.</summary>
+internal enum EpollConnectionState : byte
+{
+    /// <summary>Accepted, not yet with its worker.</summary>
+    New,
+
+    Open,
+
+    /// <summary>We have said all we will; what still comes in is thrown away, so that our last words are not reset.</summary>
+    Lingering,
+
+    /// <summary>Failed in the middle of a turn; closed at its end.</summary>
+    Broken,
+
+    Closed,
+}

@@ -1,0 +1,432 @@
+using Kv.Server.Dispatch;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>A thread that serves its share of the connections: it receives, executes and sends, with no hand-over in between.</summary>
+/// <remarks>
+/// A turn: wait; then for groups of at most 16 ready sessions receive once each, run the window, send once each; then what
+/// other threads left in the inbox, sessions whose wait has ended, and timers. Nothing in a turn blocks.
+/// Threads: everything but <see cref="Post"/>, <see cref="Attend"/> and <see cref="BeginStop"/> is the worker's own.
+/// </remarks>
+internal sealed unsafe class EpollWorker : IWindowOwner
+{
+    private const int SweepMs = 100;
+
+    private readonly KvServer _server;
+    private readonly Poller _poller = new();
+    private readonly WorkerInbox _inbox;
+    private readonly WorkerWait _wait;
+    private readonly StoreSession _store;
+    private readonly WorkerCounters _counters;
+    private readonly CommandWindow _window;
+    private readonly ConnectionReader _reader;
+    private readonly ConnectionSender _sender;
+    private readonly ConnectionSlots _slots = new();
+    private readonly List<EpollConnection> _ready = new(Poller.EventsMax);
+    private readonly List<EpollConnection> _waiting = [];
+    private readonly List<EpollConnection> _continuing = [];
+    private readonly EpollConnection[] _group = new EpollConnection[CommandWindow.SessionsMax];
+    private readonly Thread _thread;
+
+    private long _now;
+    private long _sweepDue;
+    private int _lingering;
+    private bool _sweepNeeded;
+    private int _stopping;
+    private long _stopDeadline;
+
+    public EpollWorker(KvServer server, int number)
+    {
+        _server = server;
+        _inbox = new WorkerInbox(_poller);
+        _store = server.Store.CreateSession();
+        _counters = server.Counters.Create();
+        _wait = new WorkerWait(server, _poller, _inbox, _store);
+        _window = new CommandWindow(server, _store, _counters, this);
+        _reader = new ConnectionReader(server, _store, _counters);
+        _sender = new ConnectionSender(server, _store, _counters);
+        _thread = new Thread(Run) { Name = $"kv-worker-{number}", IsBackground = true };
+    }
+
+    public void Start() => _thread.Start();
+
+    /// <summary>Makes the worker look at a connection. From any thread.</summary>
+    public void Post(EpollConnection connection) => _inbox.Post(connection);
+
+    /// <summary>Makes the worker look at the options again. From any thread.</summary>
+    public void Attend() => _inbox.Attend();
+
+    /// <summary>The worker answers what was received, closes its connections, and ends. From any thread.</summary>
+    public void BeginStop(long deadlineTickMs)
+    {
+        // Volatile: the worker that sees the flag sees the deadline.
+        _stopDeadline = deadlineTickMs;
+        Volatile.Write(ref _stopping, 1);
+        _inbox.Attend();
+    }
+
+    public void Join() => _thread.Join();
+
+    private void Run()
+    {
+        _store.BeginTurn();
+        while (true)
+        {
+            try
+            {
+                if (Turn()) break;
+            }
+            catch (Exception exception)
+            {
+                // A mistake of ours, whatever it is, costs the sessions of the group, not the server.
+                _server.Log.LogCritical(exception, "A worker's turn failed; the connections it served are closed");
+                foreach (var connection in _group)
+                    if (connection != null) Close(connection);
+                _ready.Clear();
+            }
+        }
+
+        foreach (var connection in _slots.Snapshot()) Close(connection);
+        _window.Dispose();
+        _reader.Dispose();
+        _store.GoOffline();
+        _store.Dispose();
+        _poller.Dispose();
+    }
+
+    /// <returns>True when the worker is to end.</returns>
+    private bool Turn()
+    {
+        int events = _wait.Wait(WaitMs());
+        _now = _server.TickMs;
+        _store.BeginTurn();
+        TakeEvents(events);
+        int served = _ready.Count;
+        RunGroups(_ready);
+        if (_continuing.Count > 0) RunContinuing();
+        TakeInbox();
+        if (_waiting.Count > 0) EndWaits();
+        if (_now >= _sweepDue) Sweep();
+        return Volatile.Read(ref _stopping) != 0 && Stop(served);
+    }
+
+    private int WaitMs()
+    {
+        if (_continuing.Count > 0) return 0;
+        if (Volatile.Read(ref _stopping) != 0) return 1;
+        long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : -1;
+        foreach (var connection in _waiting)
+        {
+            long until = connection.Session.ParkedUntilTickMs;
+            if (until == long.MaxValue) continue;
+            long left = Math.Clamp(until - _server.TickMs, 0, int.MaxValue);
+            if (wait < 0 || left < wait) wait = left;
+        }
+
+        return (int)wait;
+    }
+
+    private void TakeEvents(int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            ulong data = _poller.DataOf(i);
+            if (data == Poller.Bell)
+            {
+                _poller.Silence();
+                continue;
+            }
+
+            var connection = _slots.Find(data);
+            if (connection == null) continue;       // closed earlier in this turn
+            uint events = _poller.EventsOf(i);
+            if ((events & Libc.EpollOut) != 0 && !_sender.Flush(connection))
+            {
+                Close(connection);
+                continue;
+            }
+
+            if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
+            else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) _ready.Add(connection);
+            else if ((events & (Libc.EpollErr | Libc.EpollHup)) != 0) Close(connection);
+            else AfterTurn(connection);
+        }
+    }
+
+    /// <summary>Phases A to E for all of a list, at most 16 at a time.</summary>
+    private void RunGroups(List<EpollConnection> ready)
+    {
+        for (int from = 0; from < ready.Count; from += CommandWindow.SessionsMax)
+            RunGroup(ready, from, Math.Min(ready.Count, from + CommandWindow.SessionsMax));
+        ready.Clear();
+    }
+
+    private void RunGroup(List<EpollConnection> ready, int from, int to)
+    {
+        _reader.BeginGroup();
+        _window.Begin();
+        int count = 0;
+        for (int i = from; i < to; i++)
+        {
+            var connection = ready[i];
+            if (connection.State >= EpollConnectionState.Lingering)
+            {
+                if (connection.State == EpollConnectionState.Lingering && !_reader.Drain(connection)) Close(connection);
+                continue;
+            }
+
+            var session = connection.Session;
+            byte* input;
+            int length;
+            if ((session.Gate & SessionGate.Stopped) != 0)
+            {
+                _reader.Resume(connection, out input, out length);
+            }
+            else if (!_reader.Receive(connection, _now, out input, out length) || (connection.EndOfInput && length == 0 && connection.Backlog == null))
+            {
+                Close(connection);
+                continue;
+            }
+
+            if (length == 0 && session.Steps == null && session.Held == null)
+            {
+                if (connection.EndOfInput) AfterTurn(connection);
+                continue;
+            }
+
+            _group[count++] = connection;
+            _window.Add(session, input, length);
+        }
+
+        if (count == 0) return;
+        _window.Run();
+        for (int i = 0; i < count; i++)
+        {
+            var connection = _group[i];
+            _reader.Keep(connection, _window.Consumed(i));
+            AfterTurn(connection);
+        }
+
+        Array.Clear(_group, 0, count);
+    }
+
+    void IWindowOwner.Send(int index, Session session, SessionOutput output, int start, int end) =>
+        _sender.Send(_group[index], output, start, end);
+
+    /// <summary>Decides what becomes of a connection after its commands have been run.</summary>
+    private void AfterTurn(EpollConnection connection)
+    {
+        var session = connection.Session;
+        if (connection.State == EpollConnectionState.Broken)
+        {
+            Close(connection);
+            return;
+        }
+
+        if (connection.Backlog != null | session.Gate != 0 | connection.Interest != Libc.EpollIn | session.Partial.IsPartial | connection.EndOfInput) AfterTurnSlow(connection, session);
+    }
+
+    private void AfterTurnSlow(EpollConnection connection, Session session)
+    {
+        if (!_sender.CheckLimits(connection, _now) || !_reader.CheckLimits(connection))
+        {
+            Close(connection);
+            return;
+        }
+
+        bool waitsToSend = connection.Backlog != null;
+        if (connection.EndOfInput && (session.Gate & SessionGate.Stopped) == 0) session.CloseAfterReply = true;
+        if (session.CloseAfterReply && !waitsToSend)
+        {
+            Linger(connection);
+            return;
+        }
+
+        if (session.IsParked)
+        {
+            if (!connection.IsWaiting) _waiting.Add(connection);
+            connection.IsWaiting = true;
+        }
+        else if ((session.Steps != null || session.Held != null) && !connection.IsContinuing)
+        {
+            _continuing.Add(connection);
+            connection.IsContinuing = true;
+        }
+
+        if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
+        bool reads = (session.Gate & SessionGate.Stopped) == 0 && !connection.EndOfInput;
+        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0));
+    }
+
+    /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could reset
+    /// the connection and take the last replies from the client.</summary>
+    private void Linger(EpollConnection connection)
+    {
+        Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
+        connection.State = EpollConnectionState.Lingering;
+        connection.SinceTickMs = _now + 1000;
+        _lingering++;
+        EndSession(connection);
+        SetInterest(connection, Libc.EpollIn);
+    }
+
+    private void RunContinuing()
+    {
+        for (int i = 0; i < _continuing.Count; i++) _continuing[i].IsContinuing = false;
+        _ready.AddRange(_continuing);
+        _continuing.Clear();
+        RunGroups(_ready);
+    }
+
+    private void TakeInbox()
+    {
+        for (var connection = _inbox.Take(); connection != null;)
+        {
+            var next = connection.NextInInbox;
+            connection.NextInInbox = null;
+            // Interlocked: reset before the reasons are looked at, so that whoever adds one now puts it in again.
+            Interlocked.Exchange(ref connection.InInbox, 0);
+            if (connection.State == EpollConnectionState.New) Adopt(connection);
+            if (connection.State == EpollConnectionState.Open) Attend(connection);
+            connection = next;
+        }
+    }
+
+    private void Attend(EpollConnection connection)
+    {
+        var session = connection.Session;
+        if (session.IsKilled)
+        {
+            // Whose own worker killed it has been answered before it came here.
+            Close(connection);
+            return;
+        }
+
+        if (session.Messages != null)
+        {
+            var output = _window.Output;
+            output.Reply.Version = session.Version;
+            session.WriteMessages(output.Reply);
+            if (output.Buffer.Length > 0) _sender.Send(connection, output, 0, output.Buffer.Length);
+            output.Buffer.Clear();
+        }
+
+        AfterTurn(connection);
+    }
+
+    private void Adopt(EpollConnection connection)
+    {
+        connection.State = EpollConnectionState.Open;
+        _slots.Add(connection);
+        if (Volatile.Read(ref _stopping) != 0 || !_poller.TryAdd(connection.Descriptor, Libc.EpollIn, ConnectionSlots.DataOf(connection)))
+        {
+            Close(connection);
+            return;
+        }
+
+        connection.Interest = Libc.EpollIn;
+        if (!connection.Session.Authenticated) _sweepNeeded = true;
+    }
+
+    private void EndWaits()
+    {
+        for (int i = _waiting.Count - 1; i >= 0; i--)
+        {
+            var connection = _waiting[i];
+            bool open = connection.State == EpollConnectionState.Open;
+            if (open && !connection.Session.TryEndWait(_now)) continue;
+            _waiting.RemoveAt(i);
+            connection.IsWaiting = false;
+            if (open) _ready.Add(connection);
+        }
+
+        foreach (var connection in _ready)
+            if (connection.Session.Steps == null && connection.Session.Held == null) AfterTurn(connection);
+        RunGroups(_ready);
+    }
+
+    /// <summary>What is looked at from time to time: idle clients, clients that do not say who they are or do not read, and goodbyes.</summary>
+    private void Sweep()
+    {
+        _sweepDue = _now + SweepMs;
+        int timeoutMs = _server.Options.Timeout * 1000;
+        int authMs = _server.Options.AuthTimeout * 1000;
+        if (!_sweepNeeded && _lingering == 0 && timeoutMs <= 0) return;
+        _sweepNeeded = false;
+        for (int slot = 0; slot < _slots.Length; slot++)
+        {
+            var connection = _slots[slot];
+            if (connection == null) continue;
+            var session = connection.Session;
+            long idle = _now - session.LastActiveTickMs;
+            bool close = connection.State == EpollConnectionState.Lingering ? _now >= connection.SinceTickMs
+                : timeoutMs > 0 && idle >= timeoutMs && session.Kind == ClientKind.Normal && !session.IsParked && session.Steps == null;
+            if (!close && connection.State == EpollConnectionState.Open)
+            {
+                if (!session.Authenticated && authMs > 0)
+                {
+                    _sweepNeeded = true;
+                    close = _now - session.CreatedTickMs >= authMs;
+                }
+
+                if (connection.SinceTickMs != 0)
+                {
+                    _sweepNeeded = true;
+                    close |= !_sender.CheckLimits(connection, _now);
+                }
+            }
+
+            if (close) Close(connection);
+        }
+    }
+
+    private bool Stop(int served)
+    {
+        if (_now < _stopDeadline && (served > 0 || _continuing.Count > 0)) return false;
+        foreach (var connection in _slots.Snapshot())
+        {
+            if (connection.State == EpollConnectionState.Open && connection.Backlog != null && _now < _stopDeadline) continue;
+            if (connection.State == EpollConnectionState.Open) Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
+            Close(connection);
+        }
+
+        return _slots.Count == 0;
+    }
+
+    private void SetInterest(EpollConnection connection, uint interest)
+    {
+        if (connection.Interest == interest) return;
+        connection.Interest = interest;
+        _poller.Change(connection.Descriptor, interest, ConnectionSlots.DataOf(connection));
+    }
+
+    /// <summary>The session is over, though the socket may linger.</summary>
+    private void EndSession(EpollConnection connection)
+    {
+        var session = connection.Session;
+        session.End();
+        if (connection.IsWaiting) _waiting.Remove(connection);
+        if (connection.IsContinuing) _continuing.Remove(connection);
+        connection.IsWaiting = connection.IsContinuing = false;
+        connection.Pending.Clear();
+        session.Partial.Reset();
+        session.Blocks?.Release(_store);
+        session.Blocks = null;
+        connection.Backlog?.Clear(_store);
+        connection.Backlog = null;
+        _sender.Charge(connection);
+    }
+
+    private void Close(EpollConnection connection)
+    {
+        if (connection.State == EpollConnectionState.Closed) return;
+        if (connection.State == EpollConnectionState.Lingering) _lingering--;
+        else EndSession(connection);
+        connection.State = EpollConnectionState.Closed;
+        _slots.Remove(connection);
+        Libc.close(connection.Descriptor);
+    }
+}

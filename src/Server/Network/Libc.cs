@@ -1,0 +1,70 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+[assembly: DisableRuntimeMarshalling]
+
+namespace Kv.Server.Network;
+
+/// <summary>The system calls of the epoll transport. Plain blittable signatures; the error number is read right after a failed call.</summary>
+internal static unsafe partial class Libc
+{
+    public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10;
+    public const int EpollAdd = 1, EpollDelete = 2, EpollModify = 3;
+    public const int MsgNoSignal = 0x4000, MsgMore = 0x8000;
+    public const int SockNonBlock = 0x800, SockCloseOnExec = 0x80000;
+    public const int EpollCloseOnExec = 0x80000, EventNonBlock = 0x800, EventCloseOnExec = 0x80000;
+    public const int ShutWrite = 1, ShutBoth = 2;
+    public const int SolSocket = 1, SoKeepAlive = 9, IpprotoTcp = 6, TcpNoDelay = 1, TcpKeepIdle = 4, TcpKeepInterval = 5, TcpKeepCount = 6;
+    public const int RlimitNoFile = 7;
+    public const int EIntr = 4, EAgain = 11, ENFile = 23, EMFile = 24, ENoBufs = 105, ENoMem = 12;
+
+    [LibraryImport("libc")] public static partial int epoll_create1(int flags);
+    [LibraryImport("libc")] public static partial int epoll_ctl(int epoll, int operation, int descriptor, EpollEvent* change);
+    [LibraryImport("libc")] public static partial int epoll_wait(int epoll, void* events, int count, int milliseconds);
+    [LibraryImport("libc")] public static partial int eventfd(uint initial, int flags);
+    [LibraryImport("libc")] public static partial nint read(int descriptor, void* bytes, nuint count);
+    [LibraryImport("libc")] public static partial nint write(int descriptor, void* bytes, nuint count);
+    [LibraryImport("libc")] public static partial nint recv(int descriptor, void* bytes, nuint count, int flags);
+    [LibraryImport("libc")] public static partial nint send(int descriptor, void* bytes, nuint count, int flags);
+    [LibraryImport("libc")] public static partial int accept4(int descriptor, void* address, int* addressLength, int flags);
+    [LibraryImport("libc")] public static partial int getsockname(int descriptor, void* address, int* addressLength);
+    [LibraryImport("libc")] public static partial int setsockopt(int descriptor, int level, int name, void* value, int length);
+    [LibraryImport("libc")] public static partial int shutdown(int descriptor, int how);
+    [LibraryImport("libc")] public static partial int close(int descriptor);
+    [LibraryImport("libc")] public static partial int umask(int mask);
+    [LibraryImport("libc")] public static partial int getrlimit(int resource, ulong* limits);
+
+    public static int LastError => Marshal.GetLastSystemError();
+
+    public static void SetOption(int descriptor, int level, int name, int value) => setsockopt(descriptor, level, name, &value, sizeof(int));
+
+    /// <summary>Tells an epoll about a descriptor.</summary>
+    /// <returns>False with <see cref="LastError"/> set.</returns>
+    public static bool Control(int epoll, int operation, int descriptor, uint events, ulong data)
+    {
+        if (RuntimeInformation.ProcessArchitecture is Architecture.X64 or Architecture.X86)
+        {
+            var packed = new EpollEvent { Events = events, Data = data };
+            return epoll_ctl(epoll, operation, descriptor, &packed) == 0;
+        }
+
+        var padded = new PaddedEpollEvent { Events = events, Data = data };
+        return epoll_ctl(epoll, operation, descriptor, (EpollEvent*)&padded) == 0;
+    }
+
+    /// <summary>The kernel's struct epoll_event on x86: 12 bytes.</summary>
+    [StructLayout(LayoutKind.Sequential, Pack = 1)]
+    public struct EpollEvent
+    {
+        public uint Events;
+        public ulong Data;
+    }
+
+    /// <summary>The same everywhere else: 16 bytes.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct PaddedEpollEvent
+    {
+        public uint Events;
+        public ulong Data;
+    }
+}

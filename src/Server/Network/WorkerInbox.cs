@@ -1,0 +1,81 @@
+namespace Kv.Server.Network;
+
+/// <summary>Connections that a worker is to look at because another thread said so; and the worker's sleep, which that ends.</summary>
+/// <remarks>
+/// Threads: any post; the worker takes, and sleeps.
+/// No wake-up is lost: a poster first puts the connection in (a full fence), then reads whether the worker sleeps; the
+/// worker first says that it sleeps (a full fence), then looks whether something is in. Whichever of the two comes
+/// second sees the other: either the worker finds the connection and does not sleep, or the poster rings.
+/// </remarks>
+internal sealed class WorkerInbox(Poller poller)
+{
+    private EpollConnection? _newest;
+    private int _sleeping;
+    private int _attention;
+
+    /// <summary>Whether somebody wants something.</summary>
+    public bool IsEmpty => Volatile.Read(ref _newest) == null && Volatile.Read(ref _attention) == 0;
+
+    /// <summary>Puts a connection in, unless it is in already, and wakes the worker.</summary>
+    public void Post(EpollConnection connection)
+    {
+        // Interlocked: what the poster wrote before (a kill, a message) is visible to the worker that sees the 1, and the
+        // worker resets it before it looks at those, so a later post always puts the connection in again.
+        if (Interlocked.Exchange(ref connection.InInbox, 1) == 0)
+        {
+            EpollConnection? newest;
+            do
+            {
+                // Ends: another attempt means that another poster got ahead.
+                newest = Volatile.Read(ref _newest);
+                connection.NextInInbox = newest;
+            }
+            while (Interlocked.CompareExchange(ref _newest, connection, newest) != newest);
+        }
+
+        Wake();
+    }
+
+    /// <summary>Makes the worker go through a turn, for whatever else has changed.</summary>
+    public void Attend()
+    {
+        Interlocked.Exchange(ref _attention, 1);
+        Wake();
+    }
+
+    /// <summary>All connections posted so far, oldest first, linked by <see cref="EpollConnection.NextInInbox"/>.</summary>
+    public EpollConnection? Take()
+    {
+        if (Volatile.Read(ref _attention) != 0) Volatile.Write(ref _attention, 0);
+        if (Volatile.Read(ref _newest) == null) return null;
+        var newest = Interlocked.Exchange(ref _newest, null);
+        EpollConnection? oldest = null;
+        while (newest != null)
+        {
+            var next = newest.NextInInbox;
+            newest.NextInInbox = oldest;
+            oldest = newest;
+            newest = next;
+        }
+
+        return oldest;
+    }
+
+    /// <summary>Announces sleep.</summary>
+    /// <returns>False when something has come in: do not sleep.</returns>
+    public bool TryBeginSleep()
+    {
+        Interlocked.Exchange(ref _sleeping, 1);
+        if (IsEmpty) return true;
+        EndSleep();
+        return false;
+    }
+
+    public void EndSleep() => Volatile.Write(ref _sleeping, 0);
+
+    private void Wake()
+    {
+        // Read first: while the worker is awake, nobody writes the line it reads at each turn.
+        if (Volatile.Read(ref _sleeping) != 0 && Interlocked.Exchange(ref _sleeping, 0) != 0) poller.Ring();
+    }
+}

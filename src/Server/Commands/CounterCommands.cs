@@ -99,7 +99,7 @@ internal static class CounterCommands
         var add = new AddFloat { Text = text };
         add.IncrementIsBad = !ExtendedFloat.TryParse(increment, out add.Increment);
         var status = context.Store.Update(key, DataType.String, ref add);
-        if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (add.Length == 0) context.Fail(add.IsNumber ? Errors.NanOrInfinity : Errors.NotAFloat);
         else context.Reply.WriteBulk(text[..add.Length]);
     }

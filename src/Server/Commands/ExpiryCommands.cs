@@ -106,7 +106,7 @@ internal static class ExpiryCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         var status = context.Store.Update(key, DataType.Any, ref set);
-        if (status == StoreStatus.Ok) context.Reply.WriteInteger(set.Done ? 1 : 0);
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
 
@@ -155,7 +155,7 @@ internal static class ExpiryCommands
 
         var persist = default(DropExpiry);
         var status = context.Store.Update(key, DataType.Any, ref persist);
-        if (status == StoreStatus.Ok) context.Reply.WriteInteger(persist.Done ? 1 : 0);
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(persist.Done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
 

@@ -171,13 +171,13 @@ internal static class StringCommands
     {
         var key = context.Args.NextKey();
         var value = context.Args.NextValue(out var block);
-        if (context.Args.Remaining != 0 || !block.IsNone)
+        if (context.Args.Remaining != 0)
         {
             SetSlow(ref context, key, value, block);
             return;
         }
 
-        var status = context.Store.Set(key, value);
+        var status = block.IsNone ? context.Store.Set(key, value) : context.Store.Set(key, value, block, NewValue.NoExpiry);
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
     }
@@ -236,7 +236,7 @@ internal static class StringCommands
     {
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
-        if (status != StoreStatus.Ok)
+        if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
         {
             set.Forget();
             context.Fail(Errors.For(status));
@@ -256,7 +256,7 @@ internal static class StringCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         var status = context.Store.Update(key, DataType.Any, ref set);
-        if (status == StoreStatus.Ok) context.Reply.WriteInteger(set.Done ? 1 : 0);
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
 
@@ -267,7 +267,7 @@ internal static class StringCommands
 
         var take = new TakeString(context.Output);
         var status = context.Store.Update(key, DataType.String, ref take);
-        if (status == StoreStatus.Ok) return;
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
         take.Forget();
         context.Fail(Errors.For(status));
     }
@@ -297,7 +297,7 @@ internal static class StringCommands
             : expiry.Resolve(expire.NowMs, "ERR invalid expire time in 'getex' command"u8, out expire.ExpiryMs);
 
         var status = context.Store.Update(key, DataType.String, ref expire);
-        if (status == StoreStatus.Ok) return;
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
         expire.Forget();
         context.Fail(Errors.For(status));
     }
@@ -356,7 +356,7 @@ internal static class StringCommands
     private static void RunSplice(ref CommandContext context, in Key key, ref SpliceString splice)
     {
         var status = context.Store.Update(key, DataType.String, ref splice);
-        if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (splice.IsTooLong) context.Fail(Errors.StringTooLong);
         else context.Reply.WriteInteger(splice.NewLength);
     }
@@ -374,7 +374,6 @@ internal static class StringCommands
         var keys = KeysOf(ref context, step: 1);
         var read = new ReplyStrings(context.Output, keys.Count);
         context.Store.ReadMany(keys, ref read);
-        keys.Clear();
     }
 
     private static void MGetOne(ref CommandContext context)
@@ -431,32 +430,24 @@ internal static class StringCommands
         done = false;
         var keys = KeysOf(ref context, step: 2);
         using var held = context.Store.Hold(keys);
-        int count = keys.Count;
-        keys.Clear();
         if (held.Status != StoreStatus.Ok) return held.Status;
 
         if (onlyIfNoneExists)
         {
-            for (int i = 0; i < count; i++)
+            for (int i = 0; i < keys.Count; i++)
                 if (held.Exists(i)) return StoreStatus.Ok;
         }
 
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < keys.Count; i++)
         {
             context.Args.Skip(1);
             var value = context.Args.NextValue(out var block);
-            var status = block.IsNone ? held.Set(i, value) : SetBlock(ref context, held, i, value, block);
+            var status = held.Set(i, value, block);
             if (status != StoreStatus.Ok) return status;
         }
 
         done = true;
         return StoreStatus.Ok;
-    }
-
-    private static StoreStatus SetBlock(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> value, Block block)
-    {
-        var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
-        return held.Update(index, DataType.Any, ref set);
     }
 
     /// <summary>Every <paramref name="step"/>-th argument from the first on, in the session's scratch list.</summary>
@@ -468,7 +459,8 @@ internal static class StringCommands
         for (int i = 1; i < context.Args.Count; i += step)
         {
             var key = context.Args[i];
-            keys.Add(key.Pointer, key.Length, database);
+            int valueBytes = step == 2 ? context.Args[i + 1].Length : 0;
+            keys.Add(key.Pointer, key.Length, database, valueBytes);
         }
 
         return keys;
@@ -611,8 +603,9 @@ internal static class StringCommands
             if (value.Kind == ValueKind.BlockString)
             {
                 // Up to 512 MB: not to be copied again because of a writer, so from a reference, afterwards.
+                // None when a writer came in between: then this is read again.
                 _block = value.Block;
-                _block.AddReference();
+                if (!_block.IsNone) _block.AddReference();
             }
             else if (value.Kind == ValueKind.Integer)
             {

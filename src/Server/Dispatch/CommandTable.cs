@@ -22,6 +22,8 @@ internal sealed class CommandTable
         StringCommands.Table,
         CounterCommands.Table,
         ExpiryCommands.Table,
+        KeyCommands.Table,
+        ScanCommands.Table,
     ];
 
     /// <summary>The one table.</summary>

@@ -24,6 +24,7 @@ internal sealed class CommandTable
         ExpiryCommands.Table,
         KeyCommands.Table,
         ScanCommands.Table,
+        LcsCommand.Table,
     ];
 
     /// <summary>The one table.</summary>

@@ -13,6 +13,9 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     /// <summary>Keys and buckets visited in one step: some 100 us.</summary>
     private const int VisitsPerStep = 1024;
 
+    /// <summary>Bytes of the reply written in one step.</summary>
+    private const int ReplyBytesPerStep = 1 << 20;
+
     /// <summary>A call of SCAN that meets only empty buckets ends after so many for each key that it was to visit.</summary>
     private const long BucketsPerKey = 10;
 
@@ -27,6 +30,8 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     private long _bucketsLeft;
     private long _chargedBytes;
     private int _found;
+    private bool _replies;
+    private int _replied;
 
     /// <param name="context">The command's.</param>
     /// <param name="cursor">Where to begin.</param>
@@ -39,7 +44,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _visitsLeft = count;
         _bucketsLeft = count > long.MaxValue / BucketsPerKey ? long.MaxValue : count * BucketsPerKey;
         _repliesCursor = repliesCursor;
-        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024) { LimitBytes = context.Output.Buffer.LimitBytes });
+        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
     }
 
     /// <summary>Only keys that match a glob pattern.</summary>
@@ -65,8 +70,13 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     {
         try
         {
-            if (!Walk(context.Store)) return false;
-            Reply(context.Reply);
+            if (!_replies)
+            {
+                if (!Walk(context.Store)) return false;
+                BeginReply(context.Reply);
+            }
+
+            if (!ContinueReply(context.Reply)) return false;
         }
         catch
         {
@@ -85,6 +95,8 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _store.Charge(-_chargedBytes);
         _chargedBytes = 0;
     }
+
+    private static int LimitOf(long maxReplyBytes) => (int)Math.Min(maxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
 
     private bool Walk(StoreSession store)
     {
@@ -106,8 +118,9 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         return _cursor == 0 || _visitsLeft <= 0 || _bucketsLeft <= 0;
     }
 
-    private void Reply(ReplyWriter reply)
+    private void BeginReply(ReplyWriter reply)
     {
+        _replies = true;
         if (_repliesCursor)
         {
             Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
@@ -117,7 +130,17 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         }
 
         reply.WriteArray(_found);
-        reply.WriteRaw(_keys.Output.Span, _found);
+    }
+
+    /// <summary>Passes on a part of what was collected; the last part pays for all keys.</summary>
+    private bool ContinueReply(ReplyWriter reply)
+    {
+        var rest = _keys.Output.Span[_replied..];
+        bool isLast = rest.Length <= ReplyBytesPerStep;
+        if (!isLast) rest = rest[..ReplyBytesPerStep];
+        reply.WriteRaw(rest, isLast ? _found : 0);
+        _replied += rest.Length;
+        return isLast;
     }
 
     /// <summary>Writes the keys that match, as bulks.</summary>

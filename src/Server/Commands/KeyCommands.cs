@@ -300,26 +300,20 @@ internal static class KeyCommands
         return (int)database;
     }
 
-    private static unsafe HeldKeys HoldPair(ref CommandContext context, int first, int second, int secondDatabase)
+    private static HeldKeys HoldPair(ref CommandContext context, int first, int second, int secondDatabase)
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        var key = context.Args[first];
-        keys.Add(key.Pointer, key.Length, context.Session.Database);
-        key = context.Args[second];
-        keys.Add(key.Pointer, key.Length, secondDatabase);
+        context.Args.AddKey(first, keys, context.Session.Database);
+        context.Args.AddKey(second, keys, secondDatabase);
         return context.Store.Hold(keys);
     }
 
-    private static unsafe KeyList AllKeys(ref CommandContext context)
+    private static KeyList AllKeys(ref CommandContext context)
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        for (int i = 1; i < context.Args.Count; i++)
-        {
-            var key = context.Args[i];
-            keys.Add(key.Pointer, key.Length, context.Session.Database);
-        }
+        for (int i = 1; i < context.Args.Count; i++) context.Args.AddKey(i, keys, context.Session.Database);
 
         return keys;
     }

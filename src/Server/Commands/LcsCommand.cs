@@ -19,15 +19,11 @@ internal static class LcsCommand
         },
     ];
 
-    private static unsafe void Lcs(ref CommandContext context)
+    private static void Lcs(ref CommandContext context)
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        for (int i = 1; i <= 2; i++)
-        {
-            var key = context.Args[i];
-            keys.Add(key.Pointer, key.Length, context.Session.Database);
-        }
+        for (int i = 1; i <= 2; i++) context.Args.AddKey(i, keys, context.Session.Database);
 
         context.Args.Skip(2);
         var search = new LcsSearch(context.Store);

@@ -17,7 +17,7 @@ internal static class ScanCommands
             Summary = "Returns some of the keys, and the cursor to ask for more with; 0 begins and ends.",
             Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of keys.",
             Since = "2.8.0", Group = CommandGroup.Generic,
-            Flags = CommandFlags.ReadOnly,
+            Flags = CommandFlags.ReadOnly | CommandFlags.TouchesArbitraryKeys,
             Tips = ["nondeterministic_output", "request_policy:special", "response_policy:special"],
         },
         new("KEYS", arity: 2, Keys)
@@ -33,7 +33,7 @@ internal static class ScanCommands
         {
             Summary = "Returns any one of the keys.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
-            Flags = CommandFlags.ReadOnly,
+            Flags = CommandFlags.ReadOnly | CommandFlags.TouchesArbitraryKeys,
             Tips = ["request_policy:all_shards", "response_policy:special", "nondeterministic_output"],
         },
     ];

@@ -451,16 +451,14 @@ internal static class StringCommands
     }
 
     /// <summary>Every <paramref name="step"/>-th argument from the first on, in the session's scratch list.</summary>
-    private static unsafe KeyList KeysOf(ref CommandContext context, int step)
+    private static KeyList KeysOf(ref CommandContext context, int step)
     {
         var keys = context.Store.Keys;
         int database = context.Session.Database;
         keys.Clear();
         for (int i = 1; i < context.Args.Count; i += step)
         {
-            var key = context.Args[i];
-            int valueBytes = step == 2 ? context.Args[i + 1].Length : 0;
-            keys.Add(key.Pointer, key.Length, database, valueBytes);
+            context.Args.AddKey(i, keys, database, expectedBytes: step == 2 ? context.Args[i + 1].Length : 0);
         }
 
         return keys;

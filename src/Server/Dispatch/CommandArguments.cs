@@ -70,6 +70,14 @@ internal unsafe ref struct CommandArguments
         return index == _keyIndex ? _store.Key(bytes, _hash, _hint) : _store.Key(bytes);
     }
 
+    /// <summary>Puts any argument, as a key, into a list for the store; for commands over several keys.</summary>
+    /// <param name="expectedBytes">Of the value that will be written, where known.</param>
+    public readonly void AddKey(int index, KeyList keys, int database, int expectedBytes = 8)
+    {
+        var key = this[index];
+        keys.Add(key.Pointer, key.Length, database, expectedBytes);
+    }
+
     /// <summary>The next argument.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ReadOnlySpan<byte> NextBytes()

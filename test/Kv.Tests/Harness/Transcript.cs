@@ -3,11 +3,14 @@ using System.Net.Sockets;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>How a transcript's bytes go out: a command a write, or a byte a write.</summary>
+/// <summary>How a transcript's bytes go out.</summary>
 public enum Framing
 {
     Whole,
     ByteByByte,
+
+    /// <summary>Everything of the transcript in one write, before the first reply is read.</summary>
+    OneWrite,
 }
 
 /// <summary>A conversation that is a specification: what is sent, what must come back, on any RESP server.</summary>
@@ -20,6 +23,7 @@ public enum Framing
 /// b! close               ours is closed                              b&lt; close   the server has closed it
 /// ~ "*1\r\n$4\r\nPI"     bytes as they are (b~ for connection b)
 /// # resp2, # resp3       only in that protocol                       # redis>=7.2, # kv, # not kv   only there, from here on
+/// # now resp3            the connection has switched: replies from here on are RESP3's
 /// # anything else        a comment
 /// </code>
 /// Without a marker a transcript is run twice, in RESP2 and in RESP3, each time on an empty server.
@@ -27,7 +31,7 @@ public enum Framing
 public sealed class Transcript
 {
     private readonly TestServer _server;
-    private readonly int _resp;
+    private int _resp;
     private readonly Dictionary<char, RespClient> _clients = [];
     private readonly List<string> _log = [];
 
@@ -74,6 +78,7 @@ public sealed class Transcript
 
     private void Play(string[] lines)
     {
+        if (_framing == Framing.OneWrite) SendAll(lines);
         for (int i = 0; i < lines.Length; i++)
         {
             string line = lines[i];
@@ -91,6 +96,7 @@ public sealed class Transcript
             line = line[1..].TrimStart();
             switch (sign)
             {
+                case '>' or '~' when _framing == Framing.OneWrite: break;
                 case '>': Send(Client(name), RespText.Encode(line)); break;
                 case '~': SendRaw(Client(name), line); break;
                 case '!': Close(name, line); break;
@@ -106,6 +112,7 @@ public sealed class Transcript
     {
         string[] words = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
         if (words.Length < 2) return false;
+        if (words is ["#", "now", "resp3"]) _resp = 3;
         if (words[1].StartsWith("redis>=", StringComparison.Ordinal))
             return _server.RedisVersion < Version.Parse(words[1][7..]);
         if (words[1].StartsWith("redis<", StringComparison.Ordinal))
@@ -165,6 +172,18 @@ public sealed class Transcript
         return _clients[name] = _server.Connect(_resp);
     }
 
+    private void SendAll(string[] lines)
+    {
+        var wire = new MemoryStream();
+        foreach (string line in lines)
+        {
+            if (line.StartsWith('>')) wire.Write(RespText.Encode(line[1..].TrimStart()));
+            else if (line.StartsWith('~')) wire.Write(RespText.Split(line[1..].TrimStart())[0]);
+        }
+
+        Send(Client(' '), wire.ToArray());
+    }
+
     private void SendRaw(RespClient client, string line)
     {
         foreach (byte[] bytes in RespText.Split(line)) Send(client, bytes);
@@ -173,7 +192,7 @@ public sealed class Transcript
     private void Send(RespClient client, byte[] bytes)
     {
         // A long value byte by byte shows nothing that its first kilobytes do not.
-        int step = _framing == Framing.Whole ? bytes.Length : bytes.Length > 2000 ? 997 : 1;
+        int step = _framing != Framing.ByteByByte ? bytes.Length : bytes.Length > 2000 ? 997 : 1;
         try
         {
             for (int at = 0; at < bytes.Length; at += step) client.Send(bytes.AsSpan(at, Math.Min(step, bytes.Length - at)));

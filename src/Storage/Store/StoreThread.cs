@@ -18,8 +18,12 @@ internal sealed class StoreThread : IDisposable
         _thread.Start();
     }
 
-    /// <summary>Asks for a round now.</summary>
-    public void Wake() => _wake.Set();
+    /// <summary>Asks for a round now; after the end there is none.</summary>
+    public void Wake()
+    {
+        // The store's own Dispose empties it once more after the thread has ended.
+        if (!_stopping) _wake.Set();
+    }
 
     public void Dispose()
     {

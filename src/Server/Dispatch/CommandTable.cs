@@ -19,6 +19,8 @@ internal sealed class CommandTable
     private static readonly Command[][] Families =
     [
         CommandCommands.Table,
+        ConnectionCommands.Table,
+        ClientCommands.Table,
         StringCommands.Table,
         CounterCommands.Table,
         ExpiryCommands.Table,

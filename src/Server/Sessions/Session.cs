@@ -116,6 +116,9 @@ internal sealed class Session : ISubscriber
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
+    /// <summary>Whether it waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
+    internal bool IsBlocked => IsParked && LastCommand is { } command && (command.Flags & CommandFlags.Blocking) != 0;
+
     /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
     internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
 

@@ -1,0 +1,50 @@
+using System.Globalization;
+using System.Text;
+using Kv.Protocol;
+
+namespace Kv.Server.Sessions;
+
+/// <summary>A connection as CLIENT LIST and CLIENT INFO describe it, in one line: "name=value" fields with spaces between.</summary>
+/// <remarks>Threads: any. The fields are their owner's, read while it works: each is some recent value. Fields that mean
+/// nothing here are there with 0, as tools read lines by position.</remarks>
+internal static class ClientLine
+{
+    public static void Append(StringBuilder text, Session session)
+    {
+        long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
+        long waiting = session.OutputBytes + (session.Messages?.Bytes ?? 0);
+        var subscriptions = session.Subscriptions;
+        text.Append(CultureInfo.InvariantCulture, $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
+            .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")
+            .Append(CultureInfo.InvariantCulture, $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
+            .Append(CultureInfo.InvariantCulture, $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
+            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi=-1 watch=0")
+            .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0")
+            .Append(CultureInfo.InvariantCulture, $" obl=0 oll={(waiting > 0 ? 1 : 0)} omem={waiting}")
+            .Append(CultureInfo.InvariantCulture, $" tot-mem={session.BufferBytes + waiting} events=r")
+            .Append(CultureInfo.InvariantCulture, $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")
+            .Append(CultureInfo.InvariantCulture, $" resp={(session.Version == RespVersion.Resp3 ? 3 : 2)}")
+            .Append(CultureInfo.InvariantCulture, $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");
+    }
+
+    public static long AgeSeconds(Session session) => (session.Server.TickMs - session.CreatedTickMs) / 1000;
+
+    // ClientText allowed printable ASCII only.
+    private static string Text(byte[]? text) => text == null ? "" : Encoding.ASCII.GetString(text);
+
+    private static string Flags(Session session)
+    {
+        Span<char> flags = stackalloc char[9];
+        int count = 0;
+        if (session.Kind == ClientKind.Replica) flags[count++] = 'S';
+        if (session.Kind == ClientKind.Primary) flags[count++] = 'M';
+        if (session.Kind == ClientKind.PubSub) flags[count++] = 'P';
+        if (session.IsBlocked) flags[count++] = 'b';
+        if (session.CloseAfterReply) flags[count++] = 'c';
+        if (session.IsKilled) flags[count++] = 'A';
+        if (session.LocalAddress.StartsWith('/')) flags[count++] = 'U';
+        if (session.NoEvict) flags[count++] = 'e';
+        if (session.NoTouch) flags[count++] = 'T';
+        return count == 0 ? "N" : flags[..count].ToString();
+    }
+}

@@ -105,6 +105,11 @@ internal static class HonouredOptions
         {
             Summary = "most arguments of a command", Change = OptionChange.Live,
         },
+        new Option<long>("subscription-limit", new NumberType(1, int.MaxValue),
+            o => o.SubscriptionLimit, (o, v) => o.SubscriptionLimit = (int)v)
+        {
+            Summary = "most subscriptions of a client", Change = OptionChange.Live,
+        },
         new Option<long>("proto-inline-max-size", new BytesType(1 << 10, 64 << 20),
             o => o.ProtoInlineMaxSize, (o, v) => o.ProtoInlineMaxSize = (int)v)
         {

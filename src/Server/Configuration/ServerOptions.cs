@@ -84,6 +84,9 @@ public sealed class ServerOptions
     /// <summary>The longest inline command, in bytes.</summary>
     public int ProtoInlineMaxSize { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 10;
 
+    /// <summary>The most channels and patterns one client may be subscribed to.</summary>
+    public int SubscriptionLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1_000_000;
+
     /// <summary>The longest key, in bytes.</summary>
     public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
 

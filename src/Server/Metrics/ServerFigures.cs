@@ -30,7 +30,6 @@ internal sealed class ServerFigures
     public long IndexBytes { get; init; }
     public long LogBytes { get; init; }
     public long BlockBytes { get; init; }
-    public long LiveBytes { get; init; }
     public long ClientBytes { get; init; }
     public long MessageBytes { get; init; }
     public long ManagedBytes { get; init; }
@@ -58,6 +57,7 @@ internal sealed class ServerFigures
     public long Reads { get; init; }
     public long Writes { get; init; }
     public long OutputLimitCloses { get; init; }
+    public long PendingFrees { get; init; }
     public long ReclaimedSegments { get; init; }
     public long IndexGrowths { get; init; }
 
@@ -79,7 +79,7 @@ internal sealed class ServerFigures
 
     public long PeakBytes => Math.Max(StorePeakBytes, StoreBytes) + ManagedBytes;
 
-    public long DatasetBytes => Math.Min(LiveBytes + BlockBytes, StoreBytes);
+    public long DatasetBytes => LogBytes + BlockBytes;
 }
 
 /// <summary>One database that has keys.</summary>

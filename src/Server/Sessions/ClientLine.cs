@@ -12,7 +12,7 @@ internal static class ClientLine
     public static void Append(StringBuilder text, Session session)
     {
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
-        long waiting = session.OutputBytes + (session.Messages?.Bytes ?? 0);
+        long waiting = session.OutputBytes;
         var subscriptions = session.Subscriptions;
         text.Append(CultureInfo.InvariantCulture, $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
             .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")

@@ -89,6 +89,9 @@ internal sealed unsafe class CommandWindow : IDisposable
     /// <summary>How many bytes of a session's input have been used up.</summary>
     public int Consumed(int index) => _inputs[index].Position;
 
+    /// <summary>The same of a group of one, also after <see cref="Begin"/>.</summary>
+    public int LastConsumed => _inputs[0].Position;
+
     /// <summary>Runs all complete commands of the group and hands the replies to the owner. What is left of an input begins with a command.</summary>
     public void Run()
     {

@@ -115,7 +115,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         connection.InputLength = 0;
         if (left == 0 && connection.Pending.Length == 0) return;
         var session = connection.Session;
-        if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = BeginBlock(session, rest, left);
+        if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
     }
 
@@ -137,22 +137,6 @@ internal sealed unsafe class ConnectionReader : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_buffer);
 
-    /// <summary>Takes the part of a large argument that has arrived out of the input, into a block of its own.</summary>
-    /// <returns>What is left of the input: the head of the command.</returns>
-    private int BeginBlock(Session session, byte* command, int length)
-    {
-        int bytes = session.Partial.BigBulkLength;
-        int head = session.Partial.BigBulkOffset;
-        var block = _store.AllocateBlock(bytes);
-        if (block.IsNone) return length;        // the argument is received like any other, and the command's own checks answer
-        var blocks = session.Blocks ??= new ReceivedBlocks();
-        blocks.Begin(block, bytes);
-        int arrived = length - head;
-        Buffer.MemoryCopy(command + head, block.Content, bytes, arrived);
-        blocks.Advance(arrived);
-        return head;
-    }
-
     private bool TryFill(EpollConnection connection, Session session, ReceivedBlocks blocks, long now)
     {
         int want = Math.Min(blocks.Expected - blocks.Received, BlockBytesATurn);
@@ -163,10 +147,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         session.BytesIn += received;
         _counters.BytesIn += received;
         blocks.Advance((int)received);
-        if (blocks.Received < blocks.Expected) return true;
-        byte* content = blocks.Current.Content;
-        blocks.EndCurrent();
-        session.Partial.CompleteBigBulk(content, blocks.Expected);
+        blocks.CompleteIfFull(session);
         return true;
     }
 }

@@ -1,4 +1,3 @@
-using Kv.Server.Configuration;
 using Kv.Server.Dispatch;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -72,19 +71,10 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         var session = connection.Session;
         long bytes = connection.OutputBytes;
         if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
-        var limit = LimitOf(session.Kind);
-        if (limit.HardBytes > 0 && bytes >= limit.HardBytes) return Refuse(session, bytes);
-        if (limit.SoftBytes > 0 && bytes >= limit.SoftBytes)
-        {
-            if (connection.SinceTickMs == 0) connection.SinceTickMs = Math.Max(now, 1);
-            if (now - connection.SinceTickMs >= limit.SoftSeconds * 1000L) return Refuse(session, bytes);
-        }
-        else
-        {
-            connection.SinceTickMs = 0;
-        }
-
-        return true;
+        if (server.Options.ClientOutputBufferLimit.Allows(session.Kind, bytes, now, ref connection.SinceTickMs)) return true;
+        server.Counters.CountOutputLimitClose();
+        server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit)", session.Id, session.Address, bytes);
+        return false;
     }
 
     /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
@@ -146,24 +136,6 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         {
             session.OutputPaused = true;
         }
-    }
-
-    private OutputBufferLimit LimitOf(ClientKind kind)
-    {
-        var limits = server.Options.ClientOutputBufferLimit;
-        return kind switch
-        {
-            ClientKind.PubSub => limits.PubSub,
-            ClientKind.Replica => limits.Replica,
-            _ => limits.Normal,
-        };
-    }
-
-    private bool Refuse(Session session, long bytes)
-    {
-        server.Counters.CountOutputLimitClose();
-        server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit)", session.Id, session.Address, bytes);
-        return false;
     }
 
     private void Count(EpollConnection connection, nint sent)

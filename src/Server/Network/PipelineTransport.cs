@@ -1,12 +1,167 @@
+using System.Collections.Concurrent;
 using System.Net;
+using System.Net.Sockets;
+using Kv.Server.Sessions;
+using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
+/// <summary>Any stream on any system: an asynchronous loop for each client, on the thread pool of .NET.</summary>
 internal sealed class PipelineTransport(KvServer server) : ITransport
 {
+    private const int BackOffMs = 10;
+    private const int SweepMs = 100;
+
+    private readonly ConcurrentDictionary<PipelineConnection, Task> _connections = new();
+    private readonly CancellationTokenSource _stop = new();
+    private readonly List<Task> _accepting = [];
+    private List<Socket> _listeners = [];
+    private WindowLeases? _leases;
+    private Task _sweeping = Task.CompletedTask;
+    private string _unixPath = "";
+
     public string Name => "pipelines";
-    public int WorkerCount => server.Options.WorkerThreads;
-    public IReadOnlyList<EndPoint> Endpoints => [];
-    public Task StartAsync(CancellationToken cancellation) => Task.CompletedTask;
-    public Task StopAsync(CancellationToken cancellation) => Task.CompletedTask;
+
+    public int WorkerCount { get; } = server.Options.WorkerThreads > 0 ? server.Options.WorkerThreads : Environment.ProcessorCount;
+
+    public IReadOnlyList<EndPoint> Endpoints { get; private set; } = [];
+
+    public Task StartAsync(CancellationToken cancellation)
+    {
+        _leases = new WindowLeases(server, WorkerCount);
+        _listeners = Listener.OpenAll(server.Options);
+        _unixPath = server.Options.UnixSocket;
+        Endpoints = [.. _listeners.Select(listener => listener.LocalEndPoint!)];
+        foreach (var listener in _listeners) _accepting.Add(AcceptAsync(listener));
+        _sweeping = SweepAsync();
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Serves a stream that did not come from a listener. Disposes it at the end.</summary>
+    public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal)
+    {
+        var connection = new PipelineConnection(server, _leases!, stream, socket);
+        connection.Session = new Session(server.Connections.NextId(), server, connection)
+        {
+            Address = address,
+            LocalAddress = local,
+            IsLocal = isLocal,
+            Descriptor = socket == null ? -1 : (int)socket.Handle,
+            Authenticated = server.Options.RequirePass.Length == 0,
+        };
+        server.Connections.Add(connection.Session);
+        _connections.TryAdd(connection, Task.CompletedTask);
+        _ = Task.Run(() => ServeAsync(connection));
+    }
+
+    public async Task StopAsync(CancellationToken cancellation)
+    {
+        await _stop.CancelAsync().ConfigureAwait(false);
+        foreach (var listener in _listeners) listener.Dispose();
+        await Task.WhenAll(_accepting).ConfigureAwait(false);
+        await _sweeping.ConfigureAwait(false);
+        if (_listeners.Count > 0 && _unixPath.Length > 0) File.Delete(_unixPath);
+        foreach (var connection in _connections.Keys) connection.BeginStop();
+        long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
+        while (!_connections.IsEmpty)
+        {
+            // Ends: at the deadline every stream is closed under its loop, which then ends.
+            if (server.TickMs >= deadline || cancellation.IsCancellationRequested)
+                foreach (var connection in _connections.Keys) connection.Abort();
+            await Task.Delay(1, CancellationToken.None).ConfigureAwait(false);
+        }
+
+        _leases?.Dispose();
+        _stop.Dispose();
+    }
+
+    private async Task ServeAsync(PipelineConnection connection)
+    {
+        try
+        {
+            await connection.RunAsync().ConfigureAwait(false);
+        }
+        finally
+        {
+            _connections.TryRemove(connection, out _);
+        }
+    }
+
+    private async Task AcceptAsync(Socket listener)
+    {
+        while (!_stop.IsCancellationRequested)
+        {
+            try
+            {
+                var socket = await listener.AcceptAsync(_stop.Token).ConfigureAwait(false);
+                await AdmitAsync(socket).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException)
+            {
+                return;
+            }
+            catch (ObjectDisposedException)
+            {
+                return;
+            }
+            catch (SocketException exception)
+            {
+                if (exception.SocketErrorCode is not (SocketError.TooManyOpenSockets or SocketError.NoBufferSpaceAvailable)) continue;
+                server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory; trying again");
+                await Task.Delay(BackOffMs, CancellationToken.None).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async ValueTask AdmitAsync(Socket socket)
+    {
+        try
+        {
+            var peer = socket.RemoteEndPoint as IPEndPoint;
+            bool isLocal = peer == null || IPAddress.IsLoopback(peer.Address);
+            if (Admission.Refusal(server, isLocal) is { } refusal)
+            {
+                await socket.SendAsync(refusal).ConfigureAwait(false);
+                socket.Dispose();
+                return;
+            }
+
+            if (peer != null) SetTcpOptions(socket);
+            string local = peer == null ? $"{socket.LocalEndPoint}:0" : socket.LocalEndPoint?.ToString() ?? "";
+            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString() ?? local, local, isLocal);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            socket.Dispose();       // gone before it was taken on
+        }
+    }
+
+    private void SetTcpOptions(Socket socket)
+    {
+        socket.NoDelay = true;
+        int seconds = server.Options.TcpKeepAlive;
+        if (seconds <= 0) return;
+        socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+        socket.SetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveTime, seconds);
+        socket.SetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveInterval, Math.Max(seconds / 3, 1));
+        socket.SetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveRetryCount, 3);
+    }
+
+    private async Task SweepAsync()
+    {
+        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(SweepMs));
+        try
+        {
+            while (await timer.WaitForNextTickAsync(_stop.Token).ConfigureAwait(false))
+            {
+                long now = server.TickMs;
+                foreach (var connection in _connections.Keys)
+                    if (connection.IsOverdue(now)) connection.Abort();
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // Stopping.
+        }
+    }
 }

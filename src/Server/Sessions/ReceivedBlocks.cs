@@ -22,21 +22,36 @@ internal sealed unsafe class ReceivedBlocks
     /// <summary>Bytes of all blocks.</summary>
     public long Bytes { get; private set; }
 
-    public void Begin(Block block, int length)
+    /// <summary>Takes the part of a large argument that has arrived out of the input, into a block of its own.</summary>
+    /// <param name="command">The command's first byte.</param>
+    /// <param name="length">Bytes of it that have arrived.</param>
+    /// <returns>What is left of the input: the head of the command; all of it when there is no memory for a block: then the
+    /// argument is received like any other, and the command's own checks answer.</returns>
+    public static int Begin(Session session, StoreSession store, byte* command, int length)
     {
-        Current = block;
-        Expected = length;
-        Received = 0;
-        Bytes += length;
+        int bytes = session.Partial.BigBulkLength;
+        int head = session.Partial.BigBulkOffset;
+        var block = store.AllocateBlock(bytes);
+        if (block.IsNone) return length;
+        var blocks = session.Blocks ??= new ReceivedBlocks();
+        blocks.Current = block;
+        blocks.Expected = bytes;
+        blocks.Bytes += bytes;
+        blocks.Received = length - head;
+        Buffer.MemoryCopy(command + head, block.Content, bytes, length - head);
+        return head;
     }
 
     public void Advance(int bytes) => Received += bytes;
 
-    /// <summary>The current block is full: it joins the complete ones.</summary>
-    public void EndCurrent()
+    /// <summary>When the current block is full, it joins the complete ones, and the parser learns of it.</summary>
+    public void CompleteIfFull(Session session)
     {
-        _complete.Add(Current);
+        if (Received < Expected) return;
+        var block = Current;
+        _complete.Add(block);
         Current = default;
+        session.Partial.CompleteBigBulk(block.Content, Expected);
     }
 
     /// <summary>The block whose content begins there.</summary>

@@ -1,0 +1,388 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Net.Sockets;
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>A client over any stream: one loop on the thread pool that reads, runs and writes.</summary>
+/// <remarks>
+/// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that a
+/// client which sends everything before it reads is served. <see cref="_guard"/> orders those two.
+/// </remarks>
+internal sealed class PipelineConnection : ISessionOwner
+{
+    private const int UnauthenticatedOutputBytes = 1024;
+    private const int UnauthenticatedInputBytes = 1024 * 1024;
+    private const int WriteBytes = 64 * 1024;
+
+    private static readonly StreamPipeReaderOptions ReaderOptions = new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
+    private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
+
+    private readonly KvServer _server;
+    private readonly WindowLeases _leases;
+    private readonly Stream _stream;
+    private readonly Socket? _socket;
+    private readonly PipeReader _reader;
+    private readonly PipeWriter _writer;
+    private readonly Lock _guard = new();
+    private readonly SemaphoreSlim _signal = new(0);
+    private readonly Backlog _backlog = new();
+    private Task _writing = Task.CompletedTask;
+    private bool _isWriting;
+    private int _woken;
+    private volatile bool _failed;
+    private volatile bool _stopping;
+    private long _overSoftSince;
+    private long _charged;
+
+    public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
+    {
+        _server = server;
+        _leases = leases;
+        _stream = stream;
+        _socket = socket;
+        _reader = PipeReader.Create(stream, ReaderOptions);
+        _writer = PipeWriter.Create(stream, WriterOptions);
+    }
+
+    /// <summary>Bytes that have arrived and are not yet run.</summary>
+    public PendingInput Pending;
+
+    public Session Session { get; set; } = null!;
+
+    public long QueryBytes => Pending.Length;
+
+    public long OutputBytes => _backlog.Length + (Session.Messages?.Bytes ?? 0);
+
+    public long BufferBytes => Pending.Capacity + _backlog.MemoryBytes;
+
+    public void Wake(Session session)
+    {
+        if (session.IsKilled) Abort();
+        // Interlocked: one release for all who wake before the loop looks again.
+        if (Interlocked.Exchange(ref _woken, 1) == 0) _signal.Release();
+        _reader.CancelPendingRead();        // or the next one, when none is pending: no wake-up is lost
+    }
+
+    /// <summary>Answers what was received, and ends.</summary>
+    public void BeginStop()
+    {
+        _stopping = true;
+        Wake(Session);
+    }
+
+    /// <summary>Ends the connection now.</summary>
+    public void Abort()
+    {
+        _failed = true;
+        _stream.Dispose();
+    }
+
+    /// <summary>Whether the client has been silent, nameless or not reading for longer than it may.</summary>
+    public bool IsOverdue(long now)
+    {
+        var options = _server.Options;
+        long timeoutMs = options.Timeout * 1000L, authMs = options.AuthTimeout * 1000L;
+        if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal && (Session.Gate & SessionGate.Stopped) == 0) return true;
+        if (authMs > 0 && !Session.Authenticated && now - Session.CreatedTickMs >= authMs) return true;
+        return !IsOutputAllowed(now);
+    }
+
+    /// <summary>Serves the client until it goes.</summary>
+    public async Task RunAsync()
+    {
+        try
+        {
+            await LoopAsync().ConfigureAwait(false);
+            await _writing.ConfigureAwait(false);
+            if (_socket is { Connected: true } && !_failed) _socket.Shutdown(SocketShutdown.Send);
+            if (Session.CloseAfterReply && !_failed) await DrainAsync().ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
+        {
+            // The client has gone; nobody is there to be told.
+        }
+        catch (Exception exception)
+        {
+            _server.Log.LogCritical(exception, "Serving a client failed; its connection is closed");
+        }
+
+        await EndAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Takes the replies of a run: into the stream when that keeps up, else into the backlog.</summary>
+    internal unsafe void Send(WindowLease lease, SessionOutput output, int start, int end)
+    {
+        if (_failed)
+        {
+            output.DropReferences(end);
+            return;
+        }
+
+        Session.BytesOut += end - start;
+        lease.Counters.BytesOut += end - start;
+        lock (_guard)
+        {
+            if (!_isWriting && !output.HasReference(end))
+            {
+                _writer.Write(new ReadOnlySpan<byte>(output.Buffer.Start + start, end - start));
+            }
+            else
+            {
+                while (output.TryTakeReference(end, out var reference))
+                {
+                    _backlog.Append(output.Buffer.Start + start, reference.Offset - start);
+                    _backlog.Append(reference.Block);
+                    start = reference.Offset;
+                }
+
+                _backlog.Append(output.Buffer.Start + start, end - start);
+            }
+
+            if (!_isWriting) BeginWritingLatched();
+            PauseLatched();
+        }
+    }
+
+    private async Task LoopAsync()
+    {
+        while (!_failed && !Session.CloseAfterReply)
+        {
+            Interlocked.Exchange(ref _woken, 0);
+            if (_signal.CurrentCount > 0) _signal.Wait(0);
+            if (Session.IsKilled) return;
+            await WriteMessagesAsync().ConfigureAwait(false);
+
+            if ((Session.Gate & SessionGate.Stopped) != 0)
+            {
+                await GoOnAsync().ConfigureAwait(false);
+                continue;
+            }
+
+            if (_stopping && Pending.Length == 0 && (_socket == null || _socket.Available == 0)) return;
+            var result = await _reader.ReadAsync().ConfigureAwait(false);
+            var input = result.Buffer;
+            if (!input.IsEmpty)
+            {
+                Session.LastActiveTickMs = _server.TickMs;
+                Session.BytesIn += input.Length;
+                await ConsumeAsync(input).ConfigureAwait(false);
+                if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) return;
+            }
+
+            _reader.AdvanceTo(input.End);
+            if (result.IsCompleted)
+            {
+                while (!_failed && (Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply) await GoOnAsync().ConfigureAwait(false);
+                return;
+            }
+        }
+    }
+
+    /// <summary>Runs all that was received; waits in between where the client has to.</summary>
+    private async ValueTask ConsumeAsync(ReadOnlySequence<byte> input)
+    {
+        while (!input.IsEmpty && !_failed && !Session.CloseAfterReply)
+        {
+            var piece = input.First;
+            if (piece.Length > WindowLease.ReceiveBytes) piece = piece[..WindowLease.ReceiveBytes];
+            if (Session.Blocks is { IsFilling: true } blocks)
+            {
+                int taken = Fill(blocks, piece.Span);
+                input = input.Slice(taken);
+                continue;
+            }
+
+            var lease = await _leases.RentAsync().ConfigureAwait(false);
+            try
+            {
+                lease.Counters.BytesIn += piece.Length;
+                lease.Run(this, piece.Span);
+            }
+            finally
+            {
+                _leases.Return(lease);
+            }
+
+            input = input.Slice(piece.Length);
+            while ((Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !_failed) await GoOnAsync().ConfigureAwait(false);
+            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) Abort();
+        }
+    }
+
+    /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
+    private async ValueTask GoOnAsync()
+    {
+        if (Session.OutputPaused)
+        {
+            await _writing.ConfigureAwait(false);
+            Session.OutputPaused = false;
+        }
+
+        while (Session.IsParked && !Session.TryEndWait(_server.TickMs))
+        {
+            if (_failed || _stopping) throw new OperationCanceledException();
+            long left = Session.ParkedUntilTickMs == long.MaxValue ? int.MaxValue : Math.Clamp(Session.ParkedUntilTickMs - _server.TickMs, 1, int.MaxValue);
+            Interlocked.Exchange(ref _woken, 0);
+            await _signal.WaitAsync((int)left).ConfigureAwait(false);
+        }
+
+        var lease = await _leases.RentAsync().ConfigureAwait(false);
+        try
+        {
+            lease.Run(this, default);
+        }
+        finally
+        {
+            _leases.Return(lease);
+        }
+    }
+
+    private async ValueTask WriteMessagesAsync()
+    {
+        if (Session.Messages is not { Bytes: > 0 }) return;
+        var lease = await _leases.RentAsync().ConfigureAwait(false);
+        try
+        {
+            var output = lease.Output;
+            output.Reply.Version = Session.Version;
+            Session.WriteMessages(output.Reply);
+            if (output.Buffer.Length > 0) Send(lease, output, 0, output.Buffer.Length);
+            output.Buffer.Clear();
+        }
+        finally
+        {
+            _leases.Return(lease);
+        }
+    }
+
+    private unsafe int Fill(ReceivedBlocks blocks, ReadOnlySpan<byte> bytes)
+    {
+        int count = Math.Min(bytes.Length, blocks.Expected - blocks.Received);
+        bytes[..count].CopyTo(new Span<byte>(blocks.Current.Content + blocks.Received, count));
+        blocks.Advance(count);
+        blocks.CompleteIfFull(Session);
+        return count;
+    }
+
+    /// <summary>Has the stream take what was written; what it does not take at once is left to a writer.</summary>
+    private void BeginWritingLatched()
+    {
+        if (_backlog.IsEmpty)
+        {
+            var flush = _writer.FlushAsync();
+            if (flush.IsCompletedSuccessfully)
+            {
+                flush.GetAwaiter().GetResult();
+                return;
+            }
+
+            _isWriting = true;
+            _writing = WriteAsync(flush);
+            return;
+        }
+
+        _isWriting = true;
+        _writing = WriteAsync(default);
+    }
+
+    private async Task WriteAsync(ValueTask<FlushResult> flush)
+    {
+        try
+        {
+            await flush.ConfigureAwait(false);
+            while (true)
+            {
+                // Ends: when nothing waits any more, or the stream fails.
+                lock (_guard)
+                {
+                    if (!TakeLatched())
+                    {
+                        _isWriting = false;
+                        return;
+                    }
+                }
+
+                await _writer.FlushAsync().ConfigureAwait(false);
+            }
+        }
+        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
+        {
+            _failed = true;
+            _reader.CancelPendingRead();
+        }
+    }
+
+    private unsafe bool TakeLatched()
+    {
+        if (_backlog.IsEmpty) return false;
+        using var guard = _server.Store.Enter();
+        for (int room = WriteBytes; room > 0 && !_backlog.IsEmpty;)
+        {
+            byte* bytes = _backlog.Front(out int count, out _);
+            count = Math.Min(count, room);
+            _writer.Write(new ReadOnlySpan<byte>(bytes, count));
+            _backlog.Advance(count, guard.Session);
+            room -= count;
+        }
+
+        return true;
+    }
+
+    private void PauseLatched()
+    {
+        if (_backlog.Length > _server.Options.ClientOutputPause) Session.OutputPaused = true;
+        long bytes = BufferBytes;
+        if (bytes == _charged) return;
+        _server.Store.Charge(bytes - _charged);
+        _charged = bytes;
+    }
+
+    private bool IsInputAllowed()
+    {
+        long held = Pending.Length + (Session.Blocks?.Bytes ?? 0);
+        return held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes);
+    }
+
+    private bool IsOutputAllowed(long now)
+    {
+        long bytes = OutputBytes;
+        if (!Session.Authenticated && bytes > UnauthenticatedOutputBytes) return false;
+        return _server.Options.ClientOutputBufferLimit.Allows(Session.Kind, bytes, now, ref _overSoftSince);
+    }
+
+    /// <summary>Reads on for a moment after our last words, so that closing does not reset them.</summary>
+    private async Task DrainAsync()
+    {
+        using var patience = new CancellationTokenSource(1000);
+        while (true)
+        {
+            // Ends: when the client closes its side, or patience does.
+            var result = await _reader.ReadAsync(patience.Token).ConfigureAwait(false);
+            _reader.AdvanceTo(result.Buffer.End);
+            if (result.IsCompleted || _failed || _stopping) return;
+        }
+    }
+
+    private async Task EndAsync()
+    {
+        _failed = true;
+        Session.End();
+        await _stream.DisposeAsync().ConfigureAwait(false);
+        await _writing.ConfigureAwait(false);
+        lock (_guard)
+        {
+            using var guard = _server.Store.Enter();
+            Pending.Clear();
+            Session.Partial.Reset();
+            Session.Blocks?.Release(guard.Session);
+            Session.Blocks = null;
+            _backlog.Clear(guard.Session);
+            PauseLatched();
+        }
+    }
+}

@@ -1,0 +1,39 @@
+using System.Collections.Concurrent;
+
+namespace Kv.Server.Network;
+
+/// <summary>The leases of the portable transport: as many as can do useful work at once, however many clients there are.</summary>
+/// <remarks>Threads: any.</remarks>
+internal sealed class WindowLeases : IDisposable
+{
+    private readonly ConcurrentStack<WindowLease> _free = new();
+    private readonly SemaphoreSlim _available;
+    private readonly WindowLease[] _all;
+
+    public WindowLeases(KvServer server, int count)
+    {
+        _all = new WindowLease[count];
+        for (int i = 0; i < count; i++) _free.Push(_all[i] = new WindowLease(server));
+        _available = new SemaphoreSlim(count);
+    }
+
+    /// <summary>Waits for a lease; give it back soon, on the same thread.</summary>
+    public async ValueTask<WindowLease> RentAsync()
+    {
+        if (!_available.Wait(0)) await _available.WaitAsync().ConfigureAwait(false);
+        _free.TryPop(out var lease);
+        return lease!;      // one for each unit of the semaphore
+    }
+
+    public void Return(WindowLease lease)
+    {
+        _free.Push(lease);
+        _available.Release();
+    }
+
+    public void Dispose()
+    {
+        foreach (var lease in _all) lease.Dispose();
+        _available.Dispose();
+    }
+}

@@ -10,7 +10,7 @@ namespace Kv.Server.Dispatch;
 /// </remarks>
 internal sealed class KeyWalk : ICommandSteps, IDisposable
 {
-    /// <summary>Keys and buckets visited in one step: some 100 us.</summary>
+    /// <summary>Most keys, and most buckets, visited in one step: some 100 us.</summary>
     private const int VisitsPerStep = 1024;
 
     /// <summary>Bytes of the reply written in one step.</summary>
@@ -18,6 +18,9 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
 
     /// <summary>A call of SCAN that meets only empty buckets ends after so many for each key that it was to visit.</summary>
     private const long BucketsPerKey = 10;
+
+    /// <summary>But not before so many: a small database is done in one call, since the smallest index has 1,024 buckets.</summary>
+    private const long BucketsMin = 1024;
 
     private readonly ReplyWriter _keys;
     private readonly Store _store;
@@ -42,7 +45,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _store = context.Server.Store;
         _cursor = cursor;
         _visitsLeft = count;
-        _bucketsLeft = count > long.MaxValue / BucketsPerKey ? long.MaxValue : count * BucketsPerKey;
+        _bucketsLeft = count > long.MaxValue / BucketsPerKey ? long.MaxValue : Math.Max(count * BucketsPerKey, BucketsMin);
         _repliesCursor = repliesCursor;
         _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
     }
@@ -107,7 +110,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
             _cursor = store.Scan(_cursor, ref visit);
             buckets++;
         }
-        while (_cursor != 0 && visit.Visited < _visitsLeft && buckets < _bucketsLeft && visit.Visited + buckets < VisitsPerStep);
+        while (_cursor != 0 && visit.Visited < Math.Min(_visitsLeft, VisitsPerStep) && buckets < Math.Min(_bucketsLeft, VisitsPerStep));
 
         _found += visit.Found;
         _visitsLeft -= visit.Visited;

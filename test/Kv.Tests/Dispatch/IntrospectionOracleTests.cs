@@ -12,6 +12,7 @@ namespace Kv.Tests.Dispatch;
 public class IntrospectionOracleTests
 {
     private const string NowAny = "7.2 takes a command without arguments";
+    private const string Joined = "7.2 also tells that joining replies of several shards takes thought";
     private const string Advised = "7.2 advises another command";
 
     /// <summary>Commands whose row Redis 7.0 tells otherwise, and why.</summary>
@@ -19,6 +20,8 @@ public class IntrospectionOracleTests
     {
         ["command|getkeys"] = NowAny,
         ["command|getkeysandflags"] = NowAny,
+        ["randomkey"] = Joined,
+        ["scan"] = Joined,
         ["msetnx"] = "7.2 has no tips: a part of it on each shard would not be atomic",
     };
 
@@ -27,6 +30,7 @@ public class IntrospectionOracleTests
     {
         ["command|getkeys"] = "7.2 tells the arguments",
         ["command|getkeysandflags"] = "7.2 tells the arguments",
+        ["lcs"] = "7.2 has a name of its own for min-match-len",
         ["psetex"] = Advised,
         ["setex"] = Advised,
         ["setnx"] = Advised,

@@ -13,28 +13,35 @@ namespace Kv.Server.Dispatch;
 /// </remarks>
 internal unsafe ref struct CommandArguments
 {
-    private readonly Argument* _items;
-    private readonly int _count;
+    private Argument* _items;
+    private int _count;
     private int _next;
-    private readonly int _keyIndex;
-    private readonly ulong _hash;
-    private readonly ulong _hint;
+    private int _keyIndex;
+    private ulong _hash;
+    private ulong _hint;
     private readonly StoreSession _store;
-    private readonly ReceivedBlocks? _blocks;
+    private ReceivedBlocks? _blocks;
     private ReadOnlySpan<byte> _error;
     private bool _failed;
 
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
+    {
+        _store = store;
+        Begin(items, count, keyIndex, hash, hint, blocks);
+    }
+
+    /// <summary>Begins with the arguments of another command, in place.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
     {
         _items = items;
         _count = count;
         _next = 1;
-        _store = store;
         _keyIndex = keyIndex;
         _hash = hash;
         _hint = hint;
         _blocks = blocks;
+        _failed = false;        // and the error is of no meaning
     }
 
     /// <summary>Arguments with the command's name.</summary>
@@ -63,11 +70,24 @@ internal unsafe ref struct CommandArguments
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Key NextKey()
     {
+        // One return: the key is then built where the caller keeps it, and not copied as a vector right after its parts
+        // were stored (a stall of a dozen cycles).
         int index = _next;
-        if (index >= _count || _failed) return NoKeySlow();
-        _next = index + 1;
-        ReadOnlySpan<byte> bytes = new(_items[index].Pointer, _items[index].Length);
-        return index == _keyIndex ? _store.Key(bytes, _hash, _hint) : _store.Key(bytes);
+        ReadOnlySpan<byte> bytes = default;
+        ulong hash = 0, hint = 0;
+        if (index < _count && !_failed)
+        {
+            _next = index + 1;
+            bytes = _items[index].Span;
+            if (index == _keyIndex) (hash, hint) = (_hash, _hint);
+            else hash = _store.HashKey(_items[index].Pointer, _items[index].Length);
+        }
+        else
+        {
+            MissingSlow();
+        }
+
+        return _store.Key(bytes, hash, hint);
     }
 
     /// <summary>Puts any argument, as a key, into a list for the store; for commands over several keys.</summary>
@@ -181,12 +201,5 @@ internal unsafe ref struct CommandArguments
     {
         SyntaxError();
         return default;
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private Key NoKeySlow()
-    {
-        SyntaxError();
-        return _store.Key(default(ReadOnlySpan<byte>));
     }
 }

@@ -269,7 +269,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 _last = slot->Command;
                 var command = _commands[slot->Command];
                 context.Command = command;
-                context.Args = new CommandArguments(items + slot->First, slot->Count, _store, slot->Key, slot->Hash, slot->Hint, null);
+                context.Args.Begin(items + slot->First, slot->Count, slot->Key, slot->Hash, slot->Hint, null);
                 if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax)
                 {
                     _dispatcher.RunSlow(ref context);
@@ -318,7 +318,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         _executed++;
         _last = -1;
         Argument* items = _table.Items + slot->First;
-        context.Args = new CommandArguments(items, slot->Count, _store, slot->Key, slot->Hash, slot->Hint, session.Blocks);
+        context.Args.Begin(items, slot->Count, slot->Key, slot->Hash, slot->Hint, session.Blocks);
         if (slot->Command == Unknown)
         {
             _dispatcher.FailUnknown(ref context);

@@ -28,7 +28,11 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         server.Pause.IsActive || server.Store.MaxMemoryBytes > 0 || server.Options.NoPubSub || server.Options.NoObj;
 
     public CommandContext NewContext() =>
-        new() { Server = server, Reply = _reply, Store = store, Counters = counters, Output = output };
+        new()
+        {
+            Server = server, Reply = _reply, Store = store, Counters = counters, Output = output,
+            Args = new CommandArguments(null, 0, store, 0, 0, 0, null),
+        };
 
     /// <summary>Runs a command with every check.</summary>
     /// <param name="items">Its arguments, to be kept should it have to wait.</param>
@@ -60,7 +64,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             {
                 ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
                 context.Command = server.Commands.All[entry.Number];
-                context.Args = new CommandArguments(held.Items, held.Count, store, 0, 0, 0, session.Blocks);
+                context.Args.Begin(held.Items, held.Count, 0, 0, 0, session.Blocks);
                 RunSlow(ref context, held.Items);
             }
             finally
@@ -74,7 +78,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         var steps = session.Steps;
         if (steps == null) return true;
         context.Command = session.LastCommand!;
-        context.Args = default;
+        context.Args.Begin(null, 0, 0, 0, 0, null);
         store.Select(session.Database);
         ReplyStart = output.Buffer.Length;
         _reply.BeginReply();

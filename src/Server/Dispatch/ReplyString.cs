@@ -67,7 +67,7 @@ internal struct ReplyString : IValueRead
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void WriteOther(SessionOutput output, in ValueView value)
+    private static void WriteOther(SessionOutput output, ValueView value)     // by value: in two registers
     {
         if (value.Kind == ValueKind.Integer)
         {

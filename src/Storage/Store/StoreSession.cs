@@ -80,6 +80,12 @@ public sealed unsafe class StoreSession : IDisposable
     {
         Database?[] table = _store.Table;
         _hintsHold = table == _lookAheadTable;
+        if (table != _table || database != _databaseNumber) SelectSlow(table, database);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void SelectSlow(Database?[] table, int database)
+    {
         _table = table;
         _database = table[database];
         _databaseNumber = database;
@@ -391,7 +397,11 @@ public sealed unsafe class StoreSession : IDisposable
     internal Database CreateDatabase(int number) => _store.CreateDatabase(number);
 
     /// <summary>For the store's own thread, which works on databases rather than numbers.</summary>
-    internal void Use(Database database) => _database = database;
+    internal void Use(Database database)
+    {
+        _table = [];
+        _database = database;
+    }
 
     private void ReadClock()
     {

@@ -31,6 +31,8 @@ internal sealed class CommandTable
         KeyCommands.Table,
         ScanCommands.Table,
         LcsCommand.Table,
+        DiagnosticCommands.Table,
+        DebugCommands.Table,
     ];
 
     /// <summary>The one table.</summary>

@@ -83,7 +83,8 @@ public readonly unsafe ref struct ValueView
         {
             long bytes = RecordWord.Size(_word);
             if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).MappedBytes;
-            return Block.IsNone ? bytes : bytes + Block.MappedBytes;
+            Block block = Block;        // once: a second look may find none, when a writer comes in between
+            return block.IsNone ? bytes : bytes + block.MappedBytes;
         }
     }
 

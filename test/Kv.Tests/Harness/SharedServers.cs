@@ -7,7 +7,8 @@ namespace Kv.Tests.Harness;
 /// </remarks>
 public static class SharedServers
 {
-    private static readonly object KvTurn = new(), RedisTurn = new();
+    // Semaphores, not monitors: an asynchronous test gives its server back on another thread than it borrowed it.
+    private static readonly SemaphoreSlim KvTurn = new(1), RedisTurn = new(1);
     private static TestServer? _kv, _redis;
 
     /// <summary>The server under test: KV_TEST_SERVER, else Kv in this process.</summary>
@@ -22,11 +23,12 @@ public static class SharedServers
     /// <summary>A server in the hands of one test.</summary>
     public sealed class Borrowed : IDisposable
     {
-        private readonly object _turn;
+        private readonly SemaphoreSlim _turn;
 
-        internal Borrowed(object turn, Func<TestServer> get)
+        internal Borrowed(SemaphoreSlim turn, Func<TestServer> get)
         {
-            Monitor.Enter(_turn = turn);
+            _turn = turn;
+            turn.Wait();
             try
             {
                 Server = get();
@@ -34,13 +36,13 @@ public static class SharedServers
             }
             catch
             {
-                Monitor.Exit(turn);
+                turn.Release();
                 throw;
             }
         }
 
         public TestServer Server { get; }
 
-        public void Dispose() => Monitor.Exit(_turn);
+        public void Dispose() => _turn.Release();
     }
 }

@@ -1,0 +1,19 @@
+using System.Globalization;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Clients;
+
+/// <summary>Debian's python3-redis, through a script that says at each step what it expected.</summary>
+public class PythonTests
+{
+    [Fact]
+    public void Python3_redis_works_as_against_the_reference()
+    {
+        using var borrowed = SharedServers.Kv();
+        string script = Path.Combine(AppContext.BaseDirectory, "Clients", "python_redis.py");
+        var result = ChildProcess.Run(Requires.PythonWithRedis(),
+            [script, borrowed.Server.Host, borrowed.Server.Port.ToString(CultureInfo.InvariantCulture)]);
+        Assert.True(result.ExitCode == 0, result.Output + result.Errors);
+        Assert.EndsWith("ok\n", result.Output, StringComparison.Ordinal);
+    }
+}

@@ -1,0 +1,130 @@
+using System.Globalization;
+using System.Text;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Clients;
+
+/// <summary>redis-cli in every mode of the stage, and redis-benchmark, as people run them.</summary>
+public class RedisToolsTests
+{
+    [Fact]
+    public void RedisCli_runs_single_commands_in_every_output_form()
+    {
+        using var borrowed = SharedServers.Kv();
+        var server = borrowed.Server;
+        Assert.Equal("OK\n", Cli(server, "SET", "k", "v 1"));
+        Assert.Equal("v 1\n", Cli(server, "GET", "k"));
+        Assert.Equal("\"v 1\"\n", Cli(server, "--csv", "GET", "k"));
+        Assert.Equal("\"v 1\"\n", Cli(server, "--json", "GET", "k"));
+        Assert.Contains("\"maxmemory-policy\":\"noeviction\"", Cli(server, "--json", "CONFIG", "GET", "maxmemory-p*"), StringComparison.Ordinal);
+        Assert.Equal("v 1\n", Cli(server, "-3", "GET", "k"));
+        Assert.Equal("\n", Cli(server, "-n", "3", "GET", "k"));
+        Assert.Equal("PONG\nPONG\nPONG\n", Cli(server, "-r", "3", "PING"));
+        Assert.Equal("OK\n", Output(ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(server), "-x", "SET", "in"], "from stdin"u8.ToArray())));
+        Assert.Equal("from stdin\n", Cli(server, "GET", "in"));
+        Assert.Contains("ERR unknown command", Cli(server, "NOSUCH"), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void RedisCli_scan_lists_every_key_that_matches()
+    {
+        using var borrowed = SharedServers.Kv();
+        Fill(borrowed.Server, 3000);
+        string[] keys = Cli(borrowed.Server, "--scan", "--pattern", "key:1*").Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.Equal(1111, keys.Distinct().Count());
+        Assert.Equal(3000, Cli(borrowed.Server, "--scan").Split('\n', StringSplitOptions.RemoveEmptyEntries).Distinct().Count());
+    }
+
+    [Fact]
+    public void RedisCli_bigkeys_finds_the_biggest()
+    {
+        using var borrowed = SharedServers.Kv();
+        Fill(borrowed.Server, 1000);
+        using (var client = borrowed.Server.Connect()) client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
+        string report = Cli(borrowed.Server, "--bigkeys");
+        Assert.Contains("Biggest string found '\"giant\"' has 200000 bytes", report, StringComparison.Ordinal);
+        Assert.Contains("Sampled 1001 keys in the keyspace!", report, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void RedisCli_memkeys_asks_MEMORY_USAGE_of_every_key()
+    {
+        using var borrowed = SharedServers.Kv();
+        Fill(borrowed.Server, 100);
+        using (var client = borrowed.Server.Connect()) client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
+        Assert.Contains("Biggest string found '\"giant\"' has ", Cli(borrowed.Server, "--memkeys"), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void RedisCli_pipe_loads_raw_protocol_and_counts_the_replies()
+    {
+        using var borrowed = SharedServers.Kv();
+        int count = TimeBudget.Count(20_000);
+        var wire = new MemoryStream();
+        for (int i = 0; i < count; i++) wire.Write(RespText.Encode($"SET pipe:{i} value:{i}"));
+        wire.Write(RespText.Encode("NOSUCH"));
+        var result = ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(borrowed.Server), "--pipe"], wire.ToArray());
+        Assert.Contains($"errors: 1, replies: {count + 1}", result.Output + result.Errors, StringComparison.Ordinal);
+        using var client = borrowed.Server.Connect();
+        Assert.Equal(count, client.Ok("DBSIZE").Integer);
+        Assert.Equal($"\"value:{count - 1}\"", client.Command($"GET pipe:{count - 1}").ToString());
+    }
+
+    [Fact]
+    public void RedisCli_latency_and_stat_report()
+    {
+        using var borrowed = SharedServers.Kv();
+        // Not on a terminal, --latency runs a second and prints "min max avg count".
+        string[] latency = Cli(borrowed.Server, "--latency", "--raw").Split(' ');
+        Assert.Equal(4, latency.Length);
+        Assert.True(int.Parse(latency[3], CultureInfo.InvariantCulture) > 10);
+
+        var stat = ChildProcess.Run("/usr/bin/stdbuf", ["-oL", "timeout", "1", Requires.Tool("redis-cli"), .. Address(borrowed.Server), "--stat", "-i", "0.1"]);
+        Assert.Contains("------- data ------", stat.Output, StringComparison.Ordinal);
+        Assert.Matches(@"\n0 +\d+\.\d+[MK] +\d+ +0 +\d+ \(\+\d+\) +\d+", stat.Output);
+    }
+
+    [Fact]
+    public void RedisCli_interactive_reads_commands_from_its_input()
+    {
+        using var borrowed = SharedServers.Kv();
+        var result = ChildProcess.Run(Requires.Tool("redis-cli"), Address(borrowed.Server), "SET a 1\nINCR a\nGET missing\n"u8.ToArray());
+        Assert.Equal("OK\n2\n\n", result.Output);
+    }
+
+    [Fact]
+    public void RedisBenchmark_finishes_every_test()
+    {
+        using var borrowed = SharedServers.Kv();
+        string count = TimeBudget.Count(100_000).ToString(CultureInfo.InvariantCulture);
+        var result = ChildProcess.Run(Requires.Tool("redis-benchmark"),
+            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal("", result.Errors);
+        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)"])
+            Assert.Matches($@"{System.Text.RegularExpressions.Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
+        using var client = borrowed.Server.Connect();
+        // 3 x 100,000 draws (SET once, INCR the counters, MSET ten a call) of 100,000 names leave almost all of them.
+        Assert.InRange(client.Ok("DBSIZE").Integer, 60_000, 200_000);
+    }
+
+    private static void Fill(TestServer server, int count)
+    {
+        using var client = server.Connect();
+        var wire = new StringBuilder();
+        for (int i = 0; i < count; i++) wire.Append(CultureInfo.InvariantCulture, $"SET key:{i} value\r\n");
+        client.Send(Encoding.ASCII.GetBytes(wire.ToString()));
+        client.Skip(5L * count);
+    }
+
+    private static string Cli(TestServer server, params string[] arguments) =>
+        Output(ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(server), .. arguments]));
+
+    private static string Output(ChildResult result)
+    {
+        Assert.Equal("", result.Errors);
+        return result.Output;
+    }
+
+    private static string[] Address(TestServer server) => ["-h", server.Host, "-p", server.Port.ToString(CultureInfo.InvariantCulture)];
+}

@@ -1,0 +1,142 @@
+using System.Net;
+using Kv.Tests.Harness;
+using StackExchange.Redis;
+
+namespace Kv.Tests.Clients;
+
+/// <summary>StackExchange.Redis through its API, as applications use it. Source that versions 1.2.6 to 3 all take.</summary>
+public class StackExchangeRedisTests
+{
+    [Fact]
+    public async Task Strings_keys_and_expiry()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        Assert.True(db.StringSet("k", "v"));
+        Assert.Equal("v", (string?)db.StringGet("k"));
+        Assert.True(db.StringGet("missing").IsNull);
+        byte[] bytes = [0, 13, 10, 255, 128];
+        Assert.True(await db.StringSetAsync("bin", bytes));
+        Assert.Equal(bytes, (byte[]?)await db.StringGetAsync("bin"));
+        Assert.False(db.StringSet("k", "w", null, When.NotExists));
+        Assert.True(db.StringSet("k", "w", TimeSpan.FromHours(1), When.Exists));
+        Assert.InRange(db.KeyTimeToLive("k")!.Value.TotalSeconds, 3590, 3600);
+        Assert.True(db.KeyPersist("k"));
+        Assert.Null(db.KeyTimeToLive("k"));
+        Assert.True(db.KeyExpire("k", DateTime.UtcNow.AddHours(2)));
+        Assert.Equal(1, db.StringIncrement("n"));
+        Assert.Equal(-9, db.StringDecrement("n", 10));
+        Assert.Equal(0.5, db.StringIncrement("f", 0.5));
+        Assert.Equal("w", (string?)db.StringGetSet("k", "x"));
+        Assert.Equal(3, db.StringAppend("k", "yz"));
+        Assert.Equal("yz", (string?)db.StringGetRange("k", 1, -1));
+        Assert.Equal(3, db.StringLength("k"));
+        Assert.True(db.StringSet([new("a", 1), new("b", 2)]));
+        Assert.Equal(["1", "", "2"], db.StringGet(["a", "none", "b"]).Select(v => (string?)v ?? "").ToArray());
+        Assert.True(db.KeyRename("a", "c"));
+        Assert.Equal(RedisType.String, db.KeyType("c"));
+        Assert.Equal(2, db.KeyDelete(["b", "c", "none"]));
+        Assert.False(db.KeyExists("b"));
+        var error = Assert.Throws<RedisServerException>(() => db.StringIncrement("bin"));
+        Assert.Contains("value is not an integer", error.Message, StringComparison.Ordinal);
+        var other = connection.GetDatabase(5);
+        Assert.True(other.StringSet("k", "five"));
+        Assert.Equal("xyz", (string?)db.StringGet("k"));
+    }
+
+    [Fact]
+    public async Task Ten_thousand_commands_in_flight_come_back_in_order()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        var sets = Enumerable.Range(0, 10_000).Select(i => db.StringSetAsync($"k{i}", i)).ToArray();
+        Assert.DoesNotContain(false, await Task.WhenAll(sets));
+        var values = await Task.WhenAll(Enumerable.Range(0, 10_000).Select(i => db.StringGetAsync($"k{i}")));
+        Assert.Equal(Enumerable.Range(0, 10_000), values.Select(v => (int)v));
+    }
+
+    [Fact]
+    public void The_server_interface_lists_keys_configuration_and_clients()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        for (int i = 0; i < 1000; i++) db.StringSet($"key:{i}", i, flags: CommandFlags.FireAndForget);
+        db.Ping();
+        var server = connection.GetServer(borrowed.Server.EndPoint);
+        Assert.Equal(1000, server.Keys(pageSize: 50).Select(k => (string?)k).Distinct().Count());
+        Assert.Equal(111, server.Keys(pattern: "key:1*").Select(k => (string?)k).Distinct().Count());
+        Assert.Equal(1000, server.DatabaseSize());
+        Assert.Equal("noeviction", server.ConfigGet("maxmemory-policy").Single().Value);
+        Assert.Contains(server.ClientList(), client => client.Name == "harness");
+        Assert.Contains(server.Info().SelectMany(group => group), field => field.Key == "redis_version");
+        Assert.True(server.Version >= new Version(7, 0));
+        Assert.True(server.IsConnected);
+        Assert.InRange((DateTime.UtcNow - server.Time()).Duration().TotalMinutes, 0, 5);
+        server.FlushDatabase();
+        Assert.Equal(0, server.DatabaseSize());
+    }
+
+    [Fact]
+    public async Task Publish_and_subscribe_by_channel_and_by_pattern()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var subscriber = connection.GetSubscriber();
+        var got = new System.Collections.Concurrent.BlockingCollection<string>();
+        await subscriber.SubscribeAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), (_, message) => got.Add($"ch {message}"));
+        await subscriber.SubscribeAsync(new RedisChannel("p*", RedisChannel.PatternMode.Pattern), (channel, message) => got.Add($"{channel} {message}"));
+        Assert.Equal(1, await subscriber.PublishAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), "hello"));
+        Assert.True(got.TryTake(out string? first, 10_000));
+        Assert.Equal("ch hello", first);
+        Assert.Equal(1, await subscriber.PublishAsync(new RedisChannel("pat", RedisChannel.PatternMode.Literal), "world"));
+        Assert.True(got.TryTake(out string? second, 10_000));
+        Assert.Equal("pat world", second);
+        await subscriber.UnsubscribeAllAsync();
+        Assert.Equal(0, await subscriber.PublishAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), "nobody"));
+    }
+
+    [Fact]
+    public void A_lock_is_taken_once()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        // SET NX EX; its release and extension need transactions, which come with a later stage.
+        Assert.True(db.LockTake("lock", "me", TimeSpan.FromMinutes(1)));
+        Assert.False(db.LockTake("lock", "you", TimeSpan.FromMinutes(1)));
+        Assert.Equal("me", (string?)db.LockQuery("lock"));
+        Assert.True(db.KeyDelete("lock"));
+        Assert.True(db.LockTake("lock", "you", TimeSpan.FromMinutes(1)));
+    }
+
+    [Fact]
+    public void It_reconnects_after_its_connections_are_killed()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        db.StringSet("k", "v");
+        using (var killer = borrowed.Server.Connect()) killer.Ok("CLIENT KILL TYPE normal SKIPME yes");
+        Eventually.Holds(() =>
+        {
+            try
+            {
+                return db.StringGet("k") == "v";
+            }
+            catch (Exception e) when (e is RedisConnectionException or TimeoutException)
+            {
+                return false;
+            }
+        }, () => "no reconnect", 20_000);
+    }
+
+    private static ConnectionMultiplexer Connect(TestServer server)
+    {
+        var options = new ConfigurationOptions { AllowAdmin = true, ClientName = "harness", AbortOnConnectFail = true, SyncTimeout = 10_000 };
+        options.EndPoints.Add((IPEndPoint)server.EndPoint);
+        return ConnectionMultiplexer.Connect(options);
+    }
+}

@@ -23,9 +23,19 @@ internal sealed unsafe class OverflowBuckets(MemoryBudget budget, long bucketsMa
         }
     }
 
+    /// <summary>Bytes charged: of all that were ever taken, in use or not.</summary>
+    public long ChargedBytes
+    {
+        get
+        {
+            lock (_lock) return (_next - 1) * (long)HashBucket.Bytes;
+        }
+    }
+
     /// <summary>A zeroed bucket's number, or 0 when there is no memory.</summary>
     public uint TryTake()
     {
+        if (budget.RefusesAllocation()) return 0;
         uint number;
         lock (_lock)
         {

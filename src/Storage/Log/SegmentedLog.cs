@@ -35,6 +35,9 @@ internal sealed unsafe class SegmentedLog : IDisposable
         VirtualMemory.AvoidHugePages(Base, (nuint)((long)_segmentsMax * SegmentBytes));
     }
 
+    /// <summary>For tests: freed segments are overwritten, so that whoever still reads one reads nonsense.</summary>
+    public bool PoisonFreed { get; set; }
+
     /// <summary>Where address 0 is.</summary>
     public byte* Base { get; }
 
@@ -59,6 +62,8 @@ internal sealed unsafe class SegmentedLog : IDisposable
     public bool TryTake(int databaseId, bool huge, long nowSeconds, out int segment)
     {
         bool warm;
+        segment = 0;
+        if (_budget.RefusesAllocation()) return false;
         lock (_lock)
         {
             warm = _warm.TryPop(out segment);
@@ -88,6 +93,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     {
         Info(segment)->State = SegmentState.Free;
         _budget.ChargeLog(-chargedBytes);
+        if (PoisonFreed) new Span<byte>(Start(segment), SegmentBytes).Fill(0xDB);
         bool keep;
         lock (_lock)
         {

@@ -52,9 +52,10 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// <summary>Reserves memory for a value; null handle when the system refuses. One reference, the caller's.</summary>
     /// <param name="length">Bytes of content, undefined (zeros) at first.</param>
     /// <param name="capacity">Bytes it may grow to in place.</param>
-    /// <param name="counter">Where its bytes are charged, all of them at once.</param>
-    internal static Block Allocate(long length, long capacity, long* counter)
+    /// <param name="budget">Where its bytes are charged, all of them at once.</param>
+    internal static Block Allocate(long length, long capacity, MemoryBudget budget)
     {
+        if (budget.RefusesAllocation()) return default;
         long mapped = (HeaderBytes + capacity + (long)VirtualMemory.PageBytes - 1) & ~((long)VirtualMemory.PageBytes - 1);
         byte* start = VirtualMemory.Reserve((nuint)mapped);
         if (start == null) return default;
@@ -63,7 +64,7 @@ public readonly unsafe struct Block : IEquatable<Block>
         fields[0] = length;
         fields[1] = mapped - HeaderBytes;
         fields[2] = mapped;
-        fields[4] = (long)counter;
+        fields[4] = (long)budget.BlockCounter;
         *(int*)(start + 40) = 1;
         var block = new Block(start);
         block.ChargeTo(length);
@@ -81,6 +82,9 @@ public readonly unsafe struct Block : IEquatable<Block>
         Interlocked.Add(ref *(long*)fields[4], charge - fields[3]);
         fields[3] = charge;
     }
+
+    /// <summary>What it is charged with now.</summary>
+    internal long ChargedBytes => Field(24);
 
     internal void SetLength(long length)
     {

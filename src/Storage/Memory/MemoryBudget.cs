@@ -37,6 +37,11 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public long PeakBytes => Math.Max(Volatile.Read(ref _peak), UsedBytes);
 
+    /// <summary>For tests: asked before each allocation of native memory; true refuses it, as the system might.</summary>
+    public Func<bool>? Refuse { get; set; }
+
+    public bool RefusesAllocation() => Refuse is { } refuse && refuse();
+
     public bool IsOver => MaxBytes != 0 && UsedBytes > MaxBytes;
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);

@@ -12,7 +12,7 @@ internal sealed unsafe class Database
     /// <summary>A session's share of the counters, a cache line of its own.</summary>
     public struct Stripe
     {
-        public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Spare;
+        public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Inserts;
     }
 
     private readonly List<int> _segments = [];
@@ -22,13 +22,30 @@ internal sealed unsafe class Database
     private int _stripesUsed;
     private int _dropped;
 
-    public Database(int id, HashIndex index, int sessionsMax)
+    private Database(int id, HashIndex index, Stripe* stripes, int stripesMax)
     {
         Id = id;
         Index = index;
-        _stripesMax = sessionsMax;
-        _stripes = (Stripe*)VirtualMemory.Reserve((nuint)(sessionsMax * sizeof(Stripe)));
-        if (_stripes == null) throw new OutOfMemoryException("The system refused memory for a database's counters.");
+        _stripes = stripes;
+        _stripesMax = stripesMax;
+    }
+
+    /// <summary>Makes an empty database; null when the system refuses the memory.</summary>
+    public static Database? TryCreate(Store store, int id, long indexBytes)
+    {
+        int stripesMax = store.Options.SessionsMax;
+        if (store.Budget.RefusesAllocation()) return null;
+        var stripes = (Stripe*)VirtualMemory.Reserve((nuint)(stripesMax * sizeof(Stripe)));
+        if (stripes == null) return null;
+        try
+        {
+            return new Database(id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes), stripes, stripesMax);
+        }
+        catch (OutOfMemoryException)
+        {
+            VirtualMemory.Release((byte*)stripes, (nuint)(stripesMax * sizeof(Stripe)));
+            return null;
+        }
     }
 
     public int Id { get; }

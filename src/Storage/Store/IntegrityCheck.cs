@@ -3,10 +3,50 @@ namespace Kv.Storage;
 /// <summary>Compares index, log and counters of a quiet store, record by record.</summary>
 internal static unsafe class IntegrityCheck
 {
-    public static void Run(Store store)
+    /// <summary>Checks everything.</summary>
+    /// <returns>Bytes of the blocks that records hold: all that are charged, when nobody else holds one.</returns>
+    public static long Run(Store store)
     {
+        long index = 0, log = 0, blocks = 0;
+        HashSet<nint> counted = [];
+        List<int> segments = [];
         foreach (Database? database in store.Table)
-            if (database != null) Check(store, database);
+        {
+            if (database == null) continue;
+            Check(store, database);
+            index += database.Index.BucketCount * HashBucket.Bytes + database.Index.Overflow.ChargedBytes;
+            database.CopySegments(segments);
+            foreach (int segment in segments)
+            {
+                log += SegmentWriter.ChargedFor(store.Log.Info(segment)->Tail);
+                blocks += BlocksOf(store, segment, counted);
+            }
+        }
+
+        if (store.Deferred.Count != 0) return blocks;      // what waits to be freed is still charged
+        Require(store.Budget.IndexBytes == index, $"{store.Budget.IndexBytes} bytes of index are charged, {index} are there");
+        Require(store.Budget.LogBytes == log, $"{store.Budget.LogBytes} bytes of log are charged, {log} are there");
+        Require(store.Budget.BlockBytes >= blocks, $"{store.Budget.BlockBytes} bytes of blocks are charged, records hold {blocks}");
+        return blocks;
+    }
+
+    private static long BlocksOf(Store store, int segment, HashSet<nint> counted)
+    {
+        long bytes = 0;
+        var scan = new LogScanner(store.Log, segment);
+        while (scan.Next(out byte* record, out ulong word))
+        {
+            if (RecordWord.IsDead(word)) continue;
+            if (RecordWord.HoldsBlock(word)) Count(Record.BlockOf(record, word));
+            if (RecordWord.KeyField(word) == RecordWord.LongKey) Count(Record.LongKeyBlock(record, word));
+        }
+
+        return bytes;
+
+        void Count(Block block)     // a block that COPY shares counts once
+        {
+            if (counted.Add((nint)block.Start)) bytes += block.ChargedBytes;
+        }
     }
 
     private static void Check(Store store, Database database)

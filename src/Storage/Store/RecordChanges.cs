@@ -15,7 +15,6 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     private readonly SegmentedLog _log = store.Log;
     private readonly DeferredActions _deferred = store.Deferred;
     private SegmentWriter?[] _writers = new SegmentWriter?[1];
-    private uint _inserts;
 
     /// <summary>The time of this turn.</summary>
     public long NowMs, NowSeconds;
@@ -161,6 +160,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     private StoreStatus Replace<TUpdate>(ref HeldRecord held, ref NewValue next, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
+        if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;     // pages may leave a block more capacity
         if (!TryReplaceInPlace(ref held, ref next, ref update))
         {
             bool existed = held.Exists;
@@ -323,18 +323,23 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         Database database, ReadOnlySpan<byte> key, ValueKind kind, int valueBytes, bool hasExpiry,
         out byte* record, out ulong word, Block longKey = default)
     {
-        bool isLong = key.Length >= RecordWord.LongKey;
+        bool isLong = key.Length >= RecordWord.LongKey, isNew = longKey.IsNone;
         word = RecordWord.Make(kind, isLong ? RecordWord.LongKey : key.Length, valueBytes, hasExpiry);
         record = null;
-        if (isLong && longKey.IsNone)
+        if (isLong && isNew)
         {
-            longKey = Block.Allocate(key.Length, key.Length, store.Budget.BlockCounter);
+            longKey = Block.Allocate(key.Length, key.Length, store.Budget);
             if (longKey.IsNone) return false;
             key.CopyTo(new Span<byte>(longKey.Content, key.Length));
         }
 
         record = Writer(database).Allocate(database, word, NowMs);
-        if (record == null) return false;
+        if (record == null)
+        {
+            if (isLong && isNew) ReleaseNow(longKey);
+            return false;
+        }
+
         byte* at = record + RecordWord.KeyOffset(word);
         if (isLong)
         {
@@ -381,7 +386,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         }
 
         long capacity = next.Kind == ValueKind.GrowingString ? GrownCapacity(next.Length) : next.Length;
-        Block block = Block.Allocate(next.Length, capacity, store.Budget.BlockCounter);
+        Block block = Block.Allocate(next.Length, capacity, store.Budget);
         if (block.IsNone) return block;
         var destination = new Span<byte>(block.Content, (int)next.Length);
         if (next.KeepContent && current.Exists)
@@ -478,7 +483,8 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     private void Grow(Database database)
     {
         IndexGrowth growth = database.Index.Growth;
-        uint inserts = ++_inserts;
+        // Counted a database: a session that fills two by turns would else ask only for one of them, always the same.
+        long inserts = ++database.StripeOf(slot)->Inserts;
         if ((inserts & 63) == 0) growth.Consider(database.Keys);
         if ((inserts & 3) == 0 && growth.IsGrowing) growth.Sweep();
     }

@@ -106,10 +106,23 @@ public sealed class Store : IDisposable
     public StoreGuard Enter()
     {
         _leases.Wait();
-        if (!_leasable.TryTake(out StoreSession? session)) session = CreateSession();
+        if (!_leasable.TryTake(out StoreSession? session)) session = CreateLeased();
         session.BeginTurn();
         session.Select(0);
         return new StoreGuard(this, session);
+    }
+
+    private StoreSession CreateLeased()
+    {
+        try
+        {
+            return CreateSession();
+        }
+        catch
+        {
+            _leases.Release();      // the place that was waited for
+            throw;
+        }
     }
 
     internal void Leave(StoreSession session)
@@ -182,13 +195,15 @@ public sealed class Store : IDisposable
         }
     }
 
-    internal Database CreateDatabase(int number)
+    /// <returns>The database, made when there was none; null when the system refused the memory.</returns>
+    internal Database? CreateDatabase(int number)
     {
         lock (_tableLock)
         {
             if (_table[number] is { } found) return found;
             long indexBytes = number == 0 ? Options.IndexBytes : 0;
-            var database = new Database(++_databaseIds, new HashIndex(Log, Budget, Deferred, Hash, indexBytes), Options.SessionsMax);
+            if (Database.TryCreate(this, _databaseIds + 1, indexBytes) is not { } database) return null;
+            _databaseIds++;
             var table = (Database?[])_table.Clone();
             table[number] = database;
             Volatile.Write(ref _table, table);

@@ -227,6 +227,7 @@ public sealed unsafe class StoreSession : IDisposable
             if (record == null)
             {
                 _database ??= CreateDatabase(_databaseNumber);
+                if (_database == null) return StoreStatus.OutOfMemory;
                 var status = _changes.Insert(_database, key, ref update, out bool again);
                 if (!again) return status;
             }
@@ -375,7 +376,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>A block with one reference, the caller's; none when the system refuses.</returns>
     public Block AllocateBlock(long length)
     {
-        Block block = Block.Allocate(length, length, _store.Budget.BlockCounter);
+        Block block = Block.Allocate(length, length, _store.Budget);
         if (!block.IsNone) block.ChargeTo(0);
         return block;
     }
@@ -394,7 +395,7 @@ public sealed unsafe class StoreSession : IDisposable
         _store.Return(this);
     }
 
-    internal Database CreateDatabase(int number) => _store.CreateDatabase(number);
+    internal Database? CreateDatabase(int number) => _store.CreateDatabase(number);
 
     /// <summary>For the store's own thread, which works on databases rather than numbers.</summary>
     internal void Use(Database database)

@@ -43,6 +43,9 @@ public sealed unsafe class KeyList
         public ulong Hash;
         public int Length, Database, ExpectedBytes;
 
+        /// <summary>Which database has that number now; set when the keys are locked.</summary>
+        public int DatabaseId;
+
         /// <summary>Which held record it is.</summary>
         public int Held;
 
@@ -55,9 +58,10 @@ public sealed unsafe class KeyList
     }
 
     /// <summary>The order in which keys are locked: database, hash, bytes; the same for everybody, so nobody waits in a circle.</summary>
+    /// <remarks>The database's own id, not its number: SWAPDB may give two holders different ideas of the numbers.</remarks>
     internal static int Compare(in Entry left, in Entry right)
     {
-        int order = left.Database.CompareTo(right.Database);
+        int order = left.DatabaseId.CompareTo(right.DatabaseId);
         if (order == 0) order = left.Hash.CompareTo(right.Hash);
         return order != 0 ? order : left.Bytes.SequenceCompareTo(right.Bytes);
     }

@@ -2,8 +2,8 @@ namespace Kv.Storage;
 
 /// <summary>Holds the records of several keys at once, absent keys by placeholders.</summary>
 /// <remarks>
-/// Threads: one session's. Keys are locked in one order (<see cref="KeyList.Compare"/>, over the table of databases as it
-/// was when the hold began), so holders never wait in a circle; a holder waits for nothing else.
+/// Threads: one session's. Keys are locked in one order (<see cref="KeyList.Compare"/>), the same whatever table of
+/// databases a holder began with, so holders never wait in a circle; a holder waits for nothing else.
 /// </remarks>
 internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes)
 {
@@ -20,9 +20,9 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         int count = keys.Count;
         if (_order.Length < count) _order = new int[count * 2];
         if (_held.Length < count) _held = new HeldRecord[count * 2];
+        if (!TryFindDatabases(keys, out Database?[] table)) return StoreStatus.OutOfMemory;
         Sort(keys, count);
 
-        Database?[] table = session.Table;
         for (int i = 0; i < count; i++)
         {
             ref KeyList.Entry item = ref keys[_order[i]];
@@ -32,9 +32,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
                 continue;
             }
 
-            // A database that is made by a write is not in the table that was read; it is nobody else's order either.
-            Database database = table[item.Database] ?? session.CreateDatabase(item.Database);
-            var status = LockOne(database, item, ref _held[_count]);
+            var status = LockOne(table[item.Database]!, item, ref _held[_count]);
             if (status != StoreStatus.Ok)
             {
                 Release();
@@ -45,6 +43,31 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
 
         return StoreStatus.Ok;
+    }
+
+    /// <summary>One table that has all databases of the list, so that a flush takes all that is done to them, or nothing.</summary>
+    /// <returns>False when one had to be made and the system refused.</returns>
+    private bool TryFindDatabases(KeyList keys, out Database?[] table)
+    {
+        // Ends: a round is repeated only when a database was made, or others flushed one in this very moment.
+        while (true)
+        {
+            table = session.Table;
+            bool complete = true;
+            foreach (ref KeyList.Entry item in keys.Items)
+            {
+                if (table[item.Database] is { } found)
+                {
+                    item.DatabaseId = found.Id;
+                    continue;
+                }
+
+                complete = false;
+                if (session.CreateDatabase(item.Database) == null) return false;
+            }
+
+            if (complete) return true;
+        }
     }
 
     private StoreStatus LockOne(Database database, in KeyList.Entry item, ref HeldRecord held)

@@ -35,6 +35,13 @@ internal sealed unsafe class ExpirySweeper(Store store)
         while (scan.Next(out byte* record, out ulong word))
         {
             if (RecordWord.IsDead(word) || (word & RecordWord.HasExpiry) == 0) continue;
+            if ((word & RecordWord.Lock) != 0)
+            {
+                // Perhaps it is being made, and there is no key yet: next time.
+                earliest = Math.Min(earliest, now + 1);
+                continue;
+            }
+
             long expiry = Record.ExpiryOf(record, word);
             if (expiry == NewValue.NoExpiry) continue;
             bool gone = expiry <= now && session.DeleteExpired(session.Key(Record.KeyOf(record, word)));

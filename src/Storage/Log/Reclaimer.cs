@@ -4,14 +4,15 @@ namespace Kv.Storage;
 /// <remarks>
 /// Threads: one at a time. A sealed segment is touched only when an epoch has passed since: then every record in it is
 /// published, or dead. Policy: while more than a quarter of a database's log is dead, the segments with the least alive
-/// are emptied, so a byte that stays alive is copied at most about four times for each byte of writes.
+/// are emptied, so a byte that stays alive is copied at most about four times for each byte of writes. Segments that a
+/// session gave up less than half full are merged, whatever is alive in them.
 /// </remarks>
 internal sealed unsafe class Reclaimer(Store store)
 {
     private const int SegmentsPerRound = 16;
     private const double DeadShareMax = 0.25, DeadShareOfSegmentMin = 0.30;
 
-    private readonly List<(int Dead, int Segment)> _candidates = [];
+    private readonly List<(bool Always, int Dead, int Segment)> _candidates = [];
 
     public long ReclaimedSegments { get; private set; }
 
@@ -27,17 +28,17 @@ internal sealed unsafe class Reclaimer(Store store)
             used += tail;
             dead += segmentDead;
             bool sealedAndSafe = Volatile.Read(ref *(int*)&info->State) == (int)SegmentState.Sealed && info->SealEpoch < safe;
-            if (sealedAndSafe && segmentDead >= tail * DeadShareOfSegmentMin) _candidates.Add((segmentDead, segment));
+            bool always = segmentDead == tail || tail < SegmentedLog.SegmentBytes / 2;
+            if (sealedAndSafe && (always || segmentDead >= tail * DeadShareOfSegmentMin)) _candidates.Add((always, segmentDead, segment));
         }
 
         if (_candidates.Count == 0) return;
-        _candidates.Sort((left, right) => right.Dead.CompareTo(left.Dead));
+        _candidates.Sort((left, right) => (right.Always, right.Dead).CompareTo((left.Always, left.Dead)));
         int emptied = 0;
-        foreach ((int segmentDead, int segment) in _candidates)
+        foreach ((bool always, int segmentDead, int segment) in _candidates)
         {
             int tail = store.Log.Info(segment)->Tail;
-            bool wanted = segmentDead == tail || dead > used * DeadShareMax;
-            if (!wanted || emptied == SegmentsPerRound || database.IsDropped) return;
+            if ((!always && dead <= used * DeadShareMax) || emptied == SegmentsPerRound || database.IsDropped) return;
             if (!TryEmpty(database, segment, session)) return;
             used -= tail;
             dead -= segmentDead;

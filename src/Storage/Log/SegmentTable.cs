@@ -41,6 +41,9 @@ internal unsafe struct SegmentInfo
     /// <summary>Lowers the earliest expiry to at most this one.</summary>
     public void NoteExpiry(long expiryMs)
     {
+        // The expiry that the caller wrote into its record before the read of the mark: else the mark could be read as it
+        // was before a sweep raised it, and the record by the sweep as it was before: nobody would remember the expiry.
+        Interlocked.MemoryBarrier();
         // Ends: each failure means that another session stored a value, and values only fall between two sweeps.
         long seen = Volatile.Read(ref EarliestExpiryMs);
         while (expiryMs < seen)

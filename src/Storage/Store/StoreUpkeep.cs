@@ -13,6 +13,8 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
 
     public void Run()
     {
+        // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
+        store.Epochs.Advance();
         store.Deferred.Run();
         _session.BeginTurn();
         foreach (Database? database in store.Table)
@@ -22,6 +24,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             _session.Use(database);
             if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
+            database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Ends: a doubling has so many buckets; each sweep takes some of them.
             while (database.Index.Growth.IsGrowing && database.Index.Growth.Sweep()) _session.Tick();
         }

@@ -1,6 +1,3 @@
-using System.Numerics;
-using System.Runtime.CompilerServices;
-
 namespace Kv.Storage;
 
 /// <summary>Walks an index while it changes: SCAN's cursors and random keys.</summary>
@@ -11,87 +8,119 @@ namespace Kv.Storage;
 /// </remarks>
 internal static unsafe class IndexCursor
 {
-    private const int RandomTriesMax = 256, RandomSlots = 3 * HashBucket.Entries;
+    private const int RandomTriesMax = 256, RandomTriesWhole = 8, KeysPerRun = 4, PlacesPerRun = 32, EntriesOnStack = 64;
 
     public static ulong Scan<TVisit>(Database database, long nowMs, ulong cursor, ref TVisit visit)
+        where TVisit : struct, IRecordVisit, allows ref struct =>
+        Scan(database, nowMs, cursor, database.Index.TargetDepth, ref visit);
+
+    /// <summary>The same with the depth that was read; others may have begun a doubling since.</summary>
+    internal static ulong Scan<TVisit>(Database database, long nowMs, ulong cursor, int depth, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
         HashIndex index = database.Index;
-        int depth = index.TargetDepth;
-        ulong mask = (1UL << depth) - 1, number = cursor & mask;
+        ulong number = cursor & ((1UL << depth) - 1);
         index.Growth.EnsureDepth(number, depth);
-        Visit(database, nowMs, number, ref visit);
-
+        // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited, and
+        // the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited twice.)
+        depth = Math.Max(depth, Visit(database, nowMs, number, ref visit));
+        ulong mask = (1UL << depth) - 1;
         cursor = ReverseBits(number | ~mask) + 1;
         return ReverseBits(cursor);
     }
 
+    /// <summary>Visits one live key, each as likely as another.</summary>
+    /// <remarks>
+    /// Draws a run of buckets, gathers its entries, and draws one of so many places that hardly ever are there more
+    /// entries: an empty place, or an expired key, is drawn again. A run is as long as it takes for some keys on average,
+    /// so an almost empty index costs what walking to the next key would.
+    /// </remarks>
     public static bool Random<TVisit>(Database database, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
         HashIndex index = database.Index;
+        int target = index.TargetDepth;
+        long buckets = 1L << target;
+        // 4 to 8 keys a run: Poisson makes more than the places of it once in 10^10.
+        long keys = Math.Max(1, database.Keys), run = 1;
+        while (run < buckets && keys * run < KeysPerRun * buckets) run *= 2;
+
+        Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         for (int attempt = 0; attempt < RandomTriesMax; attempt++)
         {
-            // Every slot of every bucket is as likely as another; an empty one, or an expired key, is drawn again.
-            ulong number = (ulong)System.Random.Shared.NextInt64(index.BucketCount);
-            index.Growth.EnsureDepth(number, index.TargetDepth);
-            ulong entry = EntryAt(index, number, System.Random.Shared.Next(RandomSlots));
-            if (entry != 0 && VisitEntry(database, nowMs, entry, ref visit)) return true;
+            long first = System.Random.Shared.NextInt64(buckets / run) * run;
+            int count = 0;
+            for (long number = first; number < first + run; number++)
+            {
+                index.Growth.EnsureDepth((ulong)number, target);
+                Gather(index, (ulong)number, ref entries, ref count);
+            }
+
+            int place = System.Random.Shared.Next(run == buckets ? count : Math.Max(count, PlacesPerRun));
+            if (place < count && VisitEntry(database, nowMs, entries[place], ref visit)) return true;
+            if (run == buckets && attempt == RandomTriesWhole) break;
         }
 
-        // Almost empty: from a random bucket on, the first that has a key.
+        return AnyKey(database, nowMs, ref visit);
+    }
+
+    /// <summary>Hardly a key is alive: from a random bucket on, the first one.</summary>
+    private static bool AnyKey<TVisit>(Database database, long nowMs, ref TVisit visit)
+        where TVisit : struct, IRecordVisit, allows ref struct
+    {
+        HashIndex index = database.Index;
+        Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         ulong mask = (ulong)index.BucketCount - 1;
         ulong start = (ulong)System.Random.Shared.NextInt64(index.BucketCount);
         for (ulong i = 0; i <= mask; i++)
         {
-            ulong* bucket = index.Home((start + i) & mask, out ulong control, out _);
-            for (int slot = 0; slot < RandomSlots; slot++)
-            {
-                ulong entry = EntryAt(index, bucket, control, slot);
-                if (entry != 0 && VisitEntry(database, nowMs, entry, ref visit)) return true;
-            }
+            int count = 0;
+            Gather(index, (start + i) & mask, ref entries, ref count);
+            for (int entry = 0; entry < count; entry++)
+                if (VisitEntry(database, nowMs, entries[entry], ref visit)) return true;
         }
 
         return false;
     }
 
-    private static ulong EntryAt(HashIndex index, ulong number, int slot) =>
-        EntryAt(index, index.Home(number, out ulong control, out _), control, slot);
-
-    private static ulong EntryAt(HashIndex index, ulong* bucket, ulong control, int slot)
-    {
-        for (; slot >= HashBucket.Entries; slot -= HashBucket.Entries)
-        {
-            uint next = HashBucket.OverflowOf(control);
-            if (next == 0) return 0;
-            bucket = index.Overflow[next];
-            control = HashBucket.ReadControl(bucket);
-        }
-
-        return Volatile.Read(ref bucket[slot]);
-    }
-
     /// <summary>Visits the keys of a bucket with its chain, as they were at one instant.</summary>
-    private static void Visit<TVisit>(Database database, long nowMs, ulong number, ref TVisit visit)
+    /// <returns>The depth of the bucket at that instant.</returns>
+    private static int Visit<TVisit>(Database database, long nowMs, ulong number, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        const int entriesMax = 64;
-        HashIndex index = database.Index;
-        ulong* entries = stackalloc ulong[entriesMax];
+        Span<ulong> entries = stackalloc ulong[EntriesOnStack];
+        int count = 0;
+        int depth = Gather(database.Index, number, ref entries, ref count);
+        for (int i = 0; i < count; i++) VisitEntry(database, nowMs, entries[i], ref visit);
+        return depth;
+    }
+
+    /// <summary>Appends the entries of a bucket with its chain, as they were at one instant.</summary>
+    /// <returns>The depth of the bucket at that instant.</returns>
+    private static int Gather(HashIndex index, ulong number, scoped ref Span<ulong> entries, ref int count)
+    {
         // Ends: a round is repeated only when the chain changed or was latched meanwhile; holders of the latch wait for nothing.
         var wait = new SpinWait();
+        int before = count;
         while (true)
         {
-            ulong* home = index.Home(number, out ulong control, out _);
-            int count = 0;
+            ulong* home = index.Home(number, out ulong control, out int depth);
             ulong* bucket = home;
             ulong link = control;
             while (true)
             {
-                for (int i = 0; i < HashBucket.Entries && count < entriesMax; i++)
+                for (int i = 0; i < HashBucket.Entries; i++)
                 {
                     ulong entry = Volatile.Read(ref bucket[i]);
-                    if (entry != 0) entries[count++] = entry;
+                    if (entry == 0) continue;
+                    if (count == entries.Length)
+                    {
+                        Span<ulong> longer = new ulong[count * 2];
+                        entries.CopyTo(longer);
+                        entries = longer;
+                    }
+
+                    entries[count++] = entry;
                 }
 
                 uint next = HashBucket.OverflowOf(link);
@@ -101,14 +130,9 @@ internal static unsafe class IndexCursor
             }
 
             Volatile.ReadBarrier();
-            if (HashBucket.IsLatched(control) || HashBucket.ReadControl(home) != control)
-            {
-                wait.SpinOnce(sleep1Threshold: -1);
-                continue;
-            }
-
-            for (int i = 0; i < count; i++) VisitEntry(database, nowMs, entries[i], ref visit);
-            return;
+            if (!HashBucket.IsLatched(control) && HashBucket.ReadControl(home) == control) return depth;
+            count = before;
+            wait.SpinOnce(sleep1Threshold: -1);
         }
     }
 

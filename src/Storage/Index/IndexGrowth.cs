@@ -86,12 +86,12 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     {
         ulong* far = index.Bucket(number + (1UL << depth));
         // Chains are short: a keyed hash makes one of 8 buckets rarer than a failing machine.
-        const int EntriesMax = 64;
-        ulong* entries = stackalloc ulong[EntriesMax];
-        ulong* nearEntries = stackalloc ulong[EntriesMax];
-        ulong* farEntries = stackalloc ulong[EntriesMax];
-        int count = Gather(near, control, entries, EntriesMax);
-        if (count < 0) return false;
+        int count = CountEntries(near, control);
+        const int onStackMax = 64;
+        Span<ulong> entries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
+        Span<ulong> nearEntries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
+        Span<ulong> farEntries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
+        Gather(near, control, entries);
 
         int nearCount = 0, farCount = 0;
         bool refill = index.TagStart(depth + 1) != index.TagStart(depth);
@@ -123,28 +123,37 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             return false;
         }
 
-        Fill(far, farOverflow, farEntries, farCount);
+        Fill(far, farOverflow, farEntries[..farCount]);
         Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));    // publishes the far half
-        Fill(near, nearOverflow, nearEntries, nearCount);
+        Fill(near, nearOverflow, nearEntries[..nearCount]);
         RetireChain(HashBucket.OverflowOf(control));
         HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, nearOverflow));
         return true;
     }
 
-    private int Gather(ulong* bucket, ulong control, ulong* entries, int entriesMax)
+    private int CountEntries(ulong* bucket, ulong control)
     {
         int count = 0;
         while (true)
         {
             for (int i = 0; i < HashBucket.Entries; i++)
-            {
-                if (bucket[i] == 0) continue;
-                if (count == entriesMax) return -1;
-                entries[count++] = bucket[i];
-            }
-
+                if (bucket[i] != 0) count++;
             uint next = HashBucket.OverflowOf(control);
             if (next == 0) return count;
+            bucket = index.Overflow[next];
+            control = bucket[HashBucket.ControlIndex];
+        }
+    }
+
+    private void Gather(ulong* bucket, ulong control, Span<ulong> entries)
+    {
+        int count = 0;
+        while (true)
+        {
+            for (int i = 0; i < HashBucket.Entries; i++)
+                if (bucket[i] != 0) entries[count++] = bucket[i];
+            uint next = HashBucket.OverflowOf(control);
+            if (next == 0) return;
             bucket = index.Overflow[next];
             control = bucket[HashBucket.ControlIndex];
         }
@@ -170,13 +179,13 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         return true;
     }
 
-    private void Fill(ulong* bucket, uint overflow, ulong* entries, int count)
+    private void Fill(ulong* bucket, uint overflow, ReadOnlySpan<ulong> entries)
     {
         int done = 0;
         while (true)
         {
             for (int i = 0; i < HashBucket.Entries; i++)
-                Volatile.Write(ref bucket[i], done < count ? entries[done++] : 0);
+                Volatile.Write(ref bucket[i], done < entries.Length ? entries[done++] : 0);
             if (overflow == 0) return;
             bucket = index.Overflow[overflow];
             overflow = HashBucket.OverflowOf(bucket[HashBucket.ControlIndex]);

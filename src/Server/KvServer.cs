@@ -22,8 +22,10 @@ public sealed class KvServer : IAsyncDisposable
     private ITransport? _transport;
     private Task? _stopping;
 
-    private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time)
+    private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
     {
+        Commands = commands;
+        Counters = new ServerCounters(commands.Count);
         Options = options;
         Time = time;
         LogFactory = log;
@@ -52,15 +54,16 @@ public sealed class KvServer : IAsyncDisposable
     /// <exception cref="ArgumentException">An option is out of range.</exception>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
     public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null, CancellationToken cancellation = default) =>
-        StartAsync(options, log, TimeProvider.System, cancellation);
+        StartAsync(options, log, TimeProvider.System, CommandTable.Instance, cancellation);
 
-    internal static async Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log, TimeProvider time, CancellationToken cancellation)
+    internal static async Task<KvServer> StartAsync(
+        ServerOptions options, ILoggerFactory? log, TimeProvider time, CommandTable commands, CancellationToken cancellation)
     {
         ArgumentNullException.ThrowIfNull(options);
         var copy = options.Copy();
         if (copy.Validate() is { } wrong) throw new ArgumentException(wrong, nameof(options));
         cancellation.ThrowIfCancellationRequested();
-        var server = new KvServer(copy, log ?? NullLoggerFactory.Instance, time);
+        var server = new KvServer(copy, log ?? NullLoggerFactory.Instance, time, commands);
         try
         {
             server.FollowOptions();
@@ -104,12 +107,12 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ConnectionTable Connections { get; } = new();
 
-    internal CommandTable Commands => CommandTable.Instance;
+    internal CommandTable Commands { get; }
 
     /// <summary>The limits of the protocol, which CONFIG SET changes.</summary>
     internal RespLimits Limits { get; } = new();
 
-    internal ServerCounters Counters { get; } = new();
+    internal ServerCounters Counters { get; }
 
     internal ClientPause Pause { get; }
 

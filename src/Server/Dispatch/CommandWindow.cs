@@ -76,6 +76,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         for (int i = 0; i < _inputCount; i++) _inputs[i].Session = null!;
         _inputCount = 0;
+        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
     }
 
     /// <summary>Adds a session with its unread bytes, which begin with a command.</summary>

@@ -5,7 +5,7 @@ namespace Kv.Server.Dispatch;
 
 /// <summary>What all workers of a server have counted.</summary>
 /// <remarks>Threads: any. Sums are as of no single instant: each counter is some recent value.</remarks>
-internal sealed class ServerCounters
+internal sealed class ServerCounters(int commands)
 {
     /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds up.</summary>
     private const int ErrorKindsMax = 128;
@@ -18,7 +18,7 @@ internal sealed class ServerCounters
     /// <summary>Counters of a new worker.</summary>
     public WorkerCounters Create()
     {
-        var counters = new WorkerCounters();
+        var counters = new WorkerCounters(commands);
         // A copy for each change, so that readers need no lock; workers are few.
         lock (_guard) Volatile.Write(ref _all, [.. _all, counters]);
         return counters;

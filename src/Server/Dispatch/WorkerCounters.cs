@@ -7,7 +7,7 @@ namespace Kv.Server.Dispatch;
 /// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees some recent value
 /// of it: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
 /// </remarks>
-internal sealed class WorkerCounters
+internal sealed class WorkerCounters(int commands)
 {
     private Cells _cells;
 
@@ -26,7 +26,7 @@ internal sealed class WorkerCounters
     public ref long Misses => ref _cells.Misses;
 
     /// <summary>By <see cref="Command.Id"/>.</summary>
-    public CommandCounts[] ByCommand { get; } = new CommandCounts[CommandTable.Instance.Count];
+    public CommandCounts[] ByCommand { get; } = new CommandCounts[commands];
 
     /// <summary>Sets everything to 0 (CONFIG RESETSTAT). What the owner adds at this very moment may survive.</summary>
     public void Reset()

@@ -15,6 +15,12 @@ internal sealed class AuthFailures(Func<long> tickMs)
     private readonly Lock _guard = new();
     private readonly Dictionary<string, (int Count, long AtMs)> _failures = [];
 
+    /// <summary>Addresses that are remembered.</summary>
+    internal int Count
+    {
+        get { lock (_guard) return _failures.Count; }
+    }
+
     /// <summary>Notes a failure.</summary>
     /// <param name="peer">"address:port" or "path:0".</param>
     /// <returns>Milliseconds until it may be answered; 0 at once.</returns>

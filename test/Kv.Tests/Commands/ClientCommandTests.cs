@@ -1,0 +1,114 @@
+using System.Globalization;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Commands;
+
+/// <summary>What transcripts cannot say of CLIENT: ids, addresses and the order of fields.</summary>
+public class ClientCommandTests
+{
+    private const string Fields =
+        "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem " +
+        "tot-mem events cmd user redir resp lib-name lib-ver";
+
+    [Fact]
+    public void A_line_of_CLIENT_LIST_has_every_field_in_its_order()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        client.Ok("CLIENT SETNAME me");
+        string line = client.Ok("CLIENT LIST").String.TrimEnd('\n');
+        Assert.Equal(Fields, string.Join(' ', line.Split(' ').Select(field => field[..field.IndexOf('=')])));
+        Assert.Equal("me", Field(line, "name"));
+        Assert.Equal("client|list", Field(line, "cmd"));
+        Assert.Equal(client.Socket.LocalEndPoint!.ToString(), Field(line, "addr"));
+        Assert.Equal(client.Socket.RemoteEndPoint!.ToString(), Field(line, "laddr"));
+        Assert.Equal(client.Ok("CLIENT ID").Integer, long.Parse(Field(line, "id"), CultureInfo.InvariantCulture));
+    }
+
+    [Fact]
+    public void CLIENT_LIST_ID_shows_those_that_are_there_in_the_order_of_asking()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), two = server.Connect();
+        long first = one.Ok("CLIENT ID").Integer, second = two.Ok("CLIENT ID").Integer;
+        string text = one.Ok($"CLIENT LIST ID {second} 999999 {first}").String;
+        Assert.Equal([$"{second}", $"{first}"], text.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(line => Field(line, "id")));
+    }
+
+    [Fact]
+    public void Subscriptions_show_in_the_flags_and_counts_of_a_line()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), other = server.Connect();
+        other.Send("SUBSCRIBE a b");
+        other.Send("PSUBSCRIBE c*");
+        for (int i = 0; i < 3; i++) other.Read();
+        string line = one.Ok("CLIENT LIST TYPE pubsub").String.TrimEnd('\n');
+        Assert.Equal(("P", "2", "1", "0"), (Field(line, "flags"), Field(line, "sub"), Field(line, "psub"), Field(line, "ssub")));
+        Assert.Equal("1", one.Info("pubsub_clients"));
+    }
+
+    [Fact]
+    public void CLIENT_KILL_closes_the_one_connection_that_fits_all_conditions()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), victim = server.Connect(), bystander = server.Connect();
+        long id = victim.Ok("CLIENT ID").Integer;
+        var address = victim.Socket.LocalEndPoint;
+        bystander.Ok("PING");
+        Assert.Equal(0, one.Ok($"CLIENT KILL ID {id} ADDR 1.2.3.4:5").Integer);
+        Assert.Equal(0, one.Ok($"CLIENT KILL ID {id} MAXAGE 3600").Integer);
+        Assert.Equal(1, one.Ok($"CLIENT KILL ID {id} ADDR {address} LADDR {server.Host}:{server.Port} USER default TYPE normal").Integer);
+        Assert.True(victim.IsClosedByServer());
+        bystander.Ok("PING");
+    }
+
+    [Fact]
+    public void CLIENT_KILL_with_an_address_alone_closes_that_connection()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), victim = server.Connect();
+        victim.Ok("PING");
+        Assert.Equal("+OK", one.Command($"CLIENT KILL {victim.Socket.LocalEndPoint}").ToString());
+        Assert.True(victim.IsClosedByServer());
+    }
+
+    // P18: replies before it arrive, and nothing behind it is run.
+    [Fact]
+    public void CLIENT_KILL_of_oneself_in_a_pipeline_answers_what_came_before_and_runs_nothing_behind()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), other = server.Connect();
+        one.Send(RespText.Encode("SET before 1").Concat(RespText.Encode($"CLIENT KILL {one.Socket.LocalEndPoint}"))
+            .Concat(RespText.Encode("SET behind 1")).ToArray());
+        Assert.Equal("+OK", one.Read().ToString());
+        Assert.Equal("+OK", one.Read().ToString());
+        Assert.True(one.IsClosedByServer());
+        Assert.Equal(1, other.Ok("EXISTS before behind").Integer);
+    }
+
+    [Theory]
+    [InlineData("MAXAGE x", "-ERR maxage is not an integer or out of range")]
+    [InlineData("MAXAGE 0", "-ERR maxage should be greater than 0")]
+    [InlineData("MAXAGE", "-ERR No such client")]
+    [InlineData("ID 1 MAXAGE", "-ERR syntax error")]
+    public void CLIENT_KILL_refuses_a_wrong_age(string arguments, string expected)
+    {
+        using var borrowed = SharedServers.Kv();
+        using var client = borrowed.Server.Connect();
+        Assert.Equal(expected, client.Command($"CLIENT KILL {arguments}").ToString());
+    }
+
+    [Fact]
+    public void CLIENT_TRACKING_ON_is_refused_and_OFF_is_what_is_so()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var client = borrowed.Server.Connect();
+        Assert.StartsWith("-ERR CLIENT TRACKING is not supported", client.Command("CLIENT TRACKING ON").ToString(), StringComparison.Ordinal);
+        Assert.Equal("+OK", client.Command("CLIENT TRACKING OFF").ToString());
+        Assert.Equal("[\"flags\" [\"off\"] \"redirect\" :-1 \"prefixes\" []]", client.Command("CLIENT TRACKINGINFO").ToString());
+    }
+
+    private static string Field(string line, string name) =>
+        line.Split(' ').Single(field => field.StartsWith(name + "=", StringComparison.Ordinal))[(name.Length + 1)..];
+}

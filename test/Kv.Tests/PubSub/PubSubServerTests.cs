@@ -1,0 +1,211 @@
+using System.Globalization;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.PubSub;
+
+/// <summary>Publish and subscribe between connections, over every worker of a server.</summary>
+public class PubSubServerTests
+{
+    // B03. The frozen one has its limit in bytes; whoever reads, and who publishes, goes on.
+    [Fact]
+    public void A_subscriber_that_does_not_read_is_closed_and_nobody_else_notices()
+    {
+        const int Messages = 4000;
+        using var server = KvInstance.Start("--worker-threads", "2", "--client-output-buffer-limit", "pubsub 1mb 0 0");
+        using RespClient frozen = server.Connect(), reader = server.Connect(), publisher = server.Connect();
+        frozen.Socket.ReceiveBufferSize = 4096;
+        Assert.Equal(1, frozen.Ok("SUBSCRIBE ch").Items![2].Integer);
+        Assert.Equal(1, reader.Ok("SUBSCRIBE ch").Items![2].Integer);
+
+        byte[] payload = new byte[10_000];
+        long receivers = 2;
+        for (int i = 0; i < Messages; i++)
+        {
+            receivers = publisher.Command("PUBLISH"u8.ToArray(), "ch"u8.ToArray(), payload).Integer;
+            Assert.Equal(payload.Length, reader.Read().Items![2].Text!.Length);
+        }
+
+        Assert.Equal(1, receivers);
+        Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
+        Assert.Equal("0", publisher.Info("kv_mem_messages"));
+    }
+
+    // B04, through sockets: subscribers come, go and vanish while others publish; the counts return to 0.
+    [Fact]
+    public async Task Counts_return_to_zero_after_subscribers_came_and_vanished()
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using RespClient steady = server.Connect(), publisher = server.Connect();
+        steady.Ok("SUBSCRIBE ch");
+        var comers = Enumerable.Range(0, 3).Select(thread => Task.Run(() =>
+        {
+            var random = Seed.NewRandom(thread);
+            for (int i = 0; i < 40; i++)
+            {
+                using var comer = server.Connect(resp: 2 + random.Next(2));
+                comer.Send($"SUBSCRIBE ch other{random.Next(5)}");
+                comer.Send("PSUBSCRIBE c*");
+                for (int read = random.Next(4); read > 0; read--) comer.Read();
+                if (random.Next(2) == 0) comer.Reset();
+            }
+        })).ToArray();
+
+        const int Messages = 2000;
+        for (int i = 0; i < Messages; i++) Assert.True(publisher.Ok($"PUBLISH ch {i}").Integer >= 1);
+        for (int i = 0; i < Messages; i++) Assert.Equal($"{i}", steady.Read().Items![2].String);
+        await Task.WhenAll(comers);
+
+        steady.Ok("UNSUBSCRIBE");
+        // Ends: the server notices each closed connection without our help; the client gives up at its time limit.
+        Until(() => publisher.Info("connected_clients") == "2");
+        Assert.Equal(0, publisher.Ok("PUBSUB NUMSUB ch").Items![1].Integer);
+        Assert.Equal(("0", "0", "0"), (publisher.Info("pubsub_channels"), publisher.Info("pubsub_patterns"), publisher.Info("pubsub_clients")));
+        Assert.Equal("0", publisher.Info("kv_mem_messages"));
+    }
+
+    // B05. On one RESP3 connection: its own replies and messages from elsewhere, none inside another.
+    [Fact]
+    public async Task Pushes_never_split_a_reply()
+    {
+        const int Gets = 10_000, Messages = 2000;
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using RespClient client = server.Connect(resp: 3), publisher = server.Connect();
+        client.Ok("SET k 0123456789");
+        client.Ok("SUBSCRIBE ch");
+        var publishing = Task.Run(() =>
+        {
+            for (int i = 0; i < Messages; i++) publisher.Ok($"PUBLISH ch {i}");
+        });
+        var sending = Task.Run(() =>
+        {
+            byte[] get = RespText.Encode("MGET k k k");
+            for (int i = 0; i < Gets; i++) client.Send(get);
+        });
+
+        int replies = 0, messages = 0;
+        while (replies < Gets || messages < Messages)
+        {
+            var reply = client.Read();
+            if (reply.Type == '>') Assert.Equal(Invariant(messages++), reply.Items![2].String);
+            else
+            {
+                Assert.Equal("[\"0123456789\" \"0123456789\" \"0123456789\"]", reply.ToString());
+                replies++;
+            }
+        }
+        await Task.WhenAll(publishing, sending);
+    }
+
+    // What a RESP2 client reads after its last confirmation is the reply to its next command, never a message.
+    [Fact]
+    public async Task After_the_confirmation_of_UNSUBSCRIBE_comes_no_message()
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using RespClient client = server.Connect(), publisher = server.Connect();
+        using var stop = new CancellationTokenSource();
+        var publishing = Task.Run(() =>
+        {
+            while (!stop.IsCancellationRequested) publisher.Ok("PUBLISH ch x");
+        });
+        for (int round = 0; round < 300; round++)
+        {
+            client.Ok("SUBSCRIBE ch");
+            client.Send("UNSUBSCRIBE");
+            client.Send("GET missing");
+            Reply reply;
+            do reply = client.Read();
+            while (reply.Items![0].String == "message");
+            Assert.Equal("[\"unsubscribe\" \"ch\" :0]", reply.ToString());
+            Assert.True(client.Read().IsNull);
+        }
+        await stop.CancelAsync();
+        await publishing;
+    }
+
+    [Fact]
+    public void Messages_published_from_one_connection_arrive_in_order_on_every_worker()
+    {
+        const int Subscribers = 8, Messages = 500;
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using var publisher = server.Connect();
+        var subscribers = Enumerable.Range(0, Subscribers).Select(i => server.Connect(resp: 2 + i % 2)).ToArray();
+        foreach (var subscriber in subscribers) subscriber.Ok("SUBSCRIBE ch");
+        for (int i = 0; i < Messages; i++) Assert.Equal(Subscribers, publisher.Ok($"PUBLISH ch {i}").Integer);
+        foreach (var subscriber in subscribers)
+        {
+            for (int i = 0; i < Messages; i++) Assert.Equal(Invariant(i), subscriber.Read().Items![2].String);
+            subscriber.Dispose();
+        }
+    }
+
+    [Fact]
+    public void Shard_channels_are_confirmed_and_counted_by_themselves()
+    {
+        using var server = KvInstance.Start();
+        Transcript.Check(server, """
+            > SSUBSCRIBE a b
+            < >["ssubscribe" "a" :1]
+            < >["ssubscribe" "b" :2]
+            > SUBSCRIBE a
+            < >["subscribe" "a" :1]
+            b> SPUBLISH a hello
+            b< :1
+            < >["smessage" "a" "hello"]
+            b> PUBSUB SHARDCHANNELS
+            b< ?["a" "b"]
+            b> PUBSUB SHARDNUMSUB a c
+            b< ["a" :1 "c" :0]
+            > SUNSUBSCRIBE
+            < >["sunsubscribe" <string> :1]
+            < >["sunsubscribe" <string> :0]
+            > SUNSUBSCRIBE
+            < >["sunsubscribe" nil :0]
+            > UNSUBSCRIBE
+            < >["unsubscribe" "a" :0]
+            """);
+    }
+
+    [Fact]
+    public void Past_the_limit_of_subscriptions_nothing_is_subscribed()
+    {
+        using var server = KvInstance.Start("--subscription-limit", "3");
+        Transcript.Run(server, """
+            > SUBSCRIBE a b
+            < >["subscribe" "a" :1]
+            < >["subscribe" "b" :2]
+            > PSUBSCRIBE c d
+            < -ERR too many subscriptions
+            > SUBSCRIBE a b c
+            < >["subscribe" "a" :2]
+            < >["subscribe" "b" :2]
+            < >["subscribe" "c" :3]
+            > SSUBSCRIBE d
+            < -ERR too many subscriptions
+            b> PUBSUB CHANNELS
+            b< ?["a" "b" "c"]
+            b> PUBSUB NUMPAT
+            b< :0
+            """, resp: 3);
+    }
+
+    [Fact]
+    public void A_server_without_publish_and_subscribe_says_so()
+    {
+        using var server = KvInstance.Start("--no-pubsub", "yes");
+        using var client = server.Connect();
+        foreach (string command in (string[])["SUBSCRIBE a", "PSUBSCRIBE a", "PUBLISH a b", "PUBSUB CHANNELS", "UNSUBSCRIBE"])
+            Assert.StartsWith("-ERR publish/subscribe is switched off", client.Command(command).ToString(), StringComparison.Ordinal);
+    }
+
+    private static void Until(Func<bool> holds)
+    {
+        for (int i = 0; i < 100_000; i++)
+        {
+            if (holds()) return;
+            Thread.Yield();
+        }
+        Assert.Fail("it did not come to pass");
+    }
+
+    private static string Invariant(int number) => number.ToString(CultureInfo.InvariantCulture);
+}

@@ -86,13 +86,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!steps.Step(ref context))
         {
             session.OwedBySteps = _reply.Owed;
+            session.IsInReply |= output.Buffer.Length > ReplyStart;
             return false;
         }
 
         if (session.Steps == steps) session.Steps = null;
         session.OwedBySteps = 1;
+        bool wasInReply = session.IsInReply;
+        session.IsInReply = false;
         if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
+        if (wasInReply) session.WriteMessages(_reply);      // those that could not be written in the middle of it
         return (session.Gate & SessionGate.Stopped) == 0;
     }
 
@@ -106,6 +110,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             {
                 session.LastCommand = context.Command;
                 session.OwedBySteps = _reply.Owed;
+                session.IsInReply = output.Buffer.Length > ReplyStart;
                 return;
             }
 
@@ -124,7 +129,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     /// <summary>Answers the command that threw: one error, whatever it had written.</summary>
     public void FailCommand(Session session, Exception exception)
     {
-        bool partlySent = session.Steps != null && session.OwedBySteps != 1;
+        bool partlySent = session.IsInReply;
+        session.IsInReply = false;
         session.Steps = null;
         output.Rewind(new ReplyMark(ReplyStart, 1));
         _reply.BeginReply();

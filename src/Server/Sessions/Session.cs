@@ -105,6 +105,9 @@ internal sealed class Session : ISubscriber
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
     internal int OwedBySteps { get; set; } = 1;
 
+    /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its end.</summary>
+    internal bool IsInReply { get; set; }
+
     /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
     internal HeldCommand? Held { get; set => SetGate(ref field, value); }
 
@@ -162,9 +165,10 @@ internal sealed class Session : ISubscriber
     internal MessageQueue? Messages => _messages;
 
     /// <summary>Writes the messages that wait for this client, before anything that must come behind them.</summary>
+    /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them behind it.</remarks>
     internal void WriteMessages(ReplyWriter reply)
     {
-        if (_messages == null) return;
+        if (_messages == null || IsInReply) return;
         foreach (var message in _messages.Take())
         {
             message.WriteTo(reply);

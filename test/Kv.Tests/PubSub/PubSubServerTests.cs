@@ -96,6 +96,39 @@ public class PubSubServerTests
         await Task.WhenAll(publishing, sending);
     }
 
+    // A reply that is written over several turns, with messages arriving in between.
+    [Fact]
+    public async Task Pushes_never_split_a_reply_that_takes_several_turns()
+    {
+        const int Keys = 30_000, Rounds = 5;
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using RespClient client = server.Connect(resp: 3), publisher = server.Connect();
+        string name = new('k', 100);
+        for (int i = 0; i < Keys; i++) client.Send($"SET {name}{i} v");
+        for (int i = 0; i < Keys; i++) client.Read();
+        client.Ok("SUBSCRIBE ch");
+        using var stop = new CancellationTokenSource();
+        var publishing = Task.Run(() =>
+        {
+            int sent = 0;
+            while (!stop.IsCancellationRequested) publisher.Ok($"PUBLISH ch {sent++}");
+            return sent;
+        });
+
+        int messages = 0;
+        for (int round = 0; round < Rounds; round++)
+        {
+            client.Send("KEYS *");
+            Reply reply;
+            while ((reply = client.Read()).Type == '>') Assert.Equal(Invariant(messages++), reply.Items![2].String);
+            Assert.Equal(Keys, reply.Items!.Count);
+            Assert.All(reply.Items, key => Assert.Equal('$', key.Type));
+        }
+        await stop.CancelAsync();
+        int all = await publishing;
+        while (messages < all) Assert.Equal(Invariant(messages++), client.Read().Items![2].String);
+    }
+
     // What a RESP2 client reads after its last confirmation is the reply to its next command, never a message.
     [Fact]
     public async Task After_the_confirmation_of_UNSUBSCRIBE_comes_no_message()

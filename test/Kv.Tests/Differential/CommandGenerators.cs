@@ -98,6 +98,7 @@ internal static class CommandGenerators
         ["SSUBSCRIBE"] = "changes what the connection may do; transcripts",
         ["SUNSUBSCRIBE"] = "belongs to SSUBSCRIBE",
         ["SPUBLISH"] = "belongs to SSUBSCRIBE",
+        ["ASKING"] = "always refused without a cluster; transcripts", ["READONLY"] = "always refused without a cluster; transcripts", ["READWRITE"] = "always refused without a cluster; transcripts",
         ["INFO"] = "differs in content; transcripts look for the fields",
         ["LOLWUT"] = "differs in content; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",

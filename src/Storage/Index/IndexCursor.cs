@@ -10,40 +10,39 @@ internal static unsafe class IndexCursor
 {
     private const int RandomTriesMax = 256, RandomTriesWhole = 8, KeysPerRun = 4, PlacesPerRun = 32, EntriesOnStack = 64;
 
-    public static ulong Scan<TVisit>(Database database, long nowMs, ulong cursor, ref TVisit visit)
+    public static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct =>
-        Scan(database, nowMs, cursor, database.Index.TargetDepth, ref visit);
+        Scan(index, nowMs, cursor, index.TargetDepth, ref visit);
 
     /// <summary>The same with the depth that was read; others may have begun a doubling since.</summary>
-    internal static ulong Scan<TVisit>(Database database, long nowMs, ulong cursor, int depth, ref TVisit visit)
+    internal static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, int depth, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        HashIndex index = database.Index;
         ulong number = cursor & ((1UL << depth) - 1);
         index.Growth.EnsureDepth(number, depth);
         // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited, and
         // the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited twice.)
-        depth = Math.Max(depth, Visit(database, nowMs, number, ref visit));
+        depth = Math.Max(depth, Visit(index, nowMs, number, ref visit));
         ulong mask = (1UL << depth) - 1;
         cursor = ReverseBits(number | ~mask) + 1;
         return ReverseBits(cursor);
     }
 
     /// <summary>Visits one live key, each as likely as another.</summary>
+    /// <param name="keys">About how many there are.</param>
     /// <remarks>
     /// Draws a run of buckets, gathers its entries, and draws one of so many places that hardly ever are there more
     /// entries: an empty place, or an expired key, is drawn again. A run is as long as it takes for some keys on average,
     /// so an almost empty index costs what walking to the next key would.
     /// </remarks>
-    public static bool Random<TVisit>(Database database, long nowMs, ref TVisit visit)
+    public static bool Random<TVisit>(HashIndex index, long keys, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        HashIndex index = database.Index;
         int target = index.TargetDepth;
         long buckets = 1L << target;
         // 4 to 8 keys a run: Poisson makes more than the places of it once in 10^10.
-        long keys = Math.Max(1, database.Keys), run = 1;
-        while (run < buckets && keys * run < KeysPerRun * buckets) run *= 2;
+        long run = 1;
+        while (run < buckets && Math.Max(1, keys) * run < KeysPerRun * buckets) run *= 2;
 
         Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         for (int attempt = 0; attempt < RandomTriesMax; attempt++)
@@ -57,18 +56,17 @@ internal static unsafe class IndexCursor
             }
 
             int place = System.Random.Shared.Next(run == buckets ? count : Math.Max(count, PlacesPerRun));
-            if (place < count && VisitEntry(database, nowMs, entries[place], ref visit)) return true;
+            if (place < count && VisitEntry(index, nowMs, entries[place], ref visit)) return true;
             if (run == buckets && attempt == RandomTriesWhole) break;
         }
 
-        return AnyKey(database, nowMs, ref visit);
+        return AnyKey(index, nowMs, ref visit);
     }
 
     /// <summary>Hardly a key is alive: from a random bucket on, the first one.</summary>
-    private static bool AnyKey<TVisit>(Database database, long nowMs, ref TVisit visit)
+    private static bool AnyKey<TVisit>(HashIndex index, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        HashIndex index = database.Index;
         Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         ulong mask = (ulong)index.BucketCount - 1;
         ulong start = (ulong)System.Random.Shared.NextInt64(index.BucketCount);
@@ -77,7 +75,7 @@ internal static unsafe class IndexCursor
             int count = 0;
             Gather(index, (start + i) & mask, ref entries, ref count);
             for (int entry = 0; entry < count; entry++)
-                if (VisitEntry(database, nowMs, entries[entry], ref visit)) return true;
+                if (VisitEntry(index, nowMs, entries[entry], ref visit)) return true;
         }
 
         return false;
@@ -85,13 +83,13 @@ internal static unsafe class IndexCursor
 
     /// <summary>Visits the keys of a bucket with its chain, as they were at one instant.</summary>
     /// <returns>The depth of the bucket at that instant.</returns>
-    private static int Visit<TVisit>(Database database, long nowMs, ulong number, ref TVisit visit)
+    private static int Visit<TVisit>(HashIndex index, long nowMs, ulong number, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
         Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         int count = 0;
-        int depth = Gather(database.Index, number, ref entries, ref count);
-        for (int i = 0; i < count; i++) VisitEntry(database, nowMs, entries[i], ref visit);
+        int depth = Gather(index, number, ref entries, ref count);
+        for (int i = 0; i < count; i++) VisitEntry(index, nowMs, entries[i], ref visit);
         return depth;
     }
 
@@ -136,10 +134,9 @@ internal static unsafe class IndexCursor
         }
     }
 
-    private static bool VisitEntry<TVisit>(Database database, long nowMs, ulong entry, ref TVisit visit)
+    private static bool VisitEntry<TVisit>(HashIndex index, long nowMs, ulong entry, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        HashIndex index = database.Index;
         byte* record = index.Log.Pointer(HashBucket.AddressOf(entry));
         // Ends: each round follows a copy that was made since; a record that nobody copies is visited or gone.
         while (true)

@@ -13,10 +13,10 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
     private int _segment = -1, _tail, _charged;
 
     /// <summary>The database that the segment belongs to.</summary>
-    public Database? Owner { get; private set; }
+    public SegmentSet? Owner { get; private set; }
 
     /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
-    public byte* Allocate(Database owner, ulong word, long nowMs)
+    public byte* Allocate(SegmentSet owner, ulong word, long nowMs)
     {
         int size = RecordWord.Size(word);
         if (Owner != owner || _tail + size > SegmentedLog.SegmentBytes)
@@ -33,12 +33,12 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
         return record;
     }
 
-    private bool TryOpen(Database owner, long nowMs)
+    private bool TryOpen(SegmentSet owner, long nowMs)
     {
         Seal();
-        bool huge = owner.LogBytes >= VirtualMemory.HugePagesFromBytes;
-        if (!log.TryTake(owner.Id, huge, nowMs / 1000, out int segment)) return false;
-        owner.AddSegment(segment);
+        bool huge = owner.Bytes >= VirtualMemory.HugePagesFromBytes;
+        if (!log.TryTake(owner.DatabaseId, huge, nowMs / 1000, out int segment)) return false;
+        owner.Add(segment);
         Owner = owner;
         _segment = segment;
         _start = log.Start(segment);

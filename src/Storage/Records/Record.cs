@@ -7,6 +7,9 @@ namespace Kv.Storage;
 /// <remarks>Addresses are plain pointers; whoever holds one is inside of an epoch.</remarks>
 internal static unsafe class Record
 {
+    /// <summary>The expiry of a record that has none.</summary>
+    public const long NoExpiry = -1;
+
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong ReadWord(byte* record) => Volatile.Read(ref *(ulong*)record);
 
@@ -91,7 +94,7 @@ internal static unsafe class Record
     public static Block BlockOf(byte* record, ulong word) => Unsafe.ReadUnaligned<Block>(ValueOf(record, word));
 
     public static long ExpiryOf(byte* record, ulong word) =>
-        (word & RecordWord.HasExpiry) == 0 ? NewValue.NoExpiry : Volatile.Read(ref *(long*)(record + 8));
+        (word & RecordWord.HasExpiry) == 0 ? NoExpiry : Volatile.Read(ref *(long*)(record + 8));
 
     public static void SetExpiry(byte* record, long expiryMs) => Volatile.Write(ref *(long*)(record + 8), expiryMs);
 

@@ -15,16 +15,13 @@ internal sealed unsafe class Database
         public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Inserts;
     }
 
-    private readonly List<int> _segments = [];
-    private readonly Lock _lock = new();
     private readonly Stripe* _stripes;
     private readonly int _stripesMax;
     private int _stripesUsed;
-    private int _dropped;
 
     private Database(int id, HashIndex index, Stripe* stripes, int stripesMax)
     {
-        Id = id;
+        Segments = new SegmentSet(id);
         Index = index;
         _stripes = stripes;
         _stripesMax = stripesMax;
@@ -48,20 +45,16 @@ internal sealed unsafe class Database
         }
     }
 
-    public int Id { get; }
+    /// <summary>Its own number, never used again; the one that clients know changes with SWAPDB.</summary>
+    public int Id => Segments.DatabaseId;
+
     public HashIndex Index { get; }
 
-    /// <summary>True once a flush has taken the database out of the table.</summary>
-    public bool IsDropped => Volatile.Read(ref _dropped) != 0;
+    /// <summary>Where its records are.</summary>
+    public SegmentSet Segments { get; }
 
-    /// <summary>Bytes of the segments that the database has.</summary>
-    public long LogBytes
-    {
-        get
-        {
-            lock (_lock) return (long)_segments.Count * SegmentedLog.SegmentBytes;
-        }
-    }
+    /// <summary>True once a flush has taken the database out of the table.</summary>
+    public bool IsDropped => Segments.IsDropped;
 
     public long Keys => Sum(0);
     public long WithExpiry => Sum(1);
@@ -85,36 +78,18 @@ internal sealed unsafe class Database
     /// <summary>What an expiry adds to the sum: seconds, so that a billion keys do not overflow it.</summary>
     public static long ExpiryPart(long expiryMs) => expiryMs >> 10;
 
-    public void AddSegment(int segment)
-    {
-        lock (_lock) _segments.Add(segment);
-    }
-
-    public void RemoveSegment(int segment)
-    {
-        lock (_lock) _segments.Remove(segment);
-    }
-
-    /// <summary>The segments as of now, into a list that the caller reuses.</summary>
-    public void CopySegments(List<int> into)
-    {
-        into.Clear();
-        lock (_lock) into.AddRange(_segments);
-    }
-
-    public void MarkDropped() => Volatile.Write(ref _dropped, 1);
-
     /// <summary>Frees everything. Nobody can reach the database any more.</summary>
     public void Free(SegmentedLog log, Action<Block> release)
     {
         bool walk = Outside != 0;
-        foreach (int segment in _segments)
+        List<int> segments = [];
+        Segments.CopyTo(segments);
+        foreach (int segment in segments)
         {
             if (walk) ReleaseOutside(log, segment, release);
             log.Free(segment, SegmentWriter.ChargedFor(log.Info(segment)->Tail));
         }
 
-        _segments.Clear();
         Index.Dispose();
         VirtualMemory.Release((byte*)_stripes, (nuint)(_stripesMax * sizeof(Stripe)));
     }

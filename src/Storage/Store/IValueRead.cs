@@ -21,10 +21,3 @@ public interface IManyRead
     /// <remarks>As in <see cref="IValueRead.Read"/>, the bytes may be torn until the whole read has succeeded.</remarks>
     void Read(int index, in ValueView value);
 }
-
-/// <summary>Sees the records of a bucket, or a random record.</summary>
-public interface IRecordVisit
-{
-    /// <summary>One live, unexpired record. The same rules as in <see cref="IValueRead.Read"/>; the key's bytes are stable.</summary>
-    void Visit(ReadOnlySpan<byte> key, in ValueView value);
-}

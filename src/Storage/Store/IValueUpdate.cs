@@ -38,7 +38,7 @@ public interface IValueUpdate
 public ref struct NewValue
 {
     /// <summary>No expiry.</summary>
-    public const long NoExpiry = -1;
+    public const long NoExpiry = Record.NoExpiry;
 
     /// <summary><see cref="ValueKind.String"/>, <see cref="ValueKind.Integer"/> or <see cref="ValueKind.GrowingString"/>.
     /// The store itself turns a string of over 64 KB into a block.</summary>

@@ -139,7 +139,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     /// <returns>False when there is no memory: unlocked and unchanged.</returns>
     public bool TryMove(Database database, byte* record, ulong word)
     {
-        byte* copy = Writer(database).Allocate(database, word, NowMs);
+        byte* copy = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
         if (copy == null)
         {
             Record.Unlock(record, word);
@@ -333,7 +333,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
             key.CopyTo(new Span<byte>(longKey.Content, key.Length));
         }
 
-        record = Writer(database).Allocate(database, word, NowMs);
+        record = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
         if (record == null)
         {
             if (isLong && isNew) ReleaseNow(longKey);
@@ -438,7 +438,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     {
         Database database = held.Database;
         ulong word = held.Word | RecordWord.HasExpiry;
-        byte* record = Writer(database).Allocate(database, word, NowMs);
+        byte* record = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
         if (record == null) return StoreStatus.OutOfMemory;
         Record.SetExpiry(record, expiryMs);
         int content = RecordWord.KeyBytes(word) + RecordWord.ValueBytes(word);
@@ -527,10 +527,10 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         if (info->LastWriteSeconds != NowSeconds) info->LastWriteSeconds = NowSeconds;
     }
 
-    private SegmentWriter Writer(Database database)
+    private SegmentWriter Writer(SegmentSet owner)
     {
         foreach (SegmentWriter? writer in _writers)
-            if (writer != null && writer.Owner == database) return writer;
+            if (writer != null && writer.Owner == owner) return writer;
         return WriterSlow();
     }
 

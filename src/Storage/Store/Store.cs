@@ -215,12 +215,12 @@ public sealed class Store : IDisposable
     {
         _expiredByDropped += database.Expired;
         _growthsByDropped += database.Index.Growth.Doublings;
-        database.MarkDropped();
+        database.Segments.MarkDropped();
         Deferred.Defer(static (target, _) =>
         {
             var (store, dropped) = ((Store, Database))target!;
             dropped.Free(store.Log, store.Release);
-        }, (this, database), 0, database.LogBytes);
+        }, (this, database), 0, database.Segments.Bytes);
     }
 
     /// <summary>Gives up a reference to a block; large ones are unmapped by the store's thread.</summary>

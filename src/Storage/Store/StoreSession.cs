@@ -362,12 +362,12 @@ public sealed unsafe class StoreSession : IDisposable
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
     /// <returns>The next cursor, 0 when done. A key that is there from the first call to the last is visited at least once.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
-        _database == null ? 0 : IndexCursor.Scan(_database, NowMs, cursor, ref visit);
+        _database == null ? 0 : IndexCursor.Scan(_database.Index, NowMs, cursor, ref visit);
 
     /// <summary>Visits one live key, each as likely as another.</summary>
     /// <returns>False when the database has none.</returns>
     public bool RandomKey<TVisit>(ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
-        _database != null && IndexCursor.Random(_database, NowMs, ref visit);
+        _database != null && IndexCursor.Random(_database.Index, _database.Keys, NowMs, ref visit);
 
     /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME tells.</summary>
     public long IdleSeconds(in ValueView value) => Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);

@@ -15,7 +15,7 @@ public sealed unsafe class ExpirySweepTests
         Database database = test.Store.Table[0]!;
         var writer = new SegmentWriter(test.Store.Log, test.Store.Budget, test.Store.Epochs);
         ulong word = RecordWord.Make(ValueKind.String, RecordWord.LongKey, 8, hasExpiry: true);
-        byte* record = writer.Allocate(database, word, test.Clock.Ms);
+        byte* record = writer.Allocate(database.Segments, word, test.Clock.Ms);
         *(long*)(record + 8) = 1;                                       // long ago
         new Span<ulong>(record + 16, 3).Fill(0x0000_1111_1111_1111);    // no address of a key
         test.Store.Log.InfoOf(record)->NoteExpiry(1);

@@ -22,7 +22,7 @@ public sealed class ScanTests
             int depthSeen = database.Index.TargetDepth;
             if (added < 40_000)
                 for (int i = 0; i < 300; i++) test.Set("new" + added++, "v");
-            cursor = IndexCursor.Scan(database, test.Session.NowMs, cursor, depthSeen, ref collect);
+            cursor = IndexCursor.Scan(database.Index, test.Session.NowMs, cursor, depthSeen, ref collect);
         }
         while (cursor != 0);
 

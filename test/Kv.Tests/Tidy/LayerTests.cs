@@ -71,9 +71,9 @@ public partial class LayerTests
     {
         var rank = StorageOrder.SelectMany((folders, i) => folders.Select(folder => (folder, i))).ToDictionary(pair => pair.folder, pair => pair.i);
         var files = Sources("src/Storage").ToList();
-        var owner = files.Where(path => path.Split('/').Length == 4).ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[2]);
+        var owner = files.Where(path => path.Split('/').Length >= 4).ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[2]);
         var wrong = new List<string>();
-        foreach (string path in files.Where(path => path.Split('/').Length == 4))
+        foreach (string path in files.Where(path => path.Split('/').Length >= 4))
         {
             string folder = path.Split('/')[2];
             if (!rank.TryGetValue(folder, out int own)) continue;
@@ -81,8 +81,7 @@ public partial class LayerTests
             {
                 foreach (string other in owner[word])
                 {
-                    // The outline in Store is public surface (Key, statuses, options): all may name it.
-                    if (other != folder && other != "Store" && rank.TryGetValue(other, out int used) && used >= own) wrong.Add($"{path} uses {other}/{word}");
+                    if (other != folder && rank.TryGetValue(other, out int used) && used >= own) wrong.Add($"{path} uses {other}/{word}");
                 }
             }
         }

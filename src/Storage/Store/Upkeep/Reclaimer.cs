@@ -58,7 +58,7 @@ internal sealed unsafe class Reclaimer(Store store)
 
         SegmentInfo* info = store.Log.Info(segment);
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Retired);
-        database.RemoveSegment(segment);
+        database.Segments.Remove(segment);
         store.Deferred.Defer(static (target, value) =>
         {
             var log = (SegmentedLog)target!;

@@ -55,14 +55,14 @@ public readonly unsafe ref struct ValueView
     /// <summary>Value of <see cref="ValueKind.Integer"/>.</summary>
     public long Integer => Unsafe.ReadUnaligned<long>(Record.ValueOf(_record, _word));
 
-    /// <summary>Unix milliseconds, or <see cref="NewValue.NoExpiry"/>.</summary>
+    /// <summary>Unix milliseconds, or -1: none.</summary>
     public long ExpiryMs => Record.ExpiryOf(_record, _word);
 
     /// <summary>Bytes of the string's text, the digits of an integer included.</summary>
     public long StringLength => Kind == ValueKind.Integer ? DigitCount(Integer) : Bytes.Length;
 
     /// <summary>The block of a <see cref="ValueKind.BlockString"/>, else none. To send it without a copy take a reference
-    /// (<see cref="Storage.Block.AddReference"/>) and give it back (<see cref="StoreSession.Release"/>), also when the read runs again.</summary>
+    /// (<see cref="Storage.Block.AddReference"/>) and give it back (<c>StoreSession.Release</c>), also when the read runs again.</summary>
     public Block Block
     {
         get

@@ -20,7 +20,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         foreach (Database? database in store.Table)
         {
             if (database == null) continue;
-            database.CopySegments(_segments);
+            database.Segments.CopyTo(_segments);
             _session.Use(database);
             if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);

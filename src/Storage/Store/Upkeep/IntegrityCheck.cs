@@ -15,7 +15,7 @@ internal static unsafe class IntegrityCheck
             if (database == null) continue;
             Check(store, database);
             index += database.Index.BucketCount * HashBucket.Bytes + database.Index.Overflow.ChargedBytes;
-            database.CopySegments(segments);
+            database.Segments.CopyTo(segments);
             foreach (int segment in segments)
             {
                 log += SegmentWriter.ChargedFor(store.Log.Info(segment)->Tail);
@@ -97,7 +97,7 @@ internal static unsafe class IntegrityCheck
     private static void CheckLog(Store store, Database database, HashSet<ulong> indexed)
     {
         List<int> segments = [];
-        database.CopySegments(segments);
+        database.Segments.CopyTo(segments);
         long live = 0;
         foreach (int segment in segments)
         {

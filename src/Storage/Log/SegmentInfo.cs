@@ -8,22 +8,6 @@ namespace Kv.Storage;
 //   tail: bytes handed out (the writer's; release)     dead: bytes of dead records and fillers (atomic)
 //   earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
 
-/// <summary>The state of a segment.</summary>
-internal enum SegmentState
-{
-    /// <summary>Nobody's; its pages may be with the system.</summary>
-    Free = 0,
-
-    /// <summary>One session appends to it.</summary>
-    Active = 1,
-
-    /// <summary>Full, or given up by its session; nothing is appended.</summary>
-    Sealed = 2,
-
-    /// <summary>Empty of live records; free after an epoch.</summary>
-    Retired = 3,
-}
-
 /// <summary>What is known of a segment without reading it.</summary>
 internal unsafe struct SegmentInfo
 {

@@ -85,9 +85,10 @@ public class DifferentialTests(ITestOutputHelper output)
     {
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
-        Assert.DoesNotContain(client.Ok("COMMAND LIST").Items!.Select(item => item.String.ToUpperInvariant()),
-            name => !name.Contains('|', StringComparison.Ordinal)
-                && !CommandGenerators.All.ContainsKey(name) && !CommandGenerators.NotDrawn.ContainsKey(name));
+        var without = client.Ok("COMMAND LIST").Items!.Select(item => item.String.ToUpperInvariant())
+            .Where(name => !name.Contains('|', StringComparison.Ordinal))
+            .Except(CommandGenerators.All.Keys).Except(CommandGenerators.NotDrawn.Keys).Order(StringComparer.Ordinal);
+        Assert.Equal("", string.Join(' ', without));
     }
 
     private static TestServer StartKv() => RemoteServer.Address is { } address

@@ -37,7 +37,12 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
         for (int i = 0; i < batch.Count; i++)
         {
             (mine, other) = (_ours.TryRead(), _theirs.Read());
-            if (mine is null || !ReplyComparer.IsEqual(batch[i], mine, other)) return i;
+            if (mine is null || !ReplyComparer.IsEqual(batch[i], mine, other))
+            {
+                Drain(batch.Count - i - 1, mine is not null);
+                return i;
+            }
+
             onReply?.Invoke(batch[i], other);
         }
 
@@ -101,6 +106,23 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
         text.Append("ours:   ").AppendLine(difference.Ours?.ToString() ?? "(closed)");
         text.Append("theirs: ").AppendLine(difference.Theirs?.ToString() ?? "(closed)");
         return text.ToString();
+    }
+
+    // What was sent must be done before the servers are emptied for a replay.
+    private void Drain(int replies, bool oursLives)
+    {
+        try
+        {
+            for (int i = 0; i < replies; i++)
+            {
+                _theirs.Read();
+                if (oursLives) oursLives = _ours.TryRead() is not null;
+            }
+        }
+        catch (Exception e) when (e is IOException or TimeoutException or FormatException)
+        {
+            // Ours gave a reply too few or too many: the replay begins on new connections.
+        }
     }
 
     private static void SendCut(RespClient client, byte[] wire, Random cuts)

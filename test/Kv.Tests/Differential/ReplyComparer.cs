@@ -42,8 +42,8 @@ internal static class ReplyComparer
     // 7.0 ends an argument's echo at its first NUL; we write a space, as for every control byte.
     private static bool IsSameUnknownCommand(byte[][] command, Reply ours, Reply theirs) =>
         command.Any(word => word.Contains((byte)0))
-        && ours.String.StartsWith("ERR unknown command", StringComparison.Ordinal)
-        && theirs.String.StartsWith("ERR unknown command", StringComparison.Ordinal);
+        && ours.String.StartsWith("ERR unknown ", StringComparison.Ordinal)
+        && theirs.String.StartsWith(ours.String[..20], StringComparison.Ordinal);
 
     private static bool IsNear(Reply ours, Reply theirs, long distance) =>
         ours.Type == ':' && ours.Integer >= 0 && theirs.Integer >= 0 && Math.Abs(ours.Integer - theirs.Integer) <= distance;

@@ -18,7 +18,6 @@ public sealed class KvProcess : ServerProgram
 
     public static KvProcess Start(params string[] options)
     {
-        KvInstance.RequireServer();
         // Ends: see RedisServer.Start.
         for (int attempt = 1; ; attempt++)
         {

@@ -75,7 +75,6 @@ public class ConnectionBugs
     public void Known_P03_running_out_of_file_descriptors_does_not_end_the_listener()
     {
         Requires.Linux("ulimit");
-        KvInstance.RequireServer();
         int port = ServerProgram.FreePort();
         using var kv = new LimitedKv(port);
         Assert.True(kv.WaitUntilReady(), kv.Log);

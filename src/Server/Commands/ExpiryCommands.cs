@@ -113,6 +113,7 @@ internal static class ExpiryCommands
     // The options come before the time in the order of complaints, and the combinations after every single option.
     private static ExpiryConditions ReadConditions(ref CommandContext context)
     {
+        const ExpiryConditions both = ExpiryConditions.IfLater | ExpiryConditions.IfEarlier;
         var conditions = ExpiryConditions.None;
         while (context.Args.Remaining > 0)
         {
@@ -123,11 +124,11 @@ internal static class ExpiryCommands
             else context.Args.Fail(Unsupported(context.Args.Peek()));
         }
 
-        if (conditions.HasFlag(ExpiryConditions.IfNone) && conditions != ExpiryConditions.IfNone)
+        if ((conditions & ExpiryConditions.IfNone) != 0 && conditions != ExpiryConditions.IfNone)
         {
             context.Args.Fail("ERR NX and XX, GT or LT options at the same time are not compatible"u8);
         }
-        else if (conditions.HasFlag(ExpiryConditions.IfLater | ExpiryConditions.IfEarlier))
+        else if ((conditions & both) == both)
         {
             context.Args.Fail("ERR GT and LT options at the same time are not compatible"u8);
         }
@@ -225,11 +226,13 @@ internal static class ExpiryCommands
         {
             bool has = currentMs != NewValue.NoExpiry;
             if (Conditions == ExpiryConditions.None) return true;
-            if (Conditions.HasFlag(ExpiryConditions.IfNone) && has) return false;
-            if (Conditions.HasFlag(ExpiryConditions.IfAny) && !has) return false;
-            if (Conditions.HasFlag(ExpiryConditions.IfLater) && (!has || ExpiryMs <= currentMs)) return false;
-            return !Conditions.HasFlag(ExpiryConditions.IfEarlier) || !has || ExpiryMs < currentMs;
+            if (Has(ExpiryConditions.IfNone) && has) return false;
+            if (Has(ExpiryConditions.IfAny) && !has) return false;
+            if (Has(ExpiryConditions.IfLater) && (!has || ExpiryMs <= currentMs)) return false;
+            return !Has(ExpiryConditions.IfEarlier) || !has || ExpiryMs < currentMs;
         }
+
+        private readonly bool Has(ExpiryConditions condition) => (Conditions & condition) != 0;
     }
 
     /// <summary>Takes the expiry away.</summary>

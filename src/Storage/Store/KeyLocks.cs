@@ -111,7 +111,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         for (int i = 0; i < count; i++) order[i] = i;
         if (count > 16)
         {
-            order.Sort((left, right) => KeyList.Compare(keys[left], keys[right]));
+            SortMany(keys, order);
             return;
         }
 
@@ -122,4 +122,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             order[at] = moving;
         }
     }
+
+    // Apart from Sort: the object of the captured list is made on entry, and a few keys are to allocate nothing.
+    private static void SortMany(KeyList keys, Span<int> order) => order.Sort((left, right) => KeyList.Compare(keys[left], keys[right]));
 }

@@ -1,0 +1,29 @@
+namespace Kv.Tests.Commands;
+
+/// <summary>Point operations leave the managed heap alone, from the bytes that arrive to the bytes that leave.</summary>
+public class AllocationTests
+{
+    private const int Runs = 2_000;
+
+    [Theory]
+    [InlineData("SET k v", "GET k", "GET missing")]
+    [InlineData("SET k v EX 1000", "SET k w KEEPTTL", "SET k x XX GET", "SET k y NX", "GETSET k v", "GETEX k PX 100000", "GETEX k PERSIST")]
+    [InlineData("SETNX k v", "SETEX k 10 v", "PSETEX k 10000 v", "GETDEL k", "STRLEN k")]
+    [InlineData("SET n 5", "INCR n", "DECR n", "INCRBY n 100", "DECRBY n 7", "GET n", "INCR other")]
+    [InlineData("SET f 10.5", "INCRBYFLOAT f 0.1", "INCRBYFLOAT f -3.0e3")]
+    [InlineData("SET k abc", "APPEND k def", "SETRANGE k 2 xyz", "GETRANGE k 1 -2", "GET k")]
+    [InlineData("MSET a 1 b 2", "MGET a b c", "MSETNX a 1 c 2", "DEL a b c")]
+    [InlineData("SET a 1", "EXISTS a b", "TOUCH a", "TYPE a", "RENAME a b", "COPY b c", "RENAMENX b a", "UNLINK a b c")]
+    [InlineData("SET k v", "EXPIRE k 100", "PEXPIREAT k 99999999999999 GT", "TTL k", "PTTL k", "EXPIRETIME k", "PERSIST k")]
+    [InlineData("SET k v", "OBJECT ENCODING k", "OBJECT REFCOUNT k", "MEMORY USAGE k", "RANDOMKEY")]
+    [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
+    public void Nothing_is_allocated_by(params string[] pipeline)
+    {
+        using var rig = new WindowRig(pipeline);
+        bool fails = pipeline[0] == "LPUSHX";
+        Assert.Equal(fails, rig.Run().Contains("-ERR", StringComparison.Ordinal));
+
+        // Errors make their text: what counts there is that nothing stays, so they only may not grow without bound.
+        Assert.InRange(rig.Allocated(Runs), 0, fails ? Runs * 2048L : 0);
+    }
+}

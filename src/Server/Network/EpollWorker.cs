@@ -250,7 +250,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             if (!connection.IsWaiting) _waiting.Add(connection);
             connection.IsWaiting = true;
         }
-        else if ((session.Steps != null || session.Held != null) && !connection.IsContinuing)
+        else if ((session.Steps != null || session.Held != null) && !session.OutputPaused && !connection.IsContinuing)
         {
             _continuing.Add(connection);
             connection.IsContinuing = true;

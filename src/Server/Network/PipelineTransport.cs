@@ -10,7 +10,7 @@ namespace Kv.Server.Network;
 internal sealed class PipelineTransport(KvServer server) : ITransport
 {
     private const int BackOffMs = 10;
-    private const int SweepMs = 100;
+    private const int SweepMs = 500;
 
     private readonly ConcurrentDictionary<PipelineConnection, Task> _connections = new();
     private readonly CancellationTokenSource _stop = new();
@@ -155,7 +155,8 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
             while (await timer.WaitForNextTickAsync(_stop.Token).ConfigureAwait(false))
             {
                 long now = server.TickMs;
-                foreach (var connection in _connections.Keys)
+                // Pairs: Keys would lock and copy the whole table.
+                foreach (var (connection, _) in _connections)
                     if (connection.IsOverdue(now)) connection.Abort();
             }
         }

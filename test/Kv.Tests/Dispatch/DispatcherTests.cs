@@ -16,6 +16,7 @@ public sealed class DispatcherTests
         }),
         Row("STEPS", (ref CommandContext context) => context.Continue(new Counting(1_000))),
         Row("WAITS", (ref CommandContext context) => context.Park(20, new Counting(1))),
+        Row("POURS", (ref CommandContext context) => context.Continue(new Pouring())),
         Row("BREAKS", (ref CommandContext context) => context.Continue(new Failing())),
         Row("HUGE", (ref CommandContext context) =>
         {
@@ -73,6 +74,21 @@ public sealed class DispatcherTests
         Assert.Equal("PONG", client.Read().String);
     }
 
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public async Task A_long_reply_waits_for_a_client_that_does_not_read(string transport)
+    {
+        await using var server = await Start(transport, "--client-output-pause", "1mb");
+        using var client = new RespClient(server.Endpoints[0], 60_000);
+        client.Ok("PING");
+        client.Send("POURS");
+        var session = Assert.Single(server.Connections.Snapshot());
+        Eventually.Holds(() => session.OutputPaused, () => $"{session.OutputBytes} bytes wait, but the client is not paused");
+        Assert.InRange(session.OutputBytes, 1, 3 << 20);
+        var reply = client.Read();
+        Assert.Equal(Pouring.Pieces, reply.Items!.Count);
+        Assert.Equal("PONG", client.Command("PING").String);
+    }
+
     [Fact]
     public async Task A_reply_larger_than_the_limit_is_one_error()
     {
@@ -99,8 +115,8 @@ public sealed class DispatcherTests
         Assert.Null(table.Find(""));
     }
 
-    private static Task<KvServer> Start(string transport) => KvServer.StartAsync(
-        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--max-reply-bytes", "100mb"]),
+    private static Task<KvServer> Start(string transport, params string[] more) => KvServer.StartAsync(
+        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--max-reply-bytes", "100mb", .. more]),
         null, TimeProvider.System, WithBadOnes, default);
 
     private static Command Row(string name, CommandHandler handler) => new(name, 1, handler)
@@ -117,6 +133,20 @@ public sealed class DispatcherTests
             if (++_done < steps) return false;
             context.Reply.WriteInteger(_done);
             return true;
+        }
+    }
+
+    /// <summary>100 MB, a megabyte a step.</summary>
+    private sealed class Pouring : ICommandSteps
+    {
+        public const int Pieces = 100;
+        private int _done;
+
+        public bool Step(ref CommandContext context)
+        {
+            if (_done == 0) context.Reply.WriteArray(Pieces);
+            context.Reply.BeginBulk(1 << 20).Fill((byte)'x');
+            return ++_done == Pieces;
         }
     }
 

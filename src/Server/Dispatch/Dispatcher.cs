@@ -131,7 +131,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     {
         bool partlySent = session.IsInReply;
         session.IsInReply = false;
-        session.Steps = null;
+        session.EndSteps();
         output.Rewind(new ReplyMark(ReplyStart, 1));
         _reply.BeginReply();
         _reply.WriteError(exception switch

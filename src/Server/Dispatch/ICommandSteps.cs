@@ -4,6 +4,8 @@ namespace Kv.Server.Dispatch;
 /// <remarks>
 /// The arguments are gone by then: copy what is needed. What a step found in the store is void in the next one. The reply
 /// may be written piece by piece or all at the end; it must be complete when <see cref="Step"/> returns true.
+/// Steps that hold memory are disposable: they are disposed when the client is gone or a step throws, from whatever thread
+/// ends the session.
 /// </remarks>
 internal interface ICommandSteps
 {

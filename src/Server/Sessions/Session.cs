@@ -184,6 +184,13 @@ internal sealed class Session : ISubscriber
         _messages?.Close();
         Held?.Dispose();
         Held = null;
+        EndSteps();
+    }
+
+    /// <summary>Gives the rest of a long command up, with all that it holds.</summary>
+    internal void EndSteps()
+    {
+        (Steps as IDisposable)?.Dispose();
         Steps = null;
     }
 

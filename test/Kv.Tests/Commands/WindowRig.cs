@@ -40,6 +40,15 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
 
     public long BufferBytes => 0;
 
+    /// <summary>What the store holds, with what is charged to it.</summary>
+    public long UsedBytes => _instance.Server.Store.UsedBytes;
+
+    /// <summary>Whether a long command waits for its next turn.</summary>
+    public bool IsInSteps => _session.Steps != null;
+
+    /// <summary>The client is gone.</summary>
+    public void End() => _session.End();
+
     /// <summary>Runs the pipeline once, and returns the replies.</summary>
     public string Run()
     {

@@ -7,7 +7,7 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Network;
 
 /// <summary>Servers begin and end without a trace.</summary>
-[Collection("alone")]
+[Collection(Alone.Name)]
 public sealed class LifetimeTests
 {
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]

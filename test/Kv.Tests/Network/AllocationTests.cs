@@ -1,0 +1,51 @@
+using System.Net.Sockets;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Network;
+
+/// <summary>Commands on keys that exist allocate nothing, from the socket and back.</summary>
+[Collection(Alone.Name)]
+public sealed class AllocationTests
+{
+    private const int CommandsABatch = 3_000;
+    private const int Batches = 200;
+
+    // Compiling in tiers, timers and the like allocate a little now and then whatever we do, and the portable transport
+    // some objects a batch. One object for each command would be at least 24 bytes.
+    [Theory]
+    [InlineData("epoll", 0.01)]
+    [InlineData("pipelines", 0.1)]
+    public void GET_SET_and_INCR_allocate_nothing_in_the_long_run(string transport, double bytesACommandMax)
+    {
+        if (transport == "epoll" && !OperatingSystem.IsLinux()) Assert.Skip("epoll is Linux");
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
+        using var client = server.Connect(timeoutMs: 60_000);
+        byte[] round = [.. RespText.Encode("SET key value-of-k"), .. RespText.Encode("GET key"), .. RespText.Encode("INCR n")];
+        byte[] batch = [.. Enumerable.Repeat(round, CommandsABatch / 3).SelectMany(bytes => bytes)];
+        client.Ok("SET n 1000000000");
+        byte[] replies = new byte[64 * 1024];
+        const int ReplyBytes = CommandsABatch / 3 * (5 + 16 + 13);
+
+        for (int i = 0; i < Batches; i++) Run(client.Socket, batch, replies, ReplyBytes);
+        double least = double.MaxValue;
+        for (int attempt = 0; attempt < 5 && least > bytesACommandMax; attempt++)
+        {
+            long before = GC.GetTotalAllocatedBytes(precise: true);
+            for (int i = 0; i < Batches; i++) Run(client.Socket, batch, replies, ReplyBytes);
+            least = Math.Min(least, (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)(Batches * CommandsABatch));
+        }
+
+        Assert.True(least <= bytesACommandMax, $"{least} bytes a command");
+    }
+
+    private static void Run(Socket socket, byte[] batch, byte[] replies, int replyBytes)
+    {
+        socket.Send(batch);
+        for (int got = 0; got < replyBytes;)
+        {
+            int count = socket.Receive(replies);
+            if (count == 0) throw new EndOfStreamException();      // an assertion would allocate
+            got += count;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+using System.Collections.Concurrent;
+using Kv.Storage;
+using Kv.Tests.Harness;
+using Kv.Tests.Storage;
+
+namespace Kv.Tests.Stress;
+
+/// <summary>Threads on one store for a bounded time; what goes wrong on any of them fails the test.</summary>
+internal sealed class StressRun : IDisposable
+{
+    private readonly List<Thread> _threads = [];
+    private readonly ConcurrentQueue<Exception> _failures = new();
+    private readonly TimeBudget _budget;
+    private volatile bool _stop;
+    private long _time;
+
+    public StressRun(double seconds)
+    {
+        _budget = TimeBudget.OfSeconds(seconds);
+        Store = new Store(new StoreOptions { Background = false, Time = Clock });
+        Store.Log.PoisonFreed = true;       // who still reads a freed segment reads nonsense
+    }
+
+    public TestClock Clock { get; } = new();
+    public Store Store { get; }
+
+    /// <summary>A moment of its own: of two calls, the later one gets the larger number.</summary>
+    public long Now() => Interlocked.Increment(ref _time);
+
+    /// <summary>Adds a thread that calls a body, with a session in a new turn, until the time is over.</summary>
+    public void Add(Action<StoreSession, Random> body)
+    {
+        int number = _threads.Count;
+        Start(() =>
+        {
+            using StoreSession session = Store.CreateSession();
+            Random random = Seed.NewRandom(number);
+            while (!_stop)
+            {
+                session.BeginTurn();
+                session.Select(0);
+                for (int i = 0; i < 16 && !_stop; i++) body(session, random);
+                session.GoOffline();
+            }
+        });
+    }
+
+    /// <summary>Adds a thread that has no session.</summary>
+    public void AddOutside(Action body) => Start(() =>
+    {
+        while (!_stop) body();
+    });
+
+    /// <summary>What makes a store move: upkeep, keys that come and go elsewhere in the same index, and the collector.</summary>
+    public void AddWeather()
+    {
+        AddOutside(() =>
+        {
+            Store.Maintain();
+            Clock.Advance(20);
+            Thread.Yield();
+        });
+        AddOutside(() =>
+        {
+            GC.Collect(0);
+            Thread.Sleep(1);
+        });
+        int round = 0;
+        Add((session, random) =>
+        {
+            // 40,000 keys of 100 bytes to 1 KB: the index doubles, segments fill; then most go, and segments are reclaimed.
+            int at = round++ % 40_000;
+            Key key = session.Key(TestStore.Bytes("weather" + at));
+            if (round / 40_000 % 2 == 0) session.Set(key, new byte[100 + random.Next(900)]);
+            else if (at % 10 != 0) session.Delete(key);
+            for (int i = 0; i < 15; i++)
+            {
+                at = round++ % 40_000;
+                key = session.Key(TestStore.Bytes("weather" + at));
+                if (round / 40_000 % 2 == 0) session.Set(key, new byte[100 + random.Next(900)]);
+                else if (at % 10 != 0) session.Delete(key);
+            }
+        });
+    }
+
+    /// <summary>Lets the threads go on for the budget, joins them, and checks the store.</summary>
+    public void Finish()
+    {
+        while (_budget.Continues && _failures.IsEmpty) Thread.Sleep(10);
+        _stop = true;
+        _threads.ForEach(thread => thread.Join());
+        if (!_failures.IsEmpty) Assert.Fail($"{_failures.First()}\n{Seed.Hint}");
+        Store.Maintain();
+        Store.CheckIntegrity();
+    }
+
+    public void Dispose()
+    {
+        _stop = true;
+        _threads.ForEach(thread => thread.Join());
+        Store.Dispose();
+    }
+
+    private void Start(Action body)
+    {
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                body();
+            }
+            catch (Exception failure)
+            {
+                _failures.Enqueue(failure);
+                _stop = true;
+            }
+        }) { IsBackground = true };
+        _threads.Add(thread);
+        thread.Start();
+    }
+}

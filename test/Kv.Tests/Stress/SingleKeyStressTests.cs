@@ -149,6 +149,58 @@ public sealed class SingleKeyStressTests(ITestOutputHelper output)
         Assert.True(wrong is null, wrong);
     }
 
+    // The index grows from its smallest again and again; 200 keys are there all the while. Forbidden: a miss.
+    [Fact]
+    public void A_key_that_stays_is_never_missed_while_its_bucket_splits()
+    {
+        const int stay = 200;
+        using var run = new StressRun(3);
+        long generation = 0;        // odd while the keys are being put back
+        long growths = 0;
+        byte[][] names = [.. Enumerable.Range(0, 12_000).Select(i => TestStore.Bytes("stay" + i))];
+        int next = names.Length;
+        run.Add((session, _) =>
+        {
+            if (next == names.Length)
+            {
+                generation++;
+                Interlocked.MemoryBarrier();
+                run.Store.Flush(0);
+                session.Select(0);
+                for (next = 0; next < stay; next++) session.Set(session.Key(names[next]), "v"u8);
+                Volatile.Write(ref generation, generation + 1);
+                growths++;
+                return;
+            }
+
+            session.Select(0);
+            for (int i = 0; i < 50 && next < names.Length; i++, next++) session.Set(session.Key(names[next]), "v"u8);
+        });
+        for (int thread = 0; thread < 2; thread++)
+        {
+            run.Add((session, random) =>
+            {
+                for (int i = 0; i < 200; i++)
+                {
+                    long before = Volatile.Read(ref generation);
+                    session.Select(0);
+                    bool exists = session.Exists(session.Key(names[random.Next(stay)]));
+                    Interlocked.MemoryBarrier();
+                    if (!exists && (before & 1) == 0 && before > 0 && Volatile.Read(ref generation) == before)
+                        Assert.Fail($"a key was missed in generation {before}");
+                }
+            });
+        }
+
+        run.AddOutside(() =>
+        {
+            run.Store.Maintain();
+            Thread.Sleep(1);
+        });
+        run.Finish();
+        Assert.True(growths > 3, $"{growths} rounds");
+    }
+
     // M09: all threads insert the same new keys, in buckets that split meanwhile.
     [Fact]
     public void Known_M09_two_inserts_of_the_same_new_key_leave_one_record()

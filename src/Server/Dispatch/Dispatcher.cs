@@ -297,13 +297,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private static bool IsOfObjects(CommandGroup group) => group is
         CommandGroup.List or CommandGroup.Set or CommandGroup.SortedSet or CommandGroup.Hash or CommandGroup.Geo or CommandGroup.Stream;
 
-    /// <summary>So much of a client's text as an error repeats: up to a NUL, as Redis does.</summary>
-    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text, int bytes)
-    {
-        if (text.Length > bytes) text = text[..bytes];
-        int end = text.IndexOf((byte)0);
-        return end < 0 ? text : text[..end];
-    }
+    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text, int bytes) => text.Length <= bytes ? text : text[..bytes];
 
     private static byte[] Text(string text) => Encoding.Latin1.GetBytes(text);
 }

@@ -19,7 +19,7 @@ public sealed unsafe class BlockTests
         return test.Session.Read(test.Session.Key(TestStore.Bytes(key)), DataType.String, ref take) == StoreStatus.Ok ? take.Bytes : null;
     }
 
-    private static StoreStatus AppendTo(TestStore test, string key, byte[] tail)
+    internal static StoreStatus AppendTo(TestStore test, string key, byte[] tail)
     {
         var append = new Append(tail);
         return test.Session.Update(test.Session.Key(TestStore.Bytes(key)), DataType.String, ref append);
@@ -119,25 +119,6 @@ public sealed unsafe class BlockTests
         Assert.Equal([.. content, .. tail, .. tail], Read(test, "to")!);
         test.Settle();
         test.Check();
-    }
-
-    [Fact]
-    public void A_value_of_512_MB_is_set_and_its_memory_comes_back_and_no_longer_one_is_taken()
-    {
-        using var test = new TestStore();
-        long before = ResidentBytes();
-        Block large = test.Session.AllocateBlock(Store.ValueBytesMax);
-        if (large.IsNone) Assert.Skip("the system has no 512 MB to give");
-        for (long at = 0; at < Store.ValueBytesMax; at += 4096) large.Content[at] = (byte)(at >> 12);
-        test.Session.ChargeBlock(large, Store.ValueBytesMax);
-        Assert.Equal(StoreStatus.Ok, test.Session.Set(test.Session.Key("large"u8), default, large, NewValue.NoExpiry));
-        test.Session.Release(large);
-        Assert.InRange(ResidentBytes() - before, 400L << 20, 700L << 20);
-        Assert.Equal(StoreStatus.TooLarge, AppendTo(test, "large", [1]));
-        Assert.True(test.Delete("large"));
-        test.Settle();
-        Assert.InRange(ResidentBytes() - before, long.MinValue, 100L << 20);
-        Assert.Equal(0, test.Store.Stats.BlockBytes);
     }
 
     [Theory]

@@ -59,6 +59,15 @@ public sealed class IndexModelTests(ITestOutputHelper output)
         ModelProgram.Parse("Delete A; Delete B | GetMany A B", "AB", growing: false),
         ModelProgram.Parse("Delete A; Set A; Set B | GetMany A B", "A", growing: false),
         ModelProgram.Parse("Set A; Delete A; Set B | GetMany A B", "", growing: false),
+        ModelProgram.Parse("HoldSet A B | HoldRename A B | GetMany A B", "A", growing: false),
+        ModelProgram.Parse("HoldSet A B | Move A | GetMany A B", "AB", growing: false),
+        ModelProgram.Parse("HoldRename A B | Set B | Sweep", "A"),
+
+        // More of everything.
+        ModelProgram.Parse("Set B; Get B | Delete B; Get B | Sweep", "B"),
+        ModelProgram.Parse("Set B; Delete b | Set b; Get B | Sweep", "AB", entries: 1),
+        ModelProgram.Parse("Move B | SetInPlace B; Get B | HintedGet B", "B"),
+        ModelProgram.Parse("Move A | Delete A; Set A | Get A; Get A", "A", growing: false),
     ];
 
     [Fact]

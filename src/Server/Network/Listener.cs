@@ -67,9 +67,8 @@ internal static class Listener
         {
             socket = new Socket(endpoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
             if (endpoint.AddressFamily == AddressFamily.InterNetworkV6) socket.DualMode = false;
-            // So that a restart need not wait for connections of the last run to be forgotten (the system still refuses
-            // an address that another socket listens on).
-            if (!OperatingSystem.IsWindows()) socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.ReuseAddress, true);
+            // .NET sets SO_REUSEADDR by itself where it means that a restart need not wait for connections of the last run
+            // to be forgotten. SocketOptionName.ReuseAddress would set SO_REUSEPORT as well: two servers on one port.
             socket.Bind(endpoint);
             socket.Listen(backlog);
             return socket;

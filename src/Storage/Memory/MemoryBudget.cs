@@ -9,8 +9,8 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class MemoryBudget : IDisposable
 {
-    private readonly long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _peak;
+    private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
+    private long _index, _log, _external, _peak, _blocksAtEnd;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -19,7 +19,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public long IndexBytes => Volatile.Read(ref _index);
     public long LogBytes => Volatile.Read(ref _log);
-    public long BlockBytes => Volatile.Read(ref *_blocks);
+    public long BlockBytes => _blocks == null ? _blocksAtEnd : Volatile.Read(ref *_blocks);
     public long ExternalBytes => Volatile.Read(ref _external);
 
     /// <summary>The counter that blocks of this store charge themselves to.</summary>
@@ -50,5 +50,12 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public void ChargeLog(long bytes) => Interlocked.Add(ref _log, bytes);
     public void ChargeExternal(long bytes) => Interlocked.Add(ref _external, bytes);
 
-    public void Dispose() => NativeMemory.AlignedFree(_blocks);
+    /// <summary>Ends the counting of blocks; the figures can still be asked for.</summary>
+    public void Dispose()
+    {
+        if (_blocks == null) return;
+        _blocksAtEnd = *_blocks;
+        NativeMemory.AlignedFree(_blocks);
+        _blocks = null;
+    }
 }

@@ -14,10 +14,54 @@ public sealed class LifetimeTests
     public void A_hundred_starts_and_stops_leave_no_thread_and_no_descriptor(string transport)
     {
         RunOnce(transport);
-        int before = Descriptors(), threads = Threads();     // of servers that other tests share
+        // The server that other tests share may be there: its threads and connections stay as they are meanwhile.
+        int before = Descriptors();
+        var others = Threads().Keys.ToHashSet();
         for (int i = 0; i < 100; i++) RunOnce(transport);
         Eventually.Holds(() => Descriptors() <= before, () => $"{Descriptors()} descriptors, {before} before");
-        Eventually.Holds(() => Threads() <= threads, () => $"{Threads()} threads are named kv-*, {threads} before");
+        Eventually.Holds(() => !Left().Any(), () => string.Join(' ', Left()));
+
+        IEnumerable<string> Left() => Threads().Where(thread => !others.Contains(thread.Key)).Select(thread => thread.Value);
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void A_server_that_was_disposed_accounts_for_no_native_byte(string transport)
+    {
+        var server = KvInstance.Start("--transport", transport);
+        using (var client = server.Connect())
+        {
+            for (int i = 1; i <= 1000; i++) client.Ok($"SET key:{i} {new string('v', i)}");
+            client.Ok("SETRANGE big 1000000 x");
+            client.Ok("SUBSCRIBE channel");
+        }
+
+        var store = server.Server.Store;
+        Assert.NotEqual(0, store.UsedBytes);
+        server.Dispose();
+        Assert.Equal(0, store.UsedBytes);
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public async Task Several_servers_in_one_process_know_nothing_of_each_other(string transport)
+    {
+        var servers = new List<KvInstance>();
+        for (int i = 0; i < 5; i++) servers.Add(KvInstance.Start("--transport", transport, "--worker-threads", "1"));
+        Assert.Equal(5, servers.Select(server => server.Port).Distinct().Count());
+        foreach (var server in servers)
+        {
+            using var client = server.Connect();
+            Assert.Equal("+OK", client.Command($"SET port {server.Port} NX").ToString());
+        }
+
+        servers[0].Dispose();
+        foreach (var server in servers.Skip(1))
+        {
+            using var client = server.Connect();
+            Assert.Equal(server.Port, long.Parse(client.Ok("GET port").String));
+            Eventually.Holds(() => client.Info("connected_clients") == "1", () => "clients of another server are counted");
+            await server.Server.DisposeAsync();
+            await server.Server.DisposeAsync();     // a second time does nothing
+        }
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
@@ -62,6 +106,17 @@ public sealed class LifetimeTests
         fourth.Ok("PING");
     }
 
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public async Task Two_servers_cannot_listen_on_one_port(string transport)
+    {
+        using var first = KvInstance.Start("--transport", transport);
+        var options = KvInstance.OptionsOf(["--port", $"{first.Port}", "--bind", "127.0.0.1", "--transport", transport]);
+        var exception = await Assert.ThrowsAsync<ListenException>(() => KvServer.StartAsync(options));
+        Assert.True(exception.AddressInUse);
+        using var client = first.Connect();
+        client.Ok("PING");
+    }
+
     private static void RunOnce(string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
@@ -69,13 +124,13 @@ public sealed class LifetimeTests
         client.Ok("SET k v");
     }
 
-    private static int Threads() => ThreadNames().Count(name => name.StartsWith("kv-", StringComparison.Ordinal));
-
     private static int Descriptors() => OperatingSystem.IsLinux() ? Directory.GetFileSystemEntries("/proc/self/fd").Length : 0;
 
-    private static IEnumerable<string> ThreadNames()
+    /// <summary>The process' threads that bear a name of ours, by their ids.</summary>
+    private static Dictionary<string, string> Threads()
     {
-        if (!OperatingSystem.IsLinux()) yield break;
+        var threads = new Dictionary<string, string>();
+        if (!OperatingSystem.IsLinux()) return threads;
         foreach (string task in Directory.GetDirectories("/proc/self/task"))
         {
             string name;
@@ -88,7 +143,9 @@ public sealed class LifetimeTests
                 continue;       // ended meanwhile
             }
 
-            yield return name;
+            if (name.StartsWith("kv-", StringComparison.Ordinal)) threads.Add(task, name);
         }
+
+        return threads;
     }
 }

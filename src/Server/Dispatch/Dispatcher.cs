@@ -48,7 +48,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         context.Command.Handler!(ref context);
         counters.ByCommand[context.Command.Id].Calls++;
         if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
-        if (mode != ReplyMode.On) Silence(session, mode);
+        if (mode == ReplyMode.On) return;
+        if (session.Steps != null) SilenceStep(session);
+        else if (!IsPushed(context.Command)) Silence(session, mode);
     }
 
     /// <summary>Goes on with a session that waited: its held command, or the next step of a long one.</summary>
@@ -87,6 +89,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         {
             session.OwedBySteps = _reply.Owed;
             session.IsInReply |= output.Buffer.Length > ReplyStart;
+            if (session.ReplyMode != ReplyMode.On) SilenceStep(session);
             return false;
         }
 
@@ -142,6 +145,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         });
         CountError();
         if (partlySent) session.CloseAfterReply = true;     // half a reply has left: nothing sensible can follow
+        if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         if (exception is ReplyTooLargeException) return;
         server.Log.LogError(exception, "A command of client {Client} failed", session.Id);
     }
@@ -272,6 +276,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
         output.Rewind(new ReplyMark(ReplyStart, 0));
     }
+
+    /// <summary>Drops what a long command has written so far; the client goes on to want no reply until it is done.</summary>
+    private void SilenceStep(Session session)
+    {
+        session.IsInReply = false;
+        output.Rewind(new ReplyMark(ReplyStart, 0));
+    }
+
+    /// <summary>Whether what the command wrote are messages, not a reply: a client that wants no replies still gets those.</summary>
+    private bool IsPushed(Command command) =>
+        command.Group == CommandGroup.PubSub && (command.Flags & CommandFlags.OwnReplies) != 0 && !_reply.LastWasError;
 
     private void CountError()
     {

@@ -35,8 +35,9 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
 
     private bool TryOpen(SegmentSet owner, long nowMs)
     {
+        // Not for a session's first segment: many write little, and a huge page would be 2 MB from the first record on.
+        bool huge = Owner == owner && owner.Bytes >= VirtualMemory.HugePagesFromBytes;
         Seal();
-        bool huge = owner.Bytes >= VirtualMemory.HugePagesFromBytes;
         if (!log.TryTake(owner.DatabaseId, huge, nowMs / 1000, out int segment)) return false;
         owner.Add(segment);
         Owner = owner;

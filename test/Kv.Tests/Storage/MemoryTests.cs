@@ -58,6 +58,25 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
         test.Settle();
     }
 
+    // A huge page would make each of these sessions cost 2 MB.
+    [Fact]
+    public void Sessions_that_write_little_cost_little()
+    {
+        using var test = new TestStore();
+        for (int i = 0; i < 20_000; i++) test.Set("large" + i, new string('v', 1000));     // a database worth huge pages
+        test.Settle();
+        long before = BlockTests.ResidentBytes();
+        for (int i = 0; i < 300; i++)
+        {
+            using StoreSession session = test.Store.CreateSession();
+            session.BeginTurn();
+            session.Select(0);
+            session.Set(session.Key(TestStore.Bytes("of" + i)), "v"u8);
+        }
+
+        Assert.InRange(BlockTests.ResidentBytes() - before, long.MinValue, 64L << 20);
+    }
+
     // E05, what of it is the store's: many keys expire at once, and the memory is back.
     [Fact]
     public void Known_E05_a_hundred_thousand_keys_that_expire_at_once_give_their_memory_back()

@@ -215,7 +215,7 @@ public sealed class SingleKeyStressTests(ITestOutputHelper output)
             run.Add((session, _) =>
             {
                 // All stay within some keys of each other.
-                if (at > Volatile.Read(ref next) + 8) return;
+                if (at > Volatile.Read(ref next) + 8 || at == 300_000 * (long)TimeBudget.Scale) return;
                 var insert = new SetIfAbsent(own);
                 session.Update(session.Key(TestStore.Bytes("new" + at)), DataType.Any, ref insert);
                 if (insert.WasAbsent) inserted[own]++;

@@ -64,12 +64,12 @@ public static unsafe class CommandParser
     /// <summary>Reads whole bulks of up to six-digit lengths.</summary>
     /// <returns>The byte behind the last; null when one is unusual, wrong, or ends beyond <paramref name="end"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static byte* ReadBulks(byte* at, byte* end, int count, Argument* slot, RespLimits limits)
+    internal static byte* ReadBulks(byte* at, byte* end, int count, Argument* slot, RespLimits limits)
     {
         Argument* last = slot + count;
         do
         {
-            // at <= end + 4 here, so these 8 bytes are readable; they count only if the bulk proves to end by `end`.
+            // at <= end + 16 here, so these 8 bytes are readable; they count only if the bulk proves to end by `end`.
             ulong word = *(ulong*)at;
             uint digit = (((uint)word >> 8) & 0xFF) - '0';
             byte* body;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Sessions;
@@ -49,6 +50,9 @@ internal sealed unsafe class CommandWindow : IDisposable
     private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
     private readonly Slot* _slots;
 
+    private CommandHead _head;
+    private short _headCommand;
+    private byte _headKey;
     private int _inputCount;
     private int _parsing;
     private int _current;
@@ -159,7 +163,9 @@ internal sealed unsafe class CommandWindow : IDisposable
         bool authenticated = session.Authenticated;
         bool slow = session.Blocks != null;
         var table = _table;
-        var store = _store;
+        // A command whose start is here from an earlier turn, or that has stricter limits, is not for the short way. (Without
+        // input there may be no buffer at all.)
+        if (authenticated & !slow & position < length && !session.Partial.IsPartial) count = ParseRun(start, length, ref position, database, count);
         while (position < length)
         {
             if (count == CommandsMax)
@@ -168,6 +174,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 return ~count;
             }
 
+            int from = position;
             var status = CommandParser.Parse(start, length, ref position, table, _server.Limits, authenticated,
                 ref session.Partial, out int first, out int arguments);
             if (status != ParseStatus.Complete)
@@ -181,36 +188,68 @@ internal sealed unsafe class CommandWindow : IDisposable
 
             if (arguments == 0) continue;
 
-            var slot = _slots + count++;
             Argument* items = table.Items + first;
             ref readonly var entry = ref _names.Find(items->Pointer, items->Length);
-            slot->Command = (short)entry.Number;
-            slot->Input = (short)_parsing;
-            slot->First = first;
-            slot->Count = arguments;
-            slot->End = position;
-            slot->Hint = 0;
-            slot->Slow = slow;
-            int key = entry.FirstKey;
-            slot->Key = 0;
-            if (key != 0 && key < arguments)
-            {
-                ulong hash = store.HashKey(items[key].Pointer, items[key].Length);
-                store.PrefetchBucket(database, hash);
-                slot->Key = (byte)key;
-                slot->Hash = hash;
-                slot->Database = database;
-            }
-
+            AddSlot(count++, (short)entry.Number, entry.FirstKey, first, arguments, position, database, slow);
             if (entry.EndsWindow || entry.IsNone || slow)
             {
                 input.Parsed = position;
                 return ~count;
             }
+
+            if (!authenticated || !_head.TryRemember(start + from, items, arguments)) continue;
+            _headCommand = (short)entry.Number;
+            _headKey = entry.FirstKey;
+            count = ParseRun(start, length, ref position, database, count);
         }
 
         input.Parsed = position;
         return count;
+    }
+
+    /// <summary>Adds commands for as long as they begin as the last one did.</summary>
+    private int ParseRun(byte* start, int length, ref int position, int database, int count)
+    {
+        int arguments = _head.Arguments;
+        if (arguments == 0) return count;
+        byte* at = start + position, end = start + length;
+        var table = _table;
+        var limits = _server.Limits;
+        // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
+        // may match, but no command that begins there ends before it.
+        for (; count < CommandsMax && _head.Matches(at); count++)
+        {
+            int first = table.Count;
+            byte* next = _head.ReadRest(at, end, table.Reserve(arguments), limits);
+            if (next == null) break;
+            table.Commit(arguments);
+            at = next;
+            AddSlot(count, _headCommand, _headKey, first, arguments, (int)(at - start), database, false);
+        }
+
+        position = (int)(at - start);
+        return count;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private void AddSlot(int index, short command, byte key, int first, int arguments, int end, int database, bool slow)
+    {
+        var slot = _slots + index;
+        slot->Command = command;
+        slot->Input = (short)_parsing;
+        slot->First = first;
+        slot->Count = arguments;
+        slot->End = end;
+        slot->Hint = 0;
+        slot->Slow = slow;
+        slot->Key = 0;
+        if (key == 0 || key >= arguments) return;
+        Argument* argument = _table.Items + first + key;
+        ulong hash = _store.HashKey(argument->Pointer, argument->Length);
+        _store.PrefetchBucket(database, hash);
+        slot->Key = key;
+        slot->Hash = hash;
+        slot->Database = database;
     }
 
     private void Probe(int count)

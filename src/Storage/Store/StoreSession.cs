@@ -294,18 +294,27 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Reads all keys of the list as of one instant.</summary>
     public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
     {
-        for (int round = 0; round < OptimisticReadsMax; round++)
+        // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a round.
+        for (int round = 1; ; round++)
         {
             read.Restart();
             for (int i = 0; i < keys.Count; i++) ReadOne(i, ref keys[i], ref read);
             // Between the last read and the first check there is an instant at which all of them held.
             Volatile.ReadBarrier();
             if (StillHold(keys)) return;
+            if (round < OptimisticReadsMax) continue;
+            if (round == OptimisticReadsMax && TryReadHeld(keys, ref read)) return;
+            Select(_databaseNumber);    // another table of databases is no reason to fail for ever
         }
+    }
 
+    private bool TryReadHeld<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
+    {
         using HeldKeys held = Hold(keys);
+        if (held.Status != StoreStatus.Ok) return false;
         read.Restart();
-        for (int i = 0; i < keys.Count; i++) read.Read(i, held.Status == StoreStatus.Ok ? held.View(i) : default);
+        for (int i = 0; i < keys.Count; i++) read.Read(i, held.View(i));
+        return true;
     }
 
     private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read) where TRead : struct, IManyRead, allows ref struct

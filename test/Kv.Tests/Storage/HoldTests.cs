@@ -59,4 +59,54 @@ public sealed unsafe class HoldTests
         test.Check();
         test.Dispose();
     }
+
+    private ref struct TakeWhileOthersWrite(TestStore test, StoreSession other, int rounds) : IManyRead
+    {
+        public bool First, Second;
+        private int _round;
+
+        public void Restart() => _round++;
+
+        // The value of the first key is taken, then another session writes it: the round is void.
+        public void Read(int index, in ValueView value)
+        {
+            if (index == 0) First = value.Exists;
+            else Second = value.Exists;
+            if (index != 0 || _round > rounds) return;
+            test.Store.Budget.Refuse = null;
+            Assert.Equal(StoreStatus.Ok, other.Set(other.Key("a"u8), "w"u8));
+            test.Store.Budget.Refuse = () => true;
+        }
+    }
+
+    // Writers spoil the optimistic rounds, and there is no memory to hold the key that is absent.
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(10)]
+    public void A_read_of_many_keys_never_takes_a_lack_of_memory_for_a_lack_of_keys(int spoiledRounds)
+    {
+        using var test = new TestStore();
+        using StoreSession other = test.Store.CreateSession();
+        test.Set("a", "v");
+        test.Begin();
+        other.BeginTurn();
+        other.Select(0);
+        Assert.Equal(StoreStatus.Ok, other.Set(other.Key("a"u8), "w"u8));
+        test.Session.Keys.Clear();
+        Add(test.Session.Keys, 'a', 0);
+        Add(test.Session.Keys, 'b', 0);
+        // No segment that the session could put a placeholder into.
+        using StoreSession fresh = test.Store.CreateSession();
+        fresh.BeginTurn();
+        fresh.Select(0);
+        test.Store.Budget.Refuse = () => true;
+        var take = new TakeWhileOthersWrite(test, other, spoiledRounds);
+        fresh.ReadMany(test.Session.Keys, ref take);
+        Assert.True(take.First);
+        Assert.False(take.Second);
+        test.Store.Budget.Refuse = null;
+        Assert.Null(test.Get("b"));
+    }
 }

@@ -93,7 +93,7 @@ public sealed unsafe class RefusedMemoryTests
         using var test = new TestStore();
         Random random = Seed.NewRandom(7);
         byte[] buffer = new byte[200_000];
-        int steps = TimeBudget.Count(200_000);
+        int steps = TimeBudget.Count(1_000_000);
         for (int step = 0; step < steps; step++)
         {
             if (step % 64 == 0) test.Begin(random.Next(2));

@@ -37,12 +37,18 @@ internal sealed unsafe class ReceivedBlocks
         blocks.Current = block;
         blocks.Expected = bytes;
         blocks.Bytes += bytes;
-        blocks.Received = length - head;
+        blocks.Received = 0;
         Buffer.MemoryCopy(command + head, block.Content, bytes, length - head);
+        blocks.Advance(length - head);
         return head;
     }
 
-    public void Advance(int bytes) => Received += bytes;
+    /// <summary>So many bytes more have arrived in <see cref="Current"/>; they are paid for now, not when they were announced.</summary>
+    public void Advance(int bytes)
+    {
+        Received += bytes;
+        Current.ChargeTo(Received);
+    }
 
     /// <summary>When the current block is full, it joins the complete ones, and the parser learns of it.</summary>
     public void CompleteIfFull(Session session)

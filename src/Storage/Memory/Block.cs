@@ -74,8 +74,8 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// <summary>Takes one more reference; the caller already has one, or reads it inside of an epoch.</summary>
     public void AddReference() => Interlocked.Increment(ref References);
 
-    /// <summary>Accounts for the first bytes of content only: for a value that is still arriving.</summary>
-    internal void ChargeTo(long contentBytes)
+    /// <summary>Accounts for the first bytes of content only: for a value that is still arriving. Before others know of it.</summary>
+    public void ChargeTo(long contentBytes)
     {
         long charge = Math.Min(MappedBytes, contentBytes + HeaderBytes);
         long* fields = (long*)_start;

@@ -13,7 +13,8 @@ namespace Kv.Host;
 internal sealed class LineLogging : ILoggerFactory
 {
     private readonly Lock _guard = new();
-    private readonly ServerOptions _options;
+    // Replaced once, by the server's own copy; a line may be judged by the old one.
+    private volatile ServerOptions _options;
     private readonly Stream _output;
 
     public LineLogging(ServerOptions options)
@@ -23,6 +24,9 @@ internal sealed class LineLogging : ILoggerFactory
             ? new FileStream(options.LogFile, FileMode.Append, FileAccess.Write, FileShare.ReadWrite | FileShare.Delete, 1)
             : Console.OpenStandardOutput();
     }
+
+    /// <summary>Goes by these options from now on: the server's, which CONFIG SET loglevel changes.</summary>
+    public void Follow(ServerOptions options) => _options = options;
 
     public ILogger CreateLogger(string categoryName) => new Logger(this, categoryName[(categoryName.LastIndexOf('.') + 1)..]);
 

@@ -39,6 +39,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
 
         await using (kv)
         {
+            log.Follow(kv.Options);
             WritePidFile();
             AnnounceReady(kv, log, server);
             await Task.WhenAny(ending.Task, kv.StopRequested);

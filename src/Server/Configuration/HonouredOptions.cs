@@ -163,19 +163,9 @@ internal static class HonouredOptions
         {
             Summary = "file that holds the process id",
         },
-        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir), (o, v) => o.Dir = v)
-        {
-            Summary = "directory of data files", Change = OptionChange.Protected,
-        },
         new Option<long>("shutdown-timeout", Int32, o => o.ShutdownTimeout, (o, v) => o.ShutdownTimeout = (int)v)
         {
             Summary = "seconds an orderly stop may take", Change = OptionChange.Live,
         },
-        new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
-        {
-            Summary = "background turns a second, brought between 1 and 500", Change = OptionChange.Live,
-        },
     ];
-
-    private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";
 }

@@ -78,6 +78,10 @@ internal static class KeptOptions
         {
             Class = OptionClass.Kept, Change = OptionChange.Protected,
         },
+        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir), (o, v) => o.Dir = v)
+        {
+            Class = OptionClass.Kept, Change = OptionChange.Protected, Reason = "nothing is saved to disk yet",
+        },
         new Option<bool>("disable-thp", YesNo, true) { Change = OptionChange.AtStart },
         new Option<bool>("dynamic-hz", YesNo, true),
         new Option<string>("enable-module-command", Words("no", "yes", "local"), "no")
@@ -87,6 +91,10 @@ internal static class KeptOptions
         new Option<long>("hash-max-listpack-entries", Int64, 512) { Aliases = ["hash-max-ziplist-entries"] },
         new Option<long>("hash-max-listpack-value", Bytes, 64) { Aliases = ["hash-max-ziplist-value"] },
         new Option<long>("hll-sparse-max-bytes", Bytes, 3000),
+        new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
+        {
+            Class = OptionClass.Kept, Change = OptionChange.Live, Reason = "background work goes by its own clock",
+        },
         new Option<string>("ignore-warnings", Text, ""),
         new Option<bool>("io-threads-do-reads", YesNo, false) { Change = OptionChange.AtStart },
         new Option<bool>("jemalloc-bg-thread", YesNo, true),
@@ -189,6 +197,8 @@ internal static class KeptOptions
         new Option<long>("zset-max-listpack-entries", Int64, 128) { Aliases = ["zset-max-ziplist-entries"] },
         new Option<long>("zset-max-listpack-value", Bytes, 64) { Aliases = ["zset-max-ziplist-value"] },
     ];
+
+    private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";
 
     private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));
 

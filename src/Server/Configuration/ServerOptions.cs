@@ -158,7 +158,7 @@ public sealed class ServerOptions
     /// <summary>Seconds an orderly stop may take.</summary>
     public int ShutdownTimeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
 
-    /// <summary>Background turns a second, 1 to 500.</summary>
+    /// <summary>Answered and reported, 1 to 500; background work goes by its own clock.</summary>
     public int Hz { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
 
     /// <summary>Full path of the configuration file that was read; empty for none.</summary>

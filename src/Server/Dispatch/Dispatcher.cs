@@ -25,7 +25,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
     /// <summary>Whether some commands may have to be refused or to wait, by the state of the server.</summary>
     public bool IsGuarded =>
-        server.Pause.IsActive || server.Store.MaxMemoryBytes > 0 || server.Options.NoPubSub || server.Options.NoObj;
+        server.Pause.IsActive || server.Store.MaxMemoryBytes > 0 || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
+
+    /// <summary>Whether a key may be too long: by default every argument that arrives is short enough.</summary>
+    private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;
 
     public CommandContext NewContext() =>
         new()
@@ -234,8 +237,24 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
         if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub) return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
         if (server.Options.NoObj && IsOfObjects(command.Group)) return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
+        if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
         if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.IsOverBudget) return Refuse(ref context, Errors.OutOfMemory);
         return true;
+    }
+
+    private bool HasTooLongKey(Command command, in CommandArguments args)
+    {
+        long most = server.Options.MaxKeyBytes;
+        foreach (var spec in command.Keys)
+        {
+            if ((spec.Access & KeyAccess.NotKey) != 0 || KeyFinder.Find(spec, args, 0, out var range) != KeySearch.Found) continue;
+            for (int i = 0; i < range.Count; i++)
+            {
+                if (args[range.First + i * range.Step].Length > most) return true;
+            }
+        }
+
+        return false;
     }
 
     private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error)

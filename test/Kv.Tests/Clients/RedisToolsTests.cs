@@ -77,9 +77,11 @@ public class RedisToolsTests
         // Not on a terminal, --latency runs a second and prints "min max avg count".
         string[] latency = Cli(borrowed.Server, "--latency", "--raw").Split(' ');
         Assert.Equal(4, latency.Length);
-        Assert.True(int.Parse(latency[3], CultureInfo.InvariantCulture) > 10);
+        Assert.True(int.Parse(latency[3], CultureInfo.InvariantCulture) > 0);
 
-        var stat = ChildProcess.Run("/usr/bin/stdbuf", ["-oL", "timeout", "1", Requires.Tool("redis-cli"), .. Address(borrowed.Server), "--stat", "-i", "0.1"]);
+        // It goes on for ever: until three lines are there, however long that takes on a busy machine.
+        string command = string.Join(' ', (string[])["stdbuf -oL", Requires.Tool("redis-cli"), .. Address(borrowed.Server), "--stat -i 0.1 | head -n 4"]);
+        var stat = ChildProcess.Run("/usr/bin/timeout", ["30", "/bin/sh", "-c", command]);
         Assert.Contains("------- data ------", stat.Output, StringComparison.Ordinal);
         Assert.Matches(@"\n0 +\d+\.\d+[MK] +\d+ +0 +\d+ \(\+\d+\) +\d+", stat.Output);
     }

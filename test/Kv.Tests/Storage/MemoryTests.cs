@@ -26,8 +26,9 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
         output.WriteLine($"{best}: {bestBytes:F1} accounted, {bestResident:F1} resident; {worst}: {worstBytes:F1}, {worstResident:F1}");
         Assert.InRange(bestBytes, 30, 45);
         Assert.InRange(worstBytes, 40, 62);
-        Assert.InRange(bestResident, 20, 45);
-        Assert.InRange(worstResident, 20, 62);
+        // No lower bounds: what the collector gives back meanwhile, of tests before, is counted off here.
+        Assert.InRange(bestResident, double.MinValue, 45);
+        Assert.InRange(worstResident, double.MinValue, 62);
 
         for (long number = 0; number < worst; number++)
         {

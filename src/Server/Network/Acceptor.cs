@@ -87,8 +87,9 @@ internal sealed unsafe class Acceptor
             }
 
             int error = Libc.LastError;
-            if (error == Libc.EAgain) return;
-            if (error is not (Libc.EMFile or Libc.ENFile or Libc.ENoBufs or Libc.ENoMem)) continue;
+            var next = After(error);
+            if (next == Next.Wait) return;
+            if (next == Next.Accept) continue;
             if (_server.TickMs - _warnedTickMs >= 1000)
             {
                 _warnedTickMs = _server.TickMs;
@@ -99,6 +100,14 @@ internal sealed unsafe class Acceptor
             return;
         }
     }
+
+    /// <summary>What an error of accept means for the listener. None of them ends it.</summary>
+    internal static Next After(int error) => error switch
+    {
+        Libc.EAgain => Next.Wait,
+        Libc.EMFile or Libc.ENFile or Libc.ENoBufs or Libc.ENoMem => Next.BackOff,
+        _ => Next.Accept,       // the connection is gone again, or its network is: so is the error
+    };
 
     private void Admit(int descriptor, SocketAddress peer, Socket listener)
     {
@@ -145,5 +154,17 @@ internal sealed unsafe class Acceptor
         byte* address = stackalloc byte[SocketAddress.BytesMax];
         int length = SocketAddress.BytesMax;
         return Libc.getsockname(descriptor, address, &length) == 0 ? new SocketAddress(new ReadOnlySpan<byte>(address, length)).ToString() : "";
+    }
+
+    internal enum Next
+    {
+        /// <summary>Try the next connection at once; at most <see cref="BatchMax"/> times a turn.</summary>
+        Accept,
+
+        /// <summary>None is there: sleep until one is.</summary>
+        Wait,
+
+        /// <summary>There is one, and nothing to take it with: again a little later.</summary>
+        BackOff,
     }
 }

@@ -35,7 +35,7 @@ public class KeyFinderTests
     [InlineData("EVAL script")]
     [InlineData("GET")]
     [InlineData("BLPOP 0")]
-    public void A_call_whose_keys_cannot_be_is_refused_and_allocates_nothing(string call)
+    public void Known_S14_a_call_whose_keys_cannot_be_is_refused_and_allocates_nothing(string call)
     {
         Assert.Equal("invalid", Find(call));
         long before = GC.GetAllocatedBytesForCurrentThread();

@@ -46,6 +46,27 @@ public sealed unsafe class ExpirySweepTests
         Assert.Equal(1000, test.Store.Stats.ExpiredKeys);
     }
 
+    // A read may find a key expired and remove it; another that is in the middle of the same value keeps what it reads
+    // until it is done, and then learns that the key is gone.
+    [Fact]
+    public void Known_E07_a_read_that_removes_an_expired_key_takes_nothing_from_under_another_read()
+    {
+        using var test = new TestStore();
+        string value = new('v', 3000);
+        test.SetWithExpiry("key", value, test.Clock.Ms + 1000);
+        test.Settle();
+        using var other = test.Store.CreateSession();
+        other.BeginTurn();
+        other.Select(0);
+        var reading = new Interrupted(test, value);
+        Assert.Equal(StoreStatus.NotFound, other.Read(other.Key("key"u8), DataType.String, ref reading));
+        Assert.Equal(1, reading.Reads);
+        other.GoOffline();
+        test.Settle();
+        Assert.Equal(0, test.Store.Count(0));
+        test.Check();
+    }
+
     [Fact]
     public void Known_E02_setting_the_clock_back_revives_nothing()
     {
@@ -61,5 +82,23 @@ public sealed unsafe class ExpirySweepTests
         test.Clock.Advance(3000);
         test.Settle();
         Assert.Equal(0, test.Store.Count(0));
+    }
+
+    /// <summary>In the middle of the first read, the key expires, another session removes it, and memory is given back.</summary>
+    private ref struct Interrupted(TestStore test, string expected) : IValueRead
+    {
+        public int Reads;
+
+        public void Read(in ValueView value)
+        {
+            Reads++;
+            test.Clock.Advance(1001);
+            test.Begin();
+            Assert.Null(test.Get("key"));
+            Assert.Equal(1, test.Store.Stats.ExpiredKeys);
+            test.Session.GoOffline();
+            for (int i = 0; i < 10; i++) test.Store.Maintain();
+            Assert.Equal(expected, System.Text.Encoding.ASCII.GetString(value.Bytes));
+        }
     }
 }

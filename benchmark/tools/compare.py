@@ -76,6 +76,12 @@ def blast(tools, port, operation, depth, keys, seconds, connections):
     return out.stdout + out.stderr
 
 
+def warm(server, args, cell):
+    """A JIT compiles what is hot: this shape, not only this command, and for some seconds."""
+    operation, depth, connections, keys, _ = CELLS[cell]
+    blast(args.tools, server.port, operation, depth, keys, args.warm, connections)
+
+
 def command(name, args, port, reply):
     if name == "limit":
         return [f"{args.tools}/limit", str(port), "1", reply]
@@ -117,7 +123,7 @@ def run_cell(cell, args, port):
                 # INCR loads nothing: its keys are numbers of its own making.
                 if operation != "INCR":
                     blast(args.tools, server.port, "LOAD", 4096, keys, 0, 1)
-                measure(server, args, cell)    # warm: this shape, not only this command
+                warm(server, args, cell)
         results = {server.name: [] for server in servers}
         for _ in range(args.rounds):
             for server in servers:
@@ -157,6 +163,7 @@ def main():
     parser.add_argument("--servers", default="limit,kv,redis,garnet")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--warm", type=float, default=5, help="seconds of load before the first round")
     parser.add_argument("--garnet", default=shutil.which("garnet-server"))
     parser.add_argument("--kv")
     parser.add_argument("--port", type=int, default=17000)

@@ -10,7 +10,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
 {
     public const int SegmentBytes = 2 << 20;
     private const int SegmentUnitsShift = 18;   // 2 MB in units of 8 bytes
-    private const int KeptFreeMin = 4;
+    private const int KeptFreeMin = 2;
 
     private readonly MemoryBudget _budget;
     private readonly Stack<int> _cold = new();      // never used, or given back to the system

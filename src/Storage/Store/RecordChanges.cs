@@ -7,17 +7,35 @@ namespace Kv.Storage;
 /// Threads: one session's. Everything here happens to records that the session has locked, or that nobody knows yet.
 /// Order of every copy: the new record complete, then the index entry, then the old one dead and unlocked in one store.
 /// </remarks>
-internal sealed unsafe class RecordChanges(Store store, int slot)
+internal sealed unsafe class RecordChanges
 {
-    private const int SmallestCapacity = 16;
-    private const long LargestDoubling = 1 << 20;
+    private readonly Store _store;
+    private readonly int _slot;
+    private readonly SegmentedLog _log;
+    private readonly SegmentWriters _writers;
+    private readonly RecordBuilder _builder;
 
-    private readonly SegmentedLog _log = store.Log;
-    private readonly DeferredActions _deferred = store.Deferred;
-    private SegmentWriter?[] _writers = new SegmentWriter?[1];
+    public RecordChanges(Store store, int slot)
+    {
+        _store = store;
+        _slot = slot;
+        _log = store.Log;
+        _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs);
+        _builder = new RecordBuilder(_writers, store.Budget);
+    }
 
-    /// <summary>The time of this turn.</summary>
-    public long NowMs, NowSeconds;
+    /// <summary>Unix milliseconds of this turn.</summary>
+    public long NowMs { get; private set; }
+
+    /// <summary>The same in seconds.</summary>
+    public long NowSeconds { get; private set; }
+
+    /// <summary>Tells the time that changes happen at.</summary>
+    public void SetClock(long nowMs)
+    {
+        NowMs = _builder.NowMs = nowMs;
+        NowSeconds = nowMs / 1000;
+    }
 
     /// <summary>Looks at a held record, lets the update decide, and does it. The record stays held.</summary>
     public StoreStatus Apply<TUpdate>(ref HeldRecord held, DataType type, ref TUpdate update)
@@ -50,7 +68,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         again = false;
         var next = new NewValue { ExpiryMs = NewValue.NoExpiry };
         if (update.Decide(default, ref next) != Change.Replace) return StoreStatus.NotFound;
-        var status = Build(database, key.Bytes, ref next, ref update, default, out byte* record, out ulong word);
+        var status = _builder.Build(database, key.Bytes, ref next, ref update, default, out byte* record, out ulong word);
         if (status != StoreStatus.Ok) return status;
 
         Record.WriteWord(record, word);     // unlocked: whoever finds it may use it; release before it is published
@@ -84,7 +102,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     {
         again = false;
         int valueBytes = expectedBytes <= RecordWord.InlineValueMax - sizeof(uint) ? expectedBytes : 8;
-        if (!TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record, out ulong word))
+        if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record, out ulong word))
             return StoreStatus.OutOfMemory;
         if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing))
         {
@@ -99,7 +117,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
             return StoreStatus.Ok;
         }
 
-        if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(slot)->Outside++;
+        if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside++;
         held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
         Grow(database);
         return StoreStatus.Ok;
@@ -128,7 +146,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         held.Database.Index.Remove(held.Hash, _log.AddressOf(held.Record));
         if (RecordWord.KeyField(held.Word) == RecordWord.LongKey)
         {
-            held.Database.StripeOf(slot)->Outside--;
+            held.Database.StripeOf(_slot)->Outside--;
             Retire(Record.LongKeyBlock(held.Record, held.Word));
         }
 
@@ -139,7 +157,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     /// <returns>False when there is no memory: unlocked and unchanged.</returns>
     public bool TryMove(Database database, byte* record, ulong word)
     {
-        byte* copy = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
+        byte* copy = _builder.Allocate(database, word);
         if (copy == null)
         {
             Record.Unlock(record, word);
@@ -166,7 +184,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
             bool existed = held.Exists;
             Database database = held.Database;
             long oldExpiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
-            var status = Build(database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word,
+            var status = _builder.Build(database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word,
                 longKey: RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default);
             if (status != StoreStatus.Ok) return status;
 
@@ -177,7 +195,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
                 ReleaseValue(database, held.Record, held.Word);
             }
 
-            if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(slot)->Outside--;     // moved; Note counts it again
+            if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;     // moved; Note counts it again
             Kill(held.Record, held.Word);
             held.Record = record;
             held.Word = word;
@@ -195,7 +213,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         bool existed = held.Exists, hasSlot = (word & RecordWord.HasExpiry) != 0;
         if (next.ExpiryMs != NewValue.NoExpiry && !hasSlot) return false;
 
-        bool block = NeedsBlock(next);
+        bool block = ValueWriter.NeedsBlock(next);
         ValueKind kind = block ? ValueKind.BlockString : next.Kind;
         ValueKind oldKind = RecordWord.Kind(word);
         int oldBytes = RecordWord.ValueBytes(word);
@@ -205,7 +223,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
             if (!next.KeepContent || !next.Block.IsNone || oldKind != ValueKind.BlockString) return false;
             Block current = Record.BlockOf(held.Record, word);
             if (!current.IsExclusive || current.Capacity < next.Length) return false;
-            Resize(current, next.Length);
+            ValueWriter.Resize(current, next.Length);
             update.Write(new Span<byte>(current.Content, (int)next.Length));
         }
         else
@@ -225,7 +243,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
             if (size > oldSize) return false;
 
             byte* value = held.Record + offset;
-            WriteValue(value, kind, KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
+            ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
             word = RecordWord.WithValue(word, kind, valueBytes);
             if (size < oldSize)
             {
@@ -241,181 +259,6 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         if (hasSlot) Record.SetExpiry(held.Record, next.ExpiryMs);
         Note(held.Database, held.Record, held.Word, next.ExpiryMs, alreadyOutside: true);
         return true;
-    }
-
-    /// <summary>Bytes of content that are already where the new content goes.</summary>
-    private static int KeptBytes(byte* value, ValueKind kind, ValueKind oldKind, int oldBytes)
-    {
-        if (kind != oldKind) return 0;
-        return kind == ValueKind.GrowingString ? (int)Unsafe.ReadUnaligned<uint>(value) : oldBytes;
-    }
-
-    /// <summary>Fills a value in its place; with KeepContent the kept bytes stay, and zeros fill up.</summary>
-    private static void WriteValue<TUpdate>(byte* value, ValueKind kind, int keptBytes, ref NewValue next, ref TUpdate update)
-        where TUpdate : struct, IValueUpdate, allows ref struct
-    {
-        if (kind == ValueKind.Integer)
-        {
-            Unsafe.WriteUnaligned(value, next.Integer);
-            return;
-        }
-
-        int length = (int)next.Length;
-        byte* content = value;
-        if (kind == ValueKind.GrowingString)
-        {
-            Unsafe.WriteUnaligned(value, (uint)length);
-            content = value + sizeof(uint);
-        }
-
-        var destination = new Span<byte>(content, length);
-        if (next.KeepContent && keptBytes < length) destination[keptBytes..].Clear();
-        update.Write(destination);
-    }
-
-    /// <summary>Makes a complete record, locked, that nobody knows yet.</summary>
-    /// <param name="current">What KeepContent keeps.</param>
-    /// <param name="longKey">The block of a long key that moves to this record; none: a new one is made.</param>
-    private StoreStatus Build<TUpdate>(
-        Database database, ReadOnlySpan<byte> key, ref NewValue next, ref TUpdate update, in ValueView current,
-        out byte* record, out ulong word, Block longKey = default)
-        where TUpdate : struct, IValueUpdate, allows ref struct
-    {
-        record = null;
-        word = 0;
-        if (next.Length > Store.ValueBytesMax || key.Length > Store.KeyBytesMax) return StoreStatus.TooLarge;
-
-        bool needsBlock = NeedsBlock(next);
-        Block block = default;
-        if (needsBlock)
-        {
-            block = TakeBlock(ref next, ref update, current);
-            if (block.IsNone) return StoreStatus.OutOfMemory;
-        }
-
-        ValueKind kind = needsBlock ? ValueKind.BlockString : next.Kind;
-        int valueBytes = needsBlock || kind == ValueKind.Integer ? sizeof(long)
-            : kind == ValueKind.GrowingString ? sizeof(uint) + (int)GrownCapacity(next.Length)
-            : (int)next.Length;
-        if (!TryStart(database, key, kind, valueBytes, next.ExpiryMs != NewValue.NoExpiry, out record, out word, longKey))
-        {
-            if (needsBlock) ReleaseNow(block);
-            return StoreStatus.OutOfMemory;
-        }
-
-        if ((word & RecordWord.HasExpiry) != 0) Record.SetExpiry(record, next.ExpiryMs);
-        byte* value = Record.ValueOf(record, word);
-        if (needsBlock)
-        {
-            Unsafe.WriteUnaligned(value, block);
-        }
-        else
-        {
-            int kept = next.KeepContent ? CopyContent(current, kind, value, next.Length) : 0;
-            WriteValue(value, kind, kept, ref next, ref update);
-        }
-
-        return StoreStatus.Ok;
-    }
-
-    /// <summary>Allocates a record, with its key written and its word locked.</summary>
-    private bool TryStart(
-        Database database, ReadOnlySpan<byte> key, ValueKind kind, int valueBytes, bool hasExpiry,
-        out byte* record, out ulong word, Block longKey = default)
-    {
-        bool isLong = key.Length >= RecordWord.LongKey, isNew = longKey.IsNone;
-        word = RecordWord.Make(kind, isLong ? RecordWord.LongKey : key.Length, valueBytes, hasExpiry);
-        record = null;
-        if (isLong && isNew)
-        {
-            longKey = Block.Allocate(key.Length, key.Length, store.Budget);
-            if (longKey.IsNone) return false;
-            key.CopyTo(new Span<byte>(longKey.Content, key.Length));
-        }
-
-        record = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
-        if (record == null)
-        {
-            if (isLong && isNew) ReleaseNow(longKey);
-            return false;
-        }
-
-        byte* at = record + RecordWord.KeyOffset(word);
-        if (isLong)
-        {
-            Unsafe.WriteUnaligned(at, longKey);
-            Unsafe.WriteUnaligned(at + 8, (long)key.Length);
-        }
-        else
-        {
-            key.CopyTo(new Span<byte>(at, key.Length));
-        }
-
-        return true;
-    }
-
-    private static int CopyContent(in ValueView current, ValueKind kind, byte* value, long length)
-    {
-        if (!current.Exists) return 0;
-        Span<byte> digits = stackalloc byte[24];
-        ReadOnlySpan<byte> content = ContentOf(current, digits);
-        int kept = (int)Math.Min(content.Length, length);
-        if (kind == ValueKind.GrowingString) value += sizeof(uint);
-        content[..kept].CopyTo(new Span<byte>(value, kept));
-        return kept;
-    }
-
-    private static ReadOnlySpan<byte> ContentOf(in ValueView current, Span<byte> digits)
-    {
-        if (current.Kind != ValueKind.Integer) return current.Bytes;
-        current.Integer.TryFormat(digits, out int length);
-        return digits[..length];
-    }
-
-    private static bool NeedsBlock(in NewValue next) =>
-        !next.Block.IsNone || (next.Kind != ValueKind.Integer && next.Length > RecordWord.InlineValueMax - sizeof(uint));
-
-    /// <summary>The block of a new value: adopted, or made and filled.</summary>
-    private Block TakeBlock<TUpdate>(ref NewValue next, ref TUpdate update, in ValueView current)
-        where TUpdate : struct, IValueUpdate, allows ref struct
-    {
-        if (!next.Block.IsNone)
-        {
-            next.Block.AddReference();
-            return next.Block;
-        }
-
-        long capacity = next.Kind == ValueKind.GrowingString ? GrownCapacity(next.Length) : next.Length;
-        Block block = Block.Allocate(next.Length, capacity, store.Budget);
-        if (block.IsNone) return block;
-        var destination = new Span<byte>(block.Content, (int)next.Length);
-        if (next.KeepContent && current.Exists)
-        {
-            Span<byte> digits = stackalloc byte[24];
-            ReadOnlySpan<byte> content = ContentOf(current, digits);
-            content[..(int)Math.Min(content.Length, next.Length)].CopyTo(destination);
-        }
-
-        update.Write(destination);
-        return block;
-    }
-
-    // Doubling keeps the copies of N appends at N bytes in all; past 1 MB the spare would cost more than the copies.
-    private static long GrownCapacity(long length)
-    {
-        if (length >= LargestDoubling) return Math.Min(length + LargestDoubling, Store.ValueBytesMax);
-        long capacity = SmallestCapacity;
-        while (capacity < length) capacity *= 2;
-        return capacity > RecordWord.InlineValueMax / 2 && length <= RecordWord.InlineValueMax - sizeof(uint)
-            ? RecordWord.InlineValueMax - sizeof(uint)
-            : capacity;
-    }
-
-    private static void Resize(Block block, long length)
-    {
-        long old = block.Length;
-        if (length > old) new Span<byte>(block.Content + old, (int)(length - old)).Clear();
-        block.SetLength(length);
     }
 
     private StoreStatus SetExpiry(ref HeldRecord held, long expiryMs)
@@ -438,7 +281,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     {
         Database database = held.Database;
         ulong word = held.Word | RecordWord.HasExpiry;
-        byte* record = Writer(database.Segments).Allocate(database.Segments, word, NowMs);
+        byte* record = _builder.Allocate(database, word);
         if (record == null) return StoreStatus.OutOfMemory;
         Record.SetExpiry(record, expiryMs);
         int content = RecordWord.KeyBytes(word) + RecordWord.ValueBytes(word);
@@ -454,7 +297,7 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
 
     private void Note(Database database, byte* record, ulong word, long expiryMs, bool alreadyOutside = false)
     {
-        Database.Stripe* stripe = database.StripeOf(slot);
+        Database.Stripe* stripe = database.StripeOf(_slot);
         stripe->Keys++;
         Touch(record);
         if (!alreadyOutside)
@@ -471,20 +314,20 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
 
     private void Forget(Database database, long expiryMs)
     {
-        Database.Stripe* stripe = database.StripeOf(slot);
+        Database.Stripe* stripe = database.StripeOf(_slot);
         stripe->Keys--;
         if (expiryMs == NewValue.NoExpiry) return;
         stripe->WithExpiry--;
         stripe->ExpirySum -= Database.ExpiryPart(expiryMs);
     }
 
-    public void CountExpired(Database database) => database.StripeOf(slot)->Expired++;
+    public void CountExpired(Database database) => database.StripeOf(_slot)->Expired++;
 
     private void Grow(Database database)
     {
         IndexGrowth growth = database.Index.Growth;
         // Counted a database: a session that fills two by turns would else ask only for one of them, always the same.
-        long inserts = ++database.StripeOf(slot)->Inserts;
+        long inserts = ++database.StripeOf(_slot)->Inserts;
         if ((inserts & 63) == 0) growth.Consider(database.Keys);
         if ((inserts & 3) == 0 && growth.IsGrowing) growth.Sweep();
     }
@@ -492,18 +335,13 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     private void ReleaseValue(Database database, byte* record, ulong word)
     {
         if (!RecordWord.HoldsBlock(word)) return;
-        database.StripeOf(slot)->Outside--;
+        database.StripeOf(_slot)->Outside--;
         Retire(Record.BlockOf(record, word));
     }
 
     /// <summary>Gives up the record's reference once nobody can be reading the record any more.</summary>
     private void Retire(Block block) =>
-        _deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), store, (nint)block.Start, block.MappedBytes);
-
-    private static void ReleaseNow(Block block)
-    {
-        if (block.Release()) block.Free();
-    }
+        _store.Deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), _store, (nint)block.Start, block.MappedBytes);
 
     private void Kill(byte* record, ulong word)
     {
@@ -515,8 +353,8 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
     /// <summary>Undoes a record that nobody got to know.</summary>
     private void Abandon(byte* record, ulong word)
     {
-        if (RecordWord.HoldsBlock(word)) ReleaseNow(Record.BlockOf(record, word));
-        if (RecordWord.KeyField(word) == RecordWord.LongKey) ReleaseNow(Record.LongKeyBlock(record, word));
+        if (RecordWord.HoldsBlock(word)) RecordBuilder.ReleaseNow(Record.BlockOf(record, word));
+        if (RecordWord.KeyField(word) == RecordWord.LongKey) RecordBuilder.ReleaseNow(Record.LongKeyBlock(record, word));
         Kill(record, word);
     }
 
@@ -527,30 +365,6 @@ internal sealed unsafe class RecordChanges(Store store, int slot)
         if (info->LastWriteSeconds != NowSeconds) info->LastWriteSeconds = NowSeconds;
     }
 
-    private SegmentWriter Writer(SegmentSet owner)
-    {
-        foreach (SegmentWriter? writer in _writers)
-            if (writer != null && writer.Owner == owner) return writer;
-        return WriterSlow();
-    }
-
-    /// <summary>A writer without a living database, or a new one: at most as many as databases that are written to.</summary>
-    private SegmentWriter WriterSlow()
-    {
-        for (int i = 0; i < _writers.Length; i++)
-        {
-            if (_writers[i] is { } used && used.Owner is { IsDropped: false }) continue;
-            return _writers[i] ??= new SegmentWriter(_log, store.Budget, store.Epochs);
-        }
-
-        int count = _writers.Length;
-        Array.Resize(ref _writers, count * 2);
-        return _writers[count] = new SegmentWriter(_log, store.Budget, store.Epochs);
-    }
-
     /// <summary>Gives up all segments that are written to.</summary>
-    public void Seal()
-    {
-        foreach (SegmentWriter? writer in _writers) writer?.Seal();
-    }
+    public void Seal() => _writers.Seal();
 }

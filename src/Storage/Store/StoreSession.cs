@@ -413,11 +413,7 @@ public sealed unsafe class StoreSession : IDisposable
         _database = database;
     }
 
-    private void ReadClock()
-    {
-        _changes.NowMs = _store.Clock.ReadMs();
-        _changes.NowSeconds = _changes.NowMs / 1000;
-    }
+    private void ReadClock() => _changes.SetClock(_store.Clock.ReadMs());
 
     /// <summary>The record of a key, from the hint when that holds.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

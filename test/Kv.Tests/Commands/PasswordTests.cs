@@ -50,7 +50,7 @@ public class PasswordTests
 
     // P22: whichever command of a pipeline fails, its error is at its place; the third and fourth come late, yet in order.
     [Fact]
-    public void Failing_AUTH_anywhere_in_a_pipeline_is_answered_in_its_place() => Check($"""
+    public void Known_P22_failing_AUTH_anywhere_in_a_pipeline_is_answered_in_its_place() => Check($"""
         > AUTH a
         > AUTH b
         > AUTH c

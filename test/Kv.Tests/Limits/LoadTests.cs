@@ -8,7 +8,7 @@ namespace Kv.Tests.Limits;
 public class LoadTests(ITestOutputHelper output)
 {
     [Fact]
-    public async Task Clients_killed_at_random_under_load_leave_no_file_and_no_memory()
+    public async Task Known_M13_clients_killed_at_random_under_load_leave_no_file_and_no_memory()
     {
         Requires.Linux("reads /proc");
         using var kv = KvProcess.Start();

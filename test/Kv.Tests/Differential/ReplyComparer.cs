@@ -46,8 +46,10 @@ internal static class ReplyComparer
         && theirs.String.StartsWith(ours.String[..20], StringComparison.Ordinal);
 
     // What INCRBYFLOAT leaves is "embstr" there and, when its digits are an integer's, "int" here, as after SET.
+    // A small one is shared by all its users there, so that its REFCOUNT tells the same difference.
     private static bool IsTextOfAnInteger(Reply ours, Reply theirs) =>
-        ours.Text.AsSpan().SequenceEqual("int"u8) && theirs.Text.AsSpan().SequenceEqual("embstr"u8);
+        (ours.Text.AsSpan().SequenceEqual("int"u8) && theirs.Text.AsSpan().SequenceEqual("embstr"u8))
+        || (ours.Type == ':' && theirs.Type == ':' && ours.Integer == int.MaxValue && theirs.Integer == 1);
 
     private static bool IsNear(Reply ours, Reply theirs, long distance) =>
         ours.Type == ':' && ours.Integer >= 0 && theirs.Integer >= 0 && Math.Abs(ours.Integer - theirs.Integer) <= distance;

@@ -56,6 +56,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     private int _inputCount;
     private int _parsing;
     private int _current;
+    private int _stretch;
     private int _executing;
     private int _executed;
     private int _last;
@@ -275,6 +276,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             catch (Exception exception)
             {
                 ref var input = ref _inputs[_current];
+                CountStretch(_executing + 1);
                 _dispatcher.FailCommand(input.Session, exception);
                 ReleaseBlocks(input.Session);
                 from = _executing + 1;
@@ -285,48 +287,90 @@ internal sealed unsafe class CommandWindow : IDisposable
     private void ExecuteFrom(int from, int count)
     {
         var context = _dispatcher.NewContext();
+        bool guarded = _dispatcher.IsGuarded;
+        for (int i = from; i < count;)
+        {
+            var slot = _slots + i;
+            if (slot->Input != _current) BeginSession(slot->Input);
+            ref var input = ref _inputs[slot->Input];
+            if (input.Stopped)
+            {
+                i++;
+                continue;
+            }
+
+            context.Session = input.Session;
+            if (!guarded && IsUsual(slot, input.Session))
+            {
+                i = ExecuteStretch(ref context, i, count, ref input);
+                continue;
+            }
+
+            _executing = i++;
+            _stretch = i;       // it counts itself
+            ExecuteSlow(ref context, slot, ref input);
+            if (_output.Buffer.Length > FlushBytes) Flush();
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool IsUsual(Slot* slot, Session session) => !(slot->Command < 0 | session.Gate != 0 | slot->Slow);
+
+    /// <summary>Runs commands of one session for as long as nothing about them is unusual.</summary>
+    /// <returns>The first that is, or is another session's.</returns>
+    private int ExecuteStretch(ref CommandContext context, int from, int count, ref WindowInput input)
+    {
+        var session = context.Session;
         var reply = context.Reply;
         var buffer = _output.Buffer;
         Argument* items = _table.Items;
-        bool guarded = _dispatcher.IsGuarded;
-        for (int i = from; i < count; i++)
+        Slot* slot = _slots + from, end = _slots + count;
+        short index = slot->Input;
+        int number = -1;
+        Command command = null!;
+        ref var counts = ref Unsafe.NullRef<WorkerCounters.CommandCounts>();
+        _stretch = from;
+        do
         {
-            var slot = _slots + i;
-            _executing = i;
-            if (slot->Input != _current) BeginSession(slot->Input);
-            ref var input = ref _inputs[slot->Input];
-            if (input.Stopped) continue;
-            var session = input.Session;
-            context.Session = session;
-            if (slot->Command < 0 | session.Gate != 0 | guarded | slot->Slow)
+            _executing = (int)(slot - _slots);
+            input.Position = slot->End;
+            if (slot->Command != number)
             {
-                ExecuteSlow(ref context, slot, ref input);
+                number = slot->Command;
+                context.Command = command = _commands[number];
+                counts = ref _counters.ByCommand[command.Id];
+            }
+
+            context.Args.Begin(items + slot->First, slot->Count, slot->Key, slot->Hash, slot->Hint, null);
+            if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax)
+            {
+                _dispatcher.RunSlow(ref context);
+                number = -1;        // a subcommand, perhaps: the context has its row
             }
             else
             {
-                input.Position = slot->End;
-                _executed++;
-                _last = slot->Command;
-                var command = _commands[slot->Command];
-                context.Command = command;
-                context.Args.Begin(items + slot->First, slot->Count, slot->Key, slot->Hash, slot->Hint, null);
-                if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax)
-                {
-                    _dispatcher.RunSlow(ref context);
-                }
-                else
-                {
-                    _store.Select(session.Database);
-                    _dispatcher.ReplyStart = buffer.Length;
-                    reply.BeginReply();
-                    command.Handler!(ref context);
-                    _counters.ByCommand[command.Id].Calls++;
-                    if (reply.Owed != 0 || reply.LastWasError) _dispatcher.FinishSlow(ref context);
-                }
+                _store.Select(session.Database);
+                _dispatcher.ReplyStart = buffer.Length;
+                reply.BeginReply();
+                command.Handler!(ref context);
+                counts.Calls++;
+                if (reply.Owed != 0 || reply.LastWasError) _dispatcher.FinishSlow(ref context);
             }
 
             if (buffer.Length > FlushBytes) Flush();
+            slot++;
         }
+        while (slot < end && slot->Input == index && IsUsual(slot, session));
+
+        CountStretch((int)(slot - _slots));
+        return (int)(slot - _slots);
+    }
+
+    /// <summary>Counts the commands that were run, up to one that was not.</summary>
+    private void CountStretch(int end)
+    {
+        _executed += end - _stretch;
+        _last = _slots[end - 1].Command;
     }
 
     private void ExecuteSlow(ref CommandContext context, Slot* slot, ref WindowInput input)

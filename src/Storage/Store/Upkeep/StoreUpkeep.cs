@@ -4,6 +4,8 @@ namespace Kv.Storage;
 /// <remarks>Threads: one at a time (the store's own, or a test's).</remarks>
 internal sealed class StoreUpkeep(Store store) : IDisposable
 {
+    private const int SweepsPerRound = 64;      // 512 buckets, under 100 us
+
     private readonly StoreSession _session = store.CreateSession();
     private readonly List<int> _segments = [];
     private readonly ExpirySweeper _sweeper = new(store);
@@ -25,8 +27,10 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
-            // Ends: a doubling has so many buckets; each sweep takes some of them.
-            while (database.Index.Growth.IsGrowing && database.Index.Growth.Sweep()) _session.Tick();
+            // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
+            // milliseconds on a worker's own processor is a pause for the worker.
+            for (int sweep = 0; sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
+                _session.Tick();
         }
 
         _session.GoOffline();

@@ -19,6 +19,11 @@ internal sealed class StressRun : IDisposable
         _budget = TimeBudget.OfSeconds(seconds);
         Store = new Store(new StoreOptions { Background = false, Time = Clock });
         Store.Log.PoisonFreed = true;       // who still reads a freed segment reads nonsense
+        // A session that has selected the database before its first key came sees none until it selects again. Commands
+        // select when they are run; the bodies of these threads do before their operation is called.
+        using StoreGuard guard = Store.Enter();
+        guard.Session.Set(guard.Session.Key("first"u8), "key"u8);
+        guard.Session.Delete(guard.Session.Key("first"u8));
     }
 
     public TestClock Clock { get; } = new();

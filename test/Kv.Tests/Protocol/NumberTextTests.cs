@@ -124,6 +124,7 @@ public class NumberTextTests
     [InlineData("0x1.fffffffffffff8p0", 2)]
     [InlineData("0x1.00000000000008p0", 1)]
     [InlineData("0x1.000000000000080000000000000000000001p0", 1.0000000000000002)]
+    [InlineData("0x1.bc06848ee458580p-1023", 1.92966688271851e-308)]      // a denormal that must round up
     [InlineData("0x0p999999", 0)]
     [InlineData("1e-320", 1e-320)]
     public void Takes_doubles_as_strtod_does(string text, double expected)

@@ -1,0 +1,118 @@
+using System.Numerics;
+
+namespace RespBenchmark.Measure;
+
+//   value      0 .. 2047            1 ns each                         counters 0 .. 2047
+//   value      2048 .. 4095         2 ns each                         counters 2048 .. 3071
+//   value      2^(10+k) .. -1       2^k ns each, 1,024 counters       ...
+//   value      .. 2^37 (137 s)      above 100 s: the last counter     27 powers of two, 28,672 counters of 8 bytes
+//
+// A counter's width is at most 1/1024 of its values: error at most 0.1 %.
+
+/// <summary>Counts of durations in ns, 1 ns to 100 s, to 3 significant digits, in 224 KiB: an HDR histogram.</summary>
+/// <remarks>Threads: one writer; whoever reads does so after the writer handed it over. Cost: a record is a count of
+/// leading zeros, a shift and an increment; it allocates nothing.</remarks>
+internal sealed class Histogram
+{
+    public const int Digits = 3;
+    public const long ValueMax = 100_000_000_000;
+
+    private const int HalfBits = 10, Half = 1 << HalfBits;
+    private const int Powers = 27;
+    public const int CounterCount = (Powers + 1) * Half;
+
+    private readonly long[] _counts = new long[CounterCount];
+    private long _count, _sum, _min = long.MaxValue, _max;
+
+    public long Count => _count;
+
+    /// <summary>Values above <see cref="ValueMax"/>: counted as that, and here.</summary>
+    public long Clipped { get; private set; }
+
+    /// <summary>The smallest and largest value, exact; 0 when there is none.</summary>
+    public long Min => _count == 0 ? 0 : _min;
+
+    public long Max => _max;
+
+    /// <summary>Exact, in ns; NaN when there is none.</summary>
+    public double Mean => _count == 0 ? double.NaN : (double)_sum / _count;
+
+    public long Sum => _sum;
+
+    public ReadOnlySpan<long> Counts => _counts;
+
+    /// <summary>Counts one duration <paramref name="count"/> times. A negative one is 0.</summary>
+    public void Record(long nanoseconds, long count = 1)
+    {
+        if ((ulong)nanoseconds > ValueMax) nanoseconds = Clip(nanoseconds, count);
+        _counts[IndexOf(nanoseconds)] += count;
+        _count += count;
+        _sum += nanoseconds * count;
+        if (nanoseconds < _min) _min = nanoseconds;
+        if (nanoseconds > _max) _max = nanoseconds;
+    }
+
+    private long Clip(long nanoseconds, long count)
+    {
+        if (nanoseconds < 0) return 0;
+        Clipped += count;
+        return ValueMax;
+    }
+
+    public void Add(Histogram other)
+    {
+        if (other._count == 0) return;
+        for (int index = 0; index < CounterCount; index++) _counts[index] += other._counts[index];
+        _count += other._count;
+        _sum += other._sum;
+        Clipped += other.Clipped;
+        _min = Math.Min(_min, other._min);
+        _max = Math.Max(_max, other._max);
+    }
+
+    public void Reset()
+    {
+        if (_count == 0) return;
+        Array.Clear(_counts);
+        _count = _sum = _max = 0;
+        Clipped = 0;
+        _min = long.MaxValue;
+    }
+
+    /// <summary>The smallest value that at least this share of all values does not exceed (to 0.1 %, never above the
+    /// largest); 0 when there is none.</summary>
+    public long ValueAt(double share)
+    {
+        if (_count == 0) return 0;
+        long rank = Math.Clamp((long)Math.Ceiling(share * _count), 1, _count);
+        long seen = 0;
+        for (int index = 0; index < CounterCount; index++)
+        {
+            seen += _counts[index];
+            if (seen >= rank) return Math.Clamp(HighestOf(index), Min, _max);
+        }
+
+        return _max;
+    }
+
+    /// <summary>Whether enough values lie beyond this share for its percentile to mean something: ten.</summary>
+    public bool Supports(double share) => _count * (1 - share) >= 10;
+
+    /// <summary>The counter of a value.</summary>
+    public static int IndexOf(long value)
+    {
+        //  value < 2048: itself. Else shift right until 11 bits are left, top bit set; each shift is 1,024 counters on.
+        int shift = Math.Max(0, 63 - BitOperations.LeadingZeroCount((ulong)value) - HalfBits);
+        return (shift << HalfBits) + (int)(value >> shift);
+    }
+
+    /// <summary>The first value of a counter.</summary>
+    public static long LowestOf(int index)
+    {
+        int shift = Math.Max(0, (index >> HalfBits) - 1);
+        return (long)(index - (shift << HalfBits)) << shift;
+    }
+
+    /// <summary>The last value of a counter.</summary>
+    public static long HighestOf(int index) => LowestOf(index) + (1L << Math.Max(0, (index >> HalfBits) - 1)) - 1;
+}

@@ -32,6 +32,7 @@ internal static class ServerReport
 
             ConnectedClients = server.Connections.Count,
             MaxClients = server.MaxClients,
+            ReservedClients = clients.Reserved,
             BlockedClients = clients.Blocked,
             PubSubClients = server.PubSub.SubscriberCount,
             InputBytesMax = clients.InputMax,
@@ -52,6 +53,7 @@ internal static class ServerReport
 
             Connections = server.Connections.Accepted,
             Rejected = server.Connections.Rejected,
+            Reserved = server.Connections.Reserved,
             Commands = server.Counters.Sum(c => c.Commands),
             InputBytes = server.Counters.Sum(c => c.BytesIn),
             OutputBytes = server.Counters.Sum(c => c.BytesOut),
@@ -113,19 +115,20 @@ internal static class ServerReport
     }
 
     /// <summary>What the connections hold together, and the most that one holds.</summary>
-    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Blocked)
+    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Blocked, long Reserved)
     {
         public static ClientTotals Of(KvServer server)
         {
-            long buffers = 0, inputMax = 0, outputMax = 0, blocked = 0;
+            long buffers = 0, inputMax = 0, outputMax = 0, blocked = 0, reserved = 0;
             foreach (var session in server.Connections.Snapshot())
             {
                 buffers += session.BufferBytes;
                 inputMax = Math.Max(inputMax, session.QueryBytes);
                 outputMax = Math.Max(outputMax, session.OutputBytes);
                 if (session.IsBlocked) blocked++;
+                if (session.IsReserved) reserved++;
             }
-            return new(buffers, inputMax, outputMax, blocked);
+            return new(buffers, inputMax, outputMax, blocked, reserved);
         }
     }
 }

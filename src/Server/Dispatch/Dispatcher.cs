@@ -230,6 +230,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!command.Takes(count)) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
         var gate = context.Session.Gate;
         if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0) return Refuse(ref context, Errors.NoAuth);
+        if ((gate & SessionGate.Reserved) != 0 && Network.Admission.IsTurnedAway(server, context.Session, command)) return Refuse(ref context, Errors.MaxClients);
         if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
         {
             return Refuse(ref context, Text($"ERR Can't execute '{command.FullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"));

@@ -19,6 +19,7 @@ internal sealed class ServerFigures
     // Clients
     public long ConnectedClients { get; init; }
     public long MaxClients { get; init; }
+    public long ReservedClients { get; init; }
     public long BlockedClients { get; init; }
     public long PubSubClients { get; init; }
     public long InputBytesMax { get; init; }
@@ -41,6 +42,7 @@ internal sealed class ServerFigures
     // Stats
     public long Connections { get; init; }
     public long Rejected { get; init; }
+    public long Reserved { get; init; }
     public long Commands { get; init; }
     public long InputBytes { get; init; }
     public long OutputBytes { get; init; }

@@ -111,7 +111,7 @@ internal sealed unsafe class Acceptor
 
     private void Admit(int descriptor, SocketAddress peer, Socket listener)
     {
-        if (Admission.Refusal(_server, peer.IsLocal) is { } refusal)
+        if (Admission.Refusal(_server, peer.IsLocal, out bool isReserved) is { } refusal)
         {
             fixed (byte* text = refusal) Libc.send(descriptor, text, (nuint)refusal.Length, Libc.MsgNoSignal);
             Libc.shutdown(descriptor, Libc.ShutWrite);
@@ -128,6 +128,7 @@ internal sealed unsafe class Acceptor
             Address = peer.IsTcp ? peer.ToString() : local,
             LocalAddress = local,
             IsLocal = peer.IsLocal,
+            IsReserved = isReserved,
             Descriptor = descriptor,
             Authenticated = _server.Options.RequirePass.Length == 0,
         };

@@ -4,23 +4,64 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>Who may connect.</summary>
+/// <summary>Who may connect, and who may stay when there are more than maxclients.</summary>
+/// <remarks>
+/// Past maxclients, min(32, maxclients / 10) further places are kept for whoever looks after the server: a client from this
+/// machine gets one, and may use the commands that administration takes (<see cref="IsAdministrative"/>). With any other
+/// command it is turned away like all others, so that applications on this machine do not use the places up.
+/// Threads: any; two that are admitted at once may both get the last place.
+/// </remarks>
 internal static class Admission
 {
+    private const int ReservedMax = 32;
+
+    /// <summary>Places behind maxclients.</summary>
+    public static int ReservedPlaces(int maxClients) => Math.Min(ReservedMax, maxClients / 10);
+
     /// <summary>Why a new client is refused.</summary>
     /// <param name="isLocal">It comes from a loopback address, or by a unix socket.</param>
+    /// <param name="isReserved">It is let in, to a place kept for administrators.</param>
     /// <returns>A whole error reply, or null when it is welcome.</returns>
-    public static byte[]? Refusal(KvServer server, bool isLocal)
+    public static byte[]? Refusal(KvServer server, bool isLocal, out bool isReserved)
     {
         var options = server.Options;
-        if (server.Connections.Count >= server.MaxClients)
+        int count = server.Connections.Count, most = server.MaxClients;
+        isReserved = count >= most && isLocal && count < most + ReservedPlaces(most);
+        if (count >= most && !isReserved)
         {
-            server.Connections.CountRejected();
-            server.Log.LogDebug("A client was refused: maxclients reached");
+            CountMaxClients(server);
             return Frame(Errors.MaxClients);
         }
 
-        return options.ProtectedMode && options.RequirePass.Length == 0 && !isLocal ? Frame(Errors.ProtectedMode) : null;
+        if (!options.ProtectedMode || options.RequirePass.Length > 0 || isLocal) return null;
+        if (server.Connections.CountRejected(server.TickMs))
+            server.Log.LogWarning("Clients of other machines are refused: protected mode ({Rejected} refused so far)", server.Connections.Rejected);
+        return Frame(Errors.ProtectedMode);
+    }
+
+    /// <summary>Whether a client in a kept place is to be turned away for a command; when others have left, the place is its own.</summary>
+    public static bool IsTurnedAway(KvServer server, Sessions.Session session, Command command)
+    {
+        if (IsAdministrative(command)) return false;
+        if (server.Connections.Count <= server.MaxClients)
+        {
+            session.IsReserved = false;
+            return false;
+        }
+
+        CountMaxClients(server);
+        session.CloseAfterReply = true;
+        return true;
+    }
+
+    /// <summary>Commands that show and change the server and its clients, and those with which a client introduces itself.</summary>
+    private static bool IsAdministrative(Command command) =>
+        (command.Flags & (CommandFlags.Admin | CommandFlags.NoAuth)) != 0 || (command.Container ?? command).Name is "CLIENT" or "COMMAND" or "INFO";
+
+    private static void CountMaxClients(KvServer server)
+    {
+        if (server.Connections.CountRejected(server.TickMs))
+            server.Log.LogWarning("Clients are refused: maxclients of {Most} reached ({Rejected} refused so far)", server.MaxClients, server.Connections.Rejected);
     }
 
     private static byte[] Frame(ReadOnlySpan<byte> error) => Encoding.Latin1.GetBytes($"-{Encoding.Latin1.GetString(error)}\r\n");

@@ -38,7 +38,7 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
     }
 
     /// <summary>Serves a stream that did not come from a listener. Disposes it at the end.</summary>
-    public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal)
+    public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal, bool isReserved = false)
     {
         var connection = new PipelineConnection(server, _leases!, stream, socket);
         connection.Session = new Session(server.Connections.NextId(), server, connection)
@@ -46,6 +46,7 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
             Address = address,
             LocalAddress = local,
             IsLocal = isLocal,
+            IsReserved = isReserved,
             Descriptor = socket == null ? -1 : (int)socket.Handle,
             Authenticated = server.Options.RequirePass.Length == 0,
         };
@@ -119,7 +120,7 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
         {
             var peer = socket.RemoteEndPoint as IPEndPoint;
             bool isLocal = peer == null || IPAddress.IsLoopback(peer.Address);
-            if (Admission.Refusal(server, isLocal) is { } refusal)
+            if (Admission.Refusal(server, isLocal, out bool isReserved) is { } refusal)
             {
                 await socket.SendAsync(refusal).ConfigureAwait(false);
                 socket.Dispose();
@@ -128,7 +129,7 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
 
             if (peer != null) SetTcpOptions(socket);
             string local = peer == null ? $"{socket.LocalEndPoint}:0" : socket.LocalEndPoint?.ToString() ?? "";
-            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString() ?? local, local, isLocal);
+            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString() ?? local, local, isLocal, isReserved);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {

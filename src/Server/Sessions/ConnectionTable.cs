@@ -11,6 +11,8 @@ internal sealed class ConnectionTable
     private int _count;
     private long _accepted;
     private long _rejected;
+    private long _reserved;
+    private long _warnedTickMs = long.MinValue / 2;
 
     /// <summary>Clients connected now.</summary>
     public int Count => Volatile.Read(ref _count);
@@ -18,8 +20,11 @@ internal sealed class ConnectionTable
     /// <summary>Connections accepted since the start (CONFIG RESETSTAT).</summary>
     public long Accepted => Volatile.Read(ref _accepted);
 
-    /// <summary>Connections refused because of maxclients.</summary>
+    /// <summary>Connections refused because of maxclients or protected mode.</summary>
     public long Rejected => Volatile.Read(ref _rejected);
+
+    /// <summary>Connections that were given a place kept for administrators.</summary>
+    public long Reserved => Volatile.Read(ref _reserved);
 
     /// <summary>A number that no client of this server has had.</summary>
     public long NextId() => Interlocked.Increment(ref _lastId);
@@ -30,6 +35,7 @@ internal sealed class ConnectionTable
         // Interlocked: a count beside the dictionary's own, which takes all its locks to count.
         Interlocked.Increment(ref _count);
         Interlocked.Increment(ref _accepted);
+        if (session.IsReserved) Interlocked.Increment(ref _reserved);
     }
 
     public void Remove(Session session)
@@ -49,11 +55,20 @@ internal sealed class ConnectionTable
         return [.. sessions];
     }
 
-    internal void CountRejected() => Interlocked.Increment(ref _rejected);
+    /// <summary>Counts a client that was turned away.</summary>
+    /// <returns>Whether to log it: once a second at most, however many come.</returns>
+    internal bool CountRejected(long nowTickMs)
+    {
+        Interlocked.Increment(ref _rejected);
+        long warned = Volatile.Read(ref _warnedTickMs);
+        // Interlocked: of several that see the same old time, one takes the second.
+        return nowTickMs - warned >= 1000 && Interlocked.CompareExchange(ref _warnedTickMs, nowTickMs, warned) == warned;
+    }
 
     internal void ResetCounts()
     {
         Volatile.Write(ref _accepted, 0);
         Volatile.Write(ref _rejected, 0);
+        Volatile.Write(ref _reserved, 0);
     }
 }

@@ -45,6 +45,9 @@ internal sealed class Session : ISubscriber
     /// <summary>Whether commands are answered; false before AUTH on a server with a password.</summary>
     public bool Authenticated { get; set => SetGate(ref field, value); }
 
+    /// <summary>Let in past maxclients, to look after the server; see <see cref="Network.Admission"/>.</summary>
+    public bool IsReserved { get; set => SetGate(ref field, value); }
+
     public string User { get; set; } = "default";
 
     /// <summary>CLIENT REPLY.</summary>
@@ -217,6 +220,7 @@ internal sealed class Session : ISubscriber
         Gate = (Authenticated ? 0 : SessionGate.Unauthenticated)
             | (Kind == ClientKind.PubSub && Version == RespVersion.Resp2 ? SessionGate.Subscriber : 0)
             | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0)
+            | (IsReserved ? SessionGate.Reserved : 0)
             | (CloseAfterReply || Steps != null || Held != null || IsParked || OutputPaused ? SessionGate.Stopped : 0);
     }
 }

@@ -48,4 +48,7 @@ internal enum SessionGate : byte
 
     /// <summary>Nothing is run for now, or ever again.</summary>
     Stopped = 8,
+
+    /// <summary>In a place kept for administrators: only their commands, while more than maxclients are connected.</summary>
+    Reserved = 16,
 }

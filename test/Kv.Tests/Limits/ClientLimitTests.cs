@@ -27,9 +27,7 @@ public class ClientLimitTests
                 else Assert.Fail(reply);
             }
 
-            // min(32, maxclients / 10) places more are kept for administrators on the same machine.
-            Assert.InRange(served, 20, 22);
-            Assert.Equal(60, served + refused);
+            Assert.Equal((20, 40), (served, refused));
             Assert.Equal("+PONG", clients[0].Command("PING").ToString());
             Assert.NotEqual("0", clients[0].Info("rejected_connections"));
         }
@@ -45,17 +43,89 @@ public class ClientLimitTests
         }, () => "places do not come back");
     }
 
+    // min(32, maxclients / 10) places behind maxclients: 2 of 20.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Past_maxclients_an_administrator_on_this_machine_still_finds_a_place_and_an_application_does_not(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--maxclients", "20");
+        var clients = new List<RespClient>();
+        for (int i = 0; i < 20; i++) Serve(clients, kv);
+        using (var application = kv.Connect())
+        {
+            application.Ok("CLIENT SETNAME app");
+            application.Send("GET k");
+            application.Send("CLIENT LIST");
+            Assert.Equal("-ERR max number of clients reached", application.Read().ToString());
+            Assert.True(application.IsClosedByServer());
+        }
+
+        Eventually.Holds(() => kv.Server.Clients == 20, () => "the application's place does not come back");
+        using var first = kv.Connect();
+        first.Ok("CONFIG GET maxclients");
+        using var second = kv.Connect();
+        second.Ok("CLIENT LIST");
+        Assert.Equal("2", second.Info("kv_reserved_clients"));
+        Assert.Equal("3", second.Info("kv_reserved_connections"));
+        using (var third = kv.Connect())
+        {
+            Assert.Equal("-ERR max number of clients reached", third.Read().ToString());
+            Assert.True(third.IsClosedByServer());
+        }
+
+        Assert.Equal("2", second.Info("rejected_connections"));
+
+        // With others gone, who came as administrator is a client like any other.
+        for (int i = 0; i < 2; i++)
+        {
+            clients[^1].Dispose();
+            clients.RemoveAt(clients.Count - 1);
+        }
+
+        Eventually.Holds(() => kv.Server.Clients == 20, () => "closed clients are still counted");
+        second.Ok("SET k v");
+        Assert.Equal("1", second.Info("kv_reserved_clients"));
+        first.Ok("CONFIG SET maxclients 100");
+        first.Ok("GET k");
+        clients.ForEach(client => client.Dispose());
+    }
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void An_administrators_place_asks_for_the_password_like_any_other(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--maxclients", "10", "--requirepass", "secret");
+        var clients = new List<RespClient>();
+        for (int i = 0; i < 10; i++) clients.Add(kv.Connect());
+        clients.ForEach(client => client.Ok("AUTH secret"));
+        using var administrator = kv.Connect();
+        Assert.Equal("-NOAUTH Authentication required.", administrator.Command("CONFIG GET maxclients").ToString());
+        administrator.Ok("AUTH secret");
+        administrator.Ok("CONFIG GET maxclients");
+        Assert.Equal("-ERR max number of clients reached", administrator.Command("PING").ToString());
+        clients.ForEach(client => client.Dispose());
+    }
+
+    // Other machines have no such place. (This machine's own address is not loopback.)
+    [Fact]
+    public void Past_maxclients_other_machines_find_no_place()
+    {
+        var address = OwnAddress();
+        using var kv = KvInstance.Start("--bind", "0.0.0.0", "--protected-mode", "no", "--maxclients", "10");
+        var clients = new List<RespClient>();
+        for (int i = 0; i < 10; i++) Serve(clients, kv);
+        using var other = new RespClient(new IPEndPoint(address, kv.Port));
+        Assert.Equal("-ERR max number of clients reached", other.Read().ToString());
+        clients.ForEach(client => client.Dispose());
+    }
+
     [Fact]
     public void Protected_mode_refuses_other_machines_with_the_reason()
     {
-        var address = NetworkInterface.GetAllNetworkInterfaces()
-            .SelectMany(card => card.GetIPProperties().UnicastAddresses).Select(unicast => unicast.Address)
-            .FirstOrDefault(ip => ip.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(ip));
-        if (address is null) Assert.Skip("this machine has no address but loopback");
+        var address = OwnAddress();
         using var kv = KvInstance.Start("--bind", "0.0.0.0", "--protected-mode", "yes");
         using var client = new RespClient(new IPEndPoint(address, kv.Port));
         Assert.StartsWith("-DENIED Redis is running in protected mode", client.Read().ToString(), StringComparison.Ordinal);
         Assert.True(client.IsClosedByServer());
+        Assert.Equal(1, kv.Server.Connections.Rejected);
         using var local = new RespClient(new IPEndPoint(IPAddress.Loopback, kv.Port));
         Assert.Equal("+PONG", local.Command("PING").ToString());
 
@@ -104,6 +174,21 @@ public class ClientLimitTests
         using var other = new RespClient(kv.EndPoint);
         Assert.Equal('%', other.Command("HELLO 3 AUTH default secret").Type);
         Assert.Equal("_", other.Command("GET k").ToString());
+    }
+
+    private static void Serve(List<RespClient> clients, KvInstance kv)
+    {
+        clients.Add(new RespClient(kv.EndPoint));
+        clients[^1].Ok("PING");
+    }
+
+    private static IPAddress OwnAddress()
+    {
+        var address = NetworkInterface.GetAllNetworkInterfaces()
+            .SelectMany(card => card.GetIPProperties().UnicastAddresses).Select(unicast => unicast.Address)
+            .FirstOrDefault(ip => ip.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(ip));
+        if (address is null) Assert.Skip("this machine has no address but loopback");
+        return address;
     }
 
     private static string? AskOnce(RespClient client)

@@ -13,7 +13,8 @@ internal abstract class RequestSource : IDisposable
     /// a sequence. The source owns what is in it.</param>
     /// <param name="commandsMax">At most so many commands are begun; at least 1.</param>
     /// <returns>Bytes that are valid until the next call. When the last command is longer than the image, its rest comes
-    /// with the next calls for the same session, which begin no other before it is whole.</returns>
+    /// with the next calls for the same session, which begin no other before it is whole. No bytes and no commands: the
+    /// session's stream has ended (a load's slice); the run has when all its sessions' streams have.</returns>
     public abstract RequestChunk Render(ref SessionStream session, int commandsMax);
 
     public abstract void Dispose();

@@ -440,11 +440,12 @@ internal static class StringCommands
 
         for (int i = 0; i < keys.Count; i++)
         {
-            context.Args.Skip(1);
-            var value = context.Args.NextValue(out var block);
-            var status = held.Set(i, value, block);
-            if (status != StoreStatus.Ok) return status;
+            var value = context.Args.ValueAt((2 * i) + 2, out var block);
+            var status = held.PrepareSet(i, value, block);
+            if (status != StoreStatus.Ok) return status;        // nothing has changed
         }
+
+        for (int i = 0; i < keys.Count; i++) held.FinishSet(i, context.Args[(2 * i) + 2].Span);
 
         done = true;
         return StoreStatus.Ok;

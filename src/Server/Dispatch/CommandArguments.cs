@@ -120,6 +120,14 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
+    /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
+    public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)
+    {
+        var argument = this[index];
+        block = argument.IsInBlock ? _blocks!.Find(argument.Pointer) : default;
+        return argument.Span;
+    }
+
     public long NextInt64() => NextInt64(long.MinValue, long.MaxValue, Errors.NotAnInteger);
 
     /// <summary>An integer within bounds; the error is for everything else.</summary>

@@ -42,6 +42,26 @@ public readonly unsafe ref struct HeldKeys
         return Update(index, DataType.Any, ref update);
     }
 
+    /// <summary>Gets the memory for a string, which <see cref="FinishSet"/> then makes the value: nothing has changed until then.</summary>
+    /// <returns>Ok; OutOfMemory or TooLarge: disposing leaves every key as it was, unless some were finished already.</returns>
+    /// <remarks>To set several keys or none: prepare all, then finish all. Of a key that is there twice the last value counts.</remarks>
+    public StoreStatus PrepareSet(int index, ReadOnlySpan<byte> value, Block block = default)
+    {
+        ref HeldRecord held = ref Held(index);
+        held.PreparedIndex = index;
+        return _changes.PrepareString(ref held, value, block);
+    }
+
+    /// <summary>Makes a prepared string, without expiry, the value. Cannot fail.</summary>
+    /// <param name="value">As it was prepared.</param>
+    public void FinishSet(int index, ReadOnlySpan<byte> value)
+    {
+        ref HeldRecord held = ref Held(index);
+        if (held.PreparedIndex != index) return;
+        _changes.FinishString(ref held, value);
+        Store(ref held);
+    }
+
     /// <summary>Deletes the key; it stays held.</summary>
     /// <returns>Whether it had a value.</returns>
     public bool Delete(int index)

@@ -15,6 +15,13 @@ internal unsafe struct HeldRecord
 
     public ulong Hash;
 
+    /// <summary>The record that will take its place, complete, locked and known to nobody; null: the value is written in place.</summary>
+    public byte* Prepared;
+    public ulong PreparedWord;
+
+    /// <summary>Which value of the list is prepared: the last one, when a key is there twice.</summary>
+    public int PreparedIndex;
+
     public readonly bool Exists => RecordWord.Kind(Word) != ValueKind.Placeholder;
 
     public readonly ReadOnlySpan<byte> Key => Storage.Record.KeyOf(Record, Word);

@@ -100,7 +100,12 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>Publishes what was done to each key and lets go of it.</summary>
     public void Release()
     {
-        for (int i = 0; i < _count; i++) changes.LetGo(ref _held[i]);
+        for (int i = 0; i < _count; i++)
+        {
+            changes.GiveUpPrepared(ref _held[i]);
+            changes.LetGo(ref _held[i]);
+        }
+
         _count = 0;
         if (_held.Length > 4096) (_held, _order) = (new HeldRecord[16], new int[16]);     // one huge command keeps nothing
     }

@@ -175,34 +175,86 @@ internal sealed unsafe class RecordChanges
         return true;
     }
 
+    /// <summary>Gets all the memory that a string needs to become the value of a held key; nothing changes yet.</summary>
+    /// <remarks>Whoever prepares goes on with <see cref="FinishString"/>, which cannot fail, or <see cref="GiveUpPrepared"/>.</remarks>
+    public StoreStatus PrepareString(ref HeldRecord held, ReadOnlySpan<byte> value, Block block)
+    {
+        GiveUpPrepared(ref held);
+        var update = new SetString(value, block, NewValue.NoExpiry);
+        var next = new NewValue { ExpiryMs = NewValue.NoExpiry };
+        update.Decide(default, ref next);
+        if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;
+        if (FitsInPlace(held.Word, next)) return StoreStatus.Ok;
+        return _builder.Build(held.Database, held.Key, ref next, ref update, default, out held.Prepared, out held.PreparedWord,
+            longKey: LongKeyOf(held));
+    }
+
+    /// <summary>Makes the string that was prepared the value of the held key.</summary>
+    public void FinishString(ref HeldRecord held, ReadOnlySpan<byte> value)
+    {
+        if (held.Prepared != null)
+        {
+            Exchange(ref held, held.Prepared, held.PreparedWord, NewValue.NoExpiry);
+            held.Prepared = null;
+            return;
+        }
+
+        var update = new SetString(value, default, NewValue.NoExpiry);
+        var next = new NewValue { ExpiryMs = NewValue.NoExpiry };
+        update.Decide(default, ref next);
+        Invariant.Check(TryReplaceInPlace(ref held, ref next, ref update), "what was prepared fits where it was to go");
+    }
+
+    /// <summary>Undoes <see cref="PrepareString"/>.</summary>
+    public void GiveUpPrepared(ref HeldRecord held)
+    {
+        if (held.Prepared == null) return;
+        // A long key belongs to the record that is held.
+        if (RecordWord.HoldsBlock(held.PreparedWord)) RecordBuilder.ReleaseNow(Record.BlockOf(held.Prepared, held.PreparedWord));
+        Kill(held.Prepared, held.PreparedWord);
+        held.Prepared = null;
+    }
+
+    /// <summary>Whether a string without expiry is written where the old value is.</summary>
+    private static bool FitsInPlace(ulong word, in NewValue next) =>
+        !ValueWriter.NeedsBlock(next) && RecordWord.Kind(word) != ValueKind.BlockString
+        && RecordWord.ValueOffset(word) + next.Length <= RecordWord.Size(word);
+
+    private static Block LongKeyOf(in HeldRecord held) =>
+        RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default;
+
     private StoreStatus Replace<TUpdate>(ref HeldRecord held, ref NewValue next, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;     // pages may leave a block more capacity
         if (!TryReplaceInPlace(ref held, ref next, ref update))
         {
-            bool existed = held.Exists;
-            Database database = held.Database;
-            long oldExpiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
-            var status = _builder.Build(database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word,
-                longKey: RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default);
+            var status = _builder.Build(held.Database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word, LongKeyOf(held));
             if (status != StoreStatus.Ok) return status;
-
-            database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
-            if (existed)
-            {
-                Forget(database, oldExpiry);
-                ReleaseValue(database, held.Record, held.Word);
-            }
-
-            if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;     // moved; Note counts it again
-            Kill(held.Record, held.Word);
-            held.Record = record;
-            held.Word = word;
-            Note(database, record, word, next.ExpiryMs);
+            Exchange(ref held, record, word, next.ExpiryMs);
         }
 
         return StoreStatus.Ok;
+    }
+
+    /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail.</summary>
+    private void Exchange(ref HeldRecord held, byte* record, ulong word, long expiryMs)
+    {
+        Database database = held.Database;
+        bool existed = held.Exists;
+        long oldExpiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
+        database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
+        if (existed)
+        {
+            Forget(database, oldExpiry);
+            ReleaseValue(database, held.Record, held.Word);
+        }
+
+        if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;     // moved; Note counts it again
+        Kill(held.Record, held.Word);
+        held.Record = record;
+        held.Word = word;
+        Note(database, record, word, expiryMs);
     }
 
     /// <summary>Writes the new value where the old one is, when its kind and size allow.</summary>

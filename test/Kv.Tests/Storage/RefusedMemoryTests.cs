@@ -41,7 +41,7 @@ public sealed unsafe class RefusedMemoryTests
                         Assert.Equal(model.Remove(name), test.Delete(key));
                         continue;
                     case 3:
-                        status = SetTwo(test, database, key, value, model);
+                        status = SetThree(test, database, key, value, model);
                         break;
                     default:
                         var expire = new ExpireAt(test.Clock.Ms + 1_000_000);
@@ -52,8 +52,11 @@ public sealed unsafe class RefusedMemoryTests
 
                 if (status == StoreStatus.OutOfMemory) refused++;
                 else Assert.Equal(StoreStatus.Ok, status);
-                test.Session.Select(database);      // a hold may have made it
-                Assert.Equal(model.GetValueOrDefault(name), test.Get(key));
+                // Where a write of several keys was refused, each is as it was.
+                Assert.Equal(model.GetValueOrDefault(name), Get(test, database, key));
+                Assert.Equal(model.GetValueOrDefault(name + "2"), Get(test, database, key + "2"));
+                int other = (database + 1) % 3;
+                Assert.Equal(model.GetValueOrDefault($"{other}{key}2"), Get(test, other, key + "2"));
             }
 
             test.Session.GoOffline();
@@ -68,7 +71,14 @@ public sealed unsafe class RefusedMemoryTests
         Assert.True(refused > 500, $"only {refused} were refused");
     }
 
-    private static StoreStatus SetTwo(TestStore test, int database, string key, string value, Dictionary<string, string> model)
+    private static string? Get(TestStore test, int database, string key)
+    {
+        test.Session.Select(database);      // a hold may have made it
+        return test.Get(key);
+    }
+
+    // All or nothing. The first key is there twice: its last value counts.
+    private static StoreStatus SetThree(TestStore test, int database, string key, string value, Dictionary<string, string> model)
     {
         byte[] first = TestStore.Bytes(key), second = TestStore.Bytes(key + "2");
         fixed (byte* one = first, two = second)
@@ -76,13 +86,24 @@ public sealed unsafe class RefusedMemoryTests
             test.Session.Keys.Clear();
             test.Session.Keys.Add(one, first.Length, database, 100);
             test.Session.Keys.Add(two, second.Length, (database + 1) % 3);
+            test.Session.Keys.Add(one, first.Length, database);
+            test.Session.Keys.Add(two, second.Length, database);
             using HeldKeys held = test.Session.Hold(test.Session.Keys);
             if (held.Status != StoreStatus.Ok) return held.Status;
-            var status = held.Set(0, TestStore.Bytes(value));
-            if (status == StoreStatus.Ok) model[database + key] = value;
-            var other = held.Set(1, "other"u8);
-            if (other == StoreStatus.Ok) model[(database + 1) % 3 + key + "2"] = "other";
-            return status;
+            byte[] bytes = TestStore.Bytes(value), other = new byte[bytes.Length / 2];
+            Array.Fill(other, (byte)'o');
+            byte[][] values = [other, bytes, bytes, other];
+            for (int i = 0; i < values.Length; i++)
+            {
+                var status = held.PrepareSet(i, values[i]);
+                if (status != StoreStatus.Ok) return status;
+            }
+
+            for (int i = 0; i < values.Length; i++) held.FinishSet(i, values[i]);
+            model[database + key] = value;
+            model[(database + 1) % 3 + key + "2"] = value;
+            model[database + key + "2"] = new string('o', other.Length);
+            return StoreStatus.Ok;
         }
     }
 

@@ -38,6 +38,8 @@ public sealed class KvServer : IAsyncDisposable
             IndexBytes = options.IndexBytes,
             MaxMemoryBytes = options.MaxMemory,
             Time = time,
+            Stalled = stall => Log.LogWarning("Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
+                stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),
         });
         Pause = new ClientPause(this);
         PubSub = new PubSubEngine(Store.Charge);

@@ -71,6 +71,7 @@ internal static class ServerReport
             PendingFrees = stats.PendingFrees,
             ReclaimedSegments = stats.ReclaimedSegments - server.StatsAtReset.Stats.ReclaimedSegments,
             IndexGrowths = stats.IndexGrowths - server.StatsAtReset.Stats.IndexGrowths,
+            Stalls = stats.Stalls - server.StatsAtReset.Stats.Stalls,
 
             ReplicationId = server.RunId,
             CpuSystem = cpu.PrivilegedTime,

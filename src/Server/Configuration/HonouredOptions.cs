@@ -15,7 +15,7 @@ internal static class HonouredOptions
     [
         new Option<long>("port", Port, o => o.Port, (o, v) => o.Port = (int)v)
         {
-            Summary = "TCP port", Change = OptionChange.ByHandler,
+            Summary = "TCP port; 0 at start takes a free one, afterwards it ends TCP", Change = OptionChange.ByHandler,
         },
         new Option<IReadOnlyList<string>>("bind", new BindType(), o => o.Bind, (o, v) => o.Bind = v)
         {
@@ -60,7 +60,7 @@ internal static class HonouredOptions
         },
         new Option<long>("tcp-backlog", Int32, o => o.TcpBacklog, (o, v) => o.TcpBacklog = (int)v)
         {
-            Summary = "connections waiting to be accepted",
+            Summary = "connections waiting to be accepted", Change = OptionChange.ByHandler,
         },
         new Option<long>("worker-threads", new NumberType(0, 256), o => o.WorkerThreads, (o, v) => o.WorkerThreads = (int)v)
         {

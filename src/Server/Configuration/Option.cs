@@ -21,7 +21,7 @@ internal enum OptionChange
     /// <summary>At start and by CONFIG SET.</summary>
     Live,
 
-    /// <summary>At start, and by CONFIG SET while a part of the server listens for it (<see cref="ServerOptions.OnChange"/>); none does yet.</summary>
+    /// <summary>At start, and by CONFIG SET while a part of the server makes it so (<see cref="ServerOptions.OnChange"/>).</summary>
     ByHandler,
 
     /// <summary>At start, and by CONFIG SET where enable-protected-configs allows it: it names a file.</summary>

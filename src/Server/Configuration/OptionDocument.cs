@@ -76,7 +76,7 @@ internal static class OptionDocument
 
     private static string When(Option option) => option.Change switch
     {
-        OptionChange.Live => "live",
+        OptionChange.Live or OptionChange.ByHandler => "live",
         OptionChange.Protected => "protected",
         _ => "no",
     };

@@ -13,9 +13,10 @@ namespace Kv.Server.Configuration;
 /// </remarks>
 public sealed class ServerOptions
 {
-    // Network: fixed at start, but for Port and Bind, which change only through a handler that moves the listeners.
+    // Network. Port, Bind and TcpBacklog change only through a handler that moves the listeners; the unix socket is fixed at start.
 
-    /// <summary>The TCP port. 0 lets the system choose one when started from code; see docs of the host for the program.</summary>
+    /// <summary>The TCP port. 0 at start lets the system choose one; set to 0 by CONFIG SET, nothing listens on TCP any more
+    /// (on a server that was started with 0 it is that first port again).</summary>
     public int Port { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 6379;
 
     /// <summary>
@@ -35,7 +36,7 @@ public sealed class ServerOptions
     public int UnixSocketPerm { get; set; }
 
     /// <summary>Connections that may wait to be accepted; the kernel lowers it to its own limit.</summary>
-    public int TcpBacklog { get; set; } = 511;
+    public int TcpBacklog { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 511;
 
     /// <summary>Seconds of silence after which the kernel probes a peer; 0 never.</summary>
     public int TcpKeepAlive { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 300;

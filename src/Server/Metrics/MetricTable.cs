@@ -265,6 +265,8 @@ internal static class MetricTable
         new(InfoSection.Stats, "kv_reclaimed_segments", MetricKind.Counter, "Segments of the log emptied and reused",
             f => f.ReclaimedSegments),
         new(InfoSection.Stats, "kv_index_growths", MetricKind.Counter, "Doublings of the index", f => f.IndexGrowths),
+        new(InfoSection.Stats, "kv_stalls", MetricKind.Counter, "Times a thread stood still for 100 ms while memory waited to be freed",
+            f => f.Stalls),
         new(InfoSection.Stats, "kv_gc_collections", MetricKind.Counter, "Collections of the managed heap",
             f => f.Collections),
         new(InfoSection.Stats, "kv_gc_pause_ms", MetricKind.Counter, "Milliseconds they stopped the process",

@@ -62,6 +62,7 @@ internal sealed class ServerFigures
     public long PendingFrees { get; init; }
     public long ReclaimedSegments { get; init; }
     public long IndexGrowths { get; init; }
+    public long Stalls { get; init; }
 
     // Replication
     public string ReplicationId { get; init; } = "";

@@ -16,29 +16,49 @@ internal sealed unsafe class Acceptor
     private readonly KvServer _server;
     private readonly EpollWorker[] _workers;
     private readonly Poller _poller = new();
-    private readonly Socket[] _listeners;
+    private readonly Lock _guard = new();
+    private readonly Dictionary<ulong, Socket> _listeners = [];
     private readonly Thread _thread;
+    private ulong _lastListener;
     private int _next;
     private int _stopping;
     private long _warnedTickMs;
 
-    public Acceptor(KvServer server, EpollWorker[] workers, Socket[] listeners)
+    public Acceptor(KvServer server, EpollWorker[] workers)
     {
         _server = server;
         _workers = workers;
-        _listeners = listeners;
-        for (int i = 0; i < listeners.Length; i++)
-        {
-            listeners[i].Blocking = false;
-            _poller.TryAdd((int)listeners[i].Handle, Libc.EpollIn, (ulong)i);
-        }
-
         _thread = new Thread(Run) { Name = "kv-accept", IsBackground = true };
     }
 
     public void Start() => _thread.Start();
 
-    /// <summary>Closes the listeners and ends the thread.</summary>
+    /// <summary>Accepts from this socket, too. From any thread.</summary>
+    public void Add(Socket listener)
+    {
+        listener.Blocking = false;
+        lock (_guard)
+        {
+            // A number is never used twice, so that an event of a socket that is gone finds nothing.
+            _listeners.Add(++_lastListener, listener);
+            if (!_poller.TryAdd((int)listener.Handle, Libc.EpollIn, _lastListener))
+                _server.Log.LogError("Connections of {EndPoint} cannot be waited for (error {Error})", listener.LocalEndPoint, Libc.LastError);
+        }
+    }
+
+    /// <summary>Accepts from it no more, and closes it. From any thread.</summary>
+    public void Remove(Socket listener)
+    {
+        lock (_guard)
+        {
+            foreach (var (number, other) in _listeners)
+                if (other == listener) _listeners.Remove(number);
+            _poller.Remove((int)listener.Handle);
+            listener.Dispose();
+        }
+    }
+
+    /// <summary>Ends the thread; the listeners have been removed.</summary>
     public void Stop()
     {
         Volatile.Write(ref _stopping, 1);
@@ -56,15 +76,21 @@ internal sealed unsafe class Acceptor
             {
                 ulong data = _poller.DataOf(i);
                 if (data == Poller.Bell) _poller.Silence();
-                else AcceptAll(_listeners[data]);
+                else if (!AcceptAll(data)) Thread.Sleep(BackOffMs);
             }
         }
 
-        foreach (var listener in _listeners) listener.Dispose();
         _poller.Dispose();
     }
 
-    private void AcceptAll(Socket listener)
+    private bool AcceptAll(ulong number)
+    {
+        // The lock is held while connections are accepted, so that nobody closes the socket under them; it is free but for a CONFIG SET.
+        lock (_guard) return !_listeners.TryGetValue(number, out var listener) || AcceptAll(listener);
+    }
+
+    /// <returns>False when it is best to wait a little before the next one.</returns>
+    private bool AcceptAll(Socket listener)
     {
         byte* address = stackalloc byte[SocketAddress.BytesMax];
         for (int i = 0; i < BatchMax; i++)
@@ -88,7 +114,7 @@ internal sealed unsafe class Acceptor
 
             int error = Libc.LastError;
             var next = After(error);
-            if (next == Next.Wait) return;
+            if (next == Next.Wait) return true;
             if (next == Next.Accept) continue;
             if (_server.TickMs - _warnedTickMs >= 1000)
             {
@@ -96,9 +122,10 @@ internal sealed unsafe class Acceptor
                 _server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory (error {Error}); trying again", error);
             }
 
-            Thread.Sleep(BackOffMs);
-            return;
+            return false;
         }
+
+        return true;
     }
 
     /// <summary>What an error of accept means for the listener. None of them ends it.</summary>

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 
 namespace Kv.Server.Network;
 
@@ -8,26 +7,25 @@ internal sealed class EpollTransport(KvServer server) : ITransport
 {
     private EpollWorker[] _workers = [];
     private Acceptor? _acceptor;
-    private string _unixPath = "";
+    private readonly Listeners _listeners = new(server);
 
     public string Name => "epoll";
 
     public int WorkerCount => _workers.Length;
 
-    public IReadOnlyList<EndPoint> Endpoints { get; private set; } = [];
+    public IReadOnlyList<EndPoint> Endpoints => _listeners.EndPoints;
 
     public Task StartAsync(CancellationToken cancellation)
     {
-        var listeners = Listener.OpenAll(server.Options);
+        _listeners.Open();
         int count = server.Options.WorkerThreads > 0 ? server.Options.WorkerThreads : Environment.ProcessorCount;
         var workers = new EpollWorker[count];
         for (int i = 0; i < count; i++) workers[i] = new EpollWorker(server, i);
         _workers = workers;
         foreach (var worker in workers) worker.Start();
-        Endpoints = [.. listeners.Select(listener => listener.LocalEndPoint!)];
-        _unixPath = server.Options.UnixSocket;
         server.Options.OnChange("timeout", _ => Attend());
-        _acceptor = new Acceptor(server, workers, [.. listeners]);
+        _acceptor = new Acceptor(server, workers);
+        _listeners.Serve(_acceptor.Add, _acceptor.Remove);
         _acceptor.Start();
         return Task.CompletedTask;
     }
@@ -36,8 +34,8 @@ internal sealed class EpollTransport(KvServer server) : ITransport
 
     private void Stop()
     {
+        _listeners.Close();
         _acceptor?.Stop();
-        if (_acceptor != null && _unixPath.Length > 0) File.Delete(_unixPath);
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         foreach (var worker in _workers) worker.BeginStop(deadline);
         foreach (var worker in _workers) worker.Join();

@@ -14,25 +14,22 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
 
     private readonly ConcurrentDictionary<PipelineConnection, Task> _connections = new();
     private readonly CancellationTokenSource _stop = new();
-    private readonly List<Task> _accepting = [];
-    private List<Socket> _listeners = [];
+    private readonly ConcurrentQueue<Task> _accepting = new();
+    private readonly Listeners _listeners = new(server);
     private WindowLeases? _leases;
     private Task _sweeping = Task.CompletedTask;
-    private string _unixPath = "";
 
     public string Name => "pipelines";
 
     public int WorkerCount { get; } = server.Options.WorkerThreads > 0 ? server.Options.WorkerThreads : Environment.ProcessorCount;
 
-    public IReadOnlyList<EndPoint> Endpoints { get; private set; } = [];
+    public IReadOnlyList<EndPoint> Endpoints => _listeners.EndPoints;
 
     public Task StartAsync(CancellationToken cancellation)
     {
         _leases = new WindowLeases(server, WorkerCount);
-        _listeners = Listener.OpenAll(server.Options);
-        _unixPath = server.Options.UnixSocket;
-        Endpoints = [.. _listeners.Select(listener => listener.LocalEndPoint!)];
-        foreach (var listener in _listeners) _accepting.Add(AcceptAsync(listener));
+        _listeners.Open();
+        _listeners.Serve(listener => _accepting.Enqueue(AcceptAsync(listener)), listener => listener.Dispose());
         _sweeping = SweepAsync();
         return Task.CompletedTask;
     }
@@ -58,10 +55,9 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
     public async Task StopAsync(CancellationToken cancellation)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
-        foreach (var listener in _listeners) listener.Dispose();
+        _listeners.Close();
         await Task.WhenAll(_accepting).ConfigureAwait(false);
         await _sweeping.ConfigureAwait(false);
-        if (_listeners.Count > 0 && _unixPath.Length > 0) File.Delete(_unixPath);
         foreach (var connection in _connections.Keys) connection.BeginStop();
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         while (!_connections.IsEmpty)

@@ -62,6 +62,23 @@ internal sealed unsafe class EpochTable : IDisposable
         return safe;
     }
 
+    /// <summary>The session that has stood still for longest: online, with the oldest epoch of all.</summary>
+    /// <returns>Its slot, -1 when nobody shows an older epoch than the current one.</returns>
+    public int FindSlowest(out ulong announced)
+    {
+        int slowest = -1;
+        announced = Volatile.Read(ref _global);
+        for (int slot = 0; slot < _slotsMax; slot++)
+        {
+            ulong shown = Volatile.Read(ref Slot(slot));
+            if (shown == 0 || shown >= announced) continue;
+            announced = shown;
+            slowest = slot;
+        }
+
+        return slowest;
+    }
+
     public void Dispose() => NativeMemory.AlignedFree(_slots);
 
     private ref ulong Slot(int slot) => ref *(ulong*)(_slots + (long)slot * SlotBytes);

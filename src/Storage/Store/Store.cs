@@ -19,6 +19,7 @@ public sealed class Store : IDisposable
 
     private readonly Lock _tableLock = new(), _freeLock = new();
     private readonly Stack<int> _freeSlots = new();
+    private readonly StoreSession?[] _sessionOfSlot;
     private readonly ConcurrentBag<StoreSession> _leasable = [];
     private readonly SemaphoreSlim _leases;
     private readonly StoreThread? _thread;
@@ -44,6 +45,7 @@ public sealed class Store : IDisposable
         Clock = new ExpiryClock(options.Time);
         Hash = KeyHash.Create();
         _table = new Database?[options.Databases];
+        _sessionOfSlot = new StoreSession?[options.SessionsMax];
         for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
         _leases = new SemaphoreSlim(Math.Max(1, options.SessionsMax / 4));
         _upkeep = new StoreUpkeep(this);
@@ -97,7 +99,7 @@ public sealed class Store : IDisposable
             if (!_freeSlots.TryPop(out int slot))
                 throw new InvalidOperationException($"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
             _sessions++;
-            return new StoreSession(this, slot);
+            return _sessionOfSlot[slot] = new StoreSession(this, slot);
         }
     }
 
@@ -137,8 +139,15 @@ public sealed class Store : IDisposable
         lock (_freeSlots)
         {
             _sessions--;
+            _sessionOfSlot[session.Slot] = null;
             _freeSlots.Push(session.Slot);
         }
+    }
+
+    /// <summary>The thread that began the present turn of a slot's session, for a line of the log.</summary>
+    internal string HolderOf(int slot)
+    {
+        lock (_freeSlots) return _sessionOfSlot[slot]?.Holder ?? "a session that has ended";
     }
 
     /// <summary>Keys of a database, expired ones too until they are swept. Exact when writers are quiet.</summary>
@@ -260,7 +269,7 @@ public sealed class Store : IDisposable
             }
 
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
-                expired, _upkeep.ReclaimedSegments, growths, Deferred.Count);
+                expired, _upkeep.ReclaimedSegments, growths, Deferred.Count, _upkeep.Stalls);
         }
     }
 

@@ -19,6 +19,10 @@ public sealed record StoreOptions
     /// <see cref="Store.Maintain"/>.</summary>
     public bool Background { get; init; } = true;
 
+    /// <summary>Called, at most once a second and on the thread that maintains the store, when a session has stood still for
+    /// 100 ms while memory waits to be freed. It must not throw or wait.</summary>
+    public Action<StoreStall>? Stalled { get; init; }
+
     /// <summary>Most sessions at one time, each an epoch slot of 64 bytes.</summary>
     public int SessionsMax { get; init; } = 1024;
 }

@@ -22,6 +22,7 @@ public sealed unsafe class StoreSession : IDisposable
     private Database? _database;
     private int _databaseNumber;
     private bool _hintsHold;
+    private Thread? _holder;
 
     internal StoreSession(Store store, int slot)
     {
@@ -42,6 +43,10 @@ public sealed unsafe class StoreSession : IDisposable
 
     internal int Slot => _slot;
 
+    /// <summary>What the thread is called that came online last. From any thread: a stale one was right a moment ago.</summary>
+    internal string Holder => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
+        : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
+
     internal RecordChanges Changes => _changes;
 
     /// <summary>The databases as of now.</summary>
@@ -51,10 +56,16 @@ public sealed unsafe class StoreSession : IDisposable
     public void BeginTurn()
     {
         if (_store.Epochs.IsOnline(_slot)) _store.Epochs.Announce(_slot);
-        else _store.Epochs.Enter(_slot);
+        else GoOnline();
         ReadClock();
         _lookAheadTable = _store.Table;
         _store.HelpFreeing();
+    }
+
+    private void GoOnline()
+    {
+        _holder = Thread.CurrentThread;
+        _store.Epochs.Enter(_slot);
     }
 
     /// <summary>In a long command: what the session found before is void, so that others' memory can be freed.</summary>

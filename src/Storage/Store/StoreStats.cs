@@ -9,6 +9,7 @@ namespace Kv.Storage;
 /// <param name="ReclaimedSegments">Segments of 2 MB that were emptied and freed.</param>
 /// <param name="IndexGrowths">Doublings of an index.</param>
 /// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
+/// <param name="Stalls">Turns of a session that held memory back for more than 100 ms.</param>
 public readonly record struct StoreStats(
     long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
-    long ExpiredKeys, long ReclaimedSegments, long IndexGrowths, long PendingFrees);
+    long ExpiredKeys, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls);

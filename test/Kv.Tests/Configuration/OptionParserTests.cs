@@ -223,7 +223,7 @@ public sealed class OptionParserTests : IDisposable
     {
         string help = OptionParser.Parse([arg]).Output!;
         Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured), o => Assert.Contains($"\n  --{o.Name}", help));
-        Assert.Contains("--port                            TCP port (6379)", help);
+        Assert.Contains("--port                            TCP port; 0 at start takes a free one, afterwards it ends TCP (6379)", help);
         Assert.All(help.Split('\n'), line => Assert.True(line.Length <= 120, line));
     }
 

@@ -235,6 +235,7 @@ public class OptionTableTests
         var options = new ServerOptions { EnableProtectedConfigs = AllowedFor.Yes };
         options.OnChange("port", _ => null);
         options.OnChange("bind", _ => null);
+        options.OnChange("tcp-backlog", _ => null);
         return options;
     }
 

@@ -13,5 +13,9 @@ internal sealed class TestClock : TimeProvider
 
     public void Advance(long ms) => Interlocked.Add(ref _ms, ms);
 
+    public override long TimestampFrequency => 1000;
+
+    public override long GetTimestamp() => Ms;
+
     public override DateTimeOffset GetUtcNow() => DateTimeOffset.FromUnixTimeMilliseconds(Ms);
 }

@@ -10,14 +10,18 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private readonly List<int> _segments = [];
     private readonly ExpirySweeper _sweeper = new(store);
     private readonly Reclaimer _reclaimer = new(store);
+    private readonly StallWatch _stalls = new(store);
 
     public long ReclaimedSegments => _reclaimer.ReclaimedSegments;
+
+    public long Stalls => _stalls.Stalls;
 
     public void Run()
     {
         // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
         store.Epochs.Advance();
         store.Deferred.Run();
+        _stalls.Look();
         _session.BeginTurn();
         foreach (Database? database in store.Table)
         {

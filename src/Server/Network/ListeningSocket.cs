@@ -4,50 +4,12 @@ using Kv.Server.Configuration;
 
 namespace Kv.Server.Network;
 
-/// <summary>Opens the sockets that the options name.</summary>
-internal static class Listener
+/// <summary>Opens a socket that listens.</summary>
+internal static class ListeningSocket
 {
-    /// <summary>How often another port is tried when the system's choice for the first address is taken on the next one.</summary>
-    private const int FreePortAttempts = 10;
-
-    /// <summary>Listens on all addresses, or on none.</summary>
-    /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
-    public static List<Socket> OpenAll(ServerOptions options)
-    {
-        for (int attempt = 1; ; attempt++)
-        {
-            var sockets = new List<Socket>();
-            try
-            {
-                OpenTcp(options, sockets);
-                if (options.UnixSocket.Length > 0) sockets.Add(OpenUnix(options));
-                return sockets;
-            }
-            catch (ListenException exception)
-            {
-                foreach (var socket in sockets) socket.Dispose();
-                if (options.Port != 0 || !exception.AddressInUse || attempt == FreePortAttempts) throw;
-            }
-        }
-    }
-
-    private static void OpenTcp(ServerOptions options, List<Socket> sockets)
-    {
-        int port = options.Port;
-        foreach (string word in options.Bind)
-        {
-            if (!BindAddress.TryParse(word, out var bind)) throw new ListenException($"'{word}' is no address to bind", false, port);
-            foreach (var address in Resolve(bind, port))
-            {
-                var socket = OpenTcp(new IPEndPoint(address, port), options.TcpBacklog, bind.Optional);
-                if (socket == null) continue;
-                sockets.Add(socket);
-                if (port == 0) port = ((IPEndPoint)socket.LocalEndPoint!).Port;     // all addresses share one port
-            }
-        }
-    }
-
-    private static IPAddress[] Resolve(BindAddress bind, int port)
+    /// <summary>The addresses that a word of bind means.</summary>
+    /// <exception cref="ListenException">The name is unknown.</exception>
+    public static IPAddress[] Resolve(BindAddress bind, int port)
     {
         try
         {
@@ -60,7 +22,8 @@ internal static class Listener
         }
     }
 
-    private static Socket? OpenTcp(IPEndPoint endpoint, int backlog, bool optional)
+    /// <returns>Null when it is optional and the machine does not have it.</returns>
+    public static Socket? OpenTcp(IPEndPoint endpoint, int backlog, bool optional)
     {
         Socket? socket = null;
         try
@@ -82,7 +45,7 @@ internal static class Listener
         }
     }
 
-    private static Socket OpenUnix(ServerOptions options)
+    public static Socket OpenUnix(ServerOptions options)
     {
         string path = options.UnixSocket;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);

@@ -1,0 +1,252 @@
+using System.Net;
+using System.Net.Sockets;
+using Kv.Server.Configuration;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>The sockets that a server listens on: all that its options name, also after CONFIG SET has changed them.</summary>
+/// <remarks>
+/// Threads: any; one change at a time. A change opens what is new before it closes what is old, and keeps what stays, so that
+/// nobody is refused meanwhile. Where the system does not allow both (all addresses and one of them, on one port), the old
+/// ones are closed first, and opened again when the new ones fail. Connections are not touched by any of it.
+/// Lock order: the options' ChangeLock, then this one's, then the transport's own.
+/// </remarks>
+internal sealed class Listeners(KvServer server)
+{
+    private readonly record struct TcpListener(IPEndPoint EndPoint, Socket Socket);
+
+    private readonly Lock _guard = new();
+    private Action<Socket> _begin = _ => { };
+    private Action<Socket> _end = socket => socket.Dispose();
+    private List<TcpListener> _tcp = [];
+    private Socket? _unix;
+    private string _unixPath = "";
+    private int _port, _chosenPort;
+    private IReadOnlyList<string> _bind = [];
+    private IReadOnlyList<EndPoint> _endPoints = [];
+    private bool _isClosed;
+
+    /// <summary>Where it listens, with real ports.</summary>
+    // Volatile: replaced whole by a change, and read by any thread.
+    public IReadOnlyList<EndPoint> EndPoints => Volatile.Read(ref _endPoints);
+
+    /// <summary>Listens on all addresses of the options, or on none.</summary>
+    /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
+    public void Open()
+    {
+        var options = server.Options;
+        lock (_guard)
+        {
+            (_port, _bind) = (options.Port, options.Bind);
+            _tcp = options.Port == 0 ? OpenOnFreePort(options) : OpenAll(Wanted(options, options.Port), options.TcpBacklog);
+            if (options.Port == 0) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
+            try
+            {
+                if (options.UnixSocket.Length > 0) _unix = ListeningSocket.OpenUnix(options);
+            }
+            catch (ListenException)
+            {
+                foreach (var listener in _tcp) listener.Socket.Dispose();
+                _tcp = [];
+                throw;
+            }
+
+            _unixPath = options.UnixSocket;
+            Publish();
+        }
+    }
+
+    /// <summary>Serves the sockets, and goes by the options from now on.</summary>
+    /// <param name="begin">Accepts from a socket.</param>
+    /// <param name="end">Accepts from it no more, and disposes it.</param>
+    public void Serve(Action<Socket> begin, Action<Socket> end)
+    {
+        var options = server.Options;
+        options.OnChange("port", changed => TryMove(changed) ? null : "Unable to listen on this port. Check server logs.");
+        options.OnChange("bind", changed => TryMove(changed) ? null : "Failed to bind to specified addresses.");
+        options.OnChange("tcp-backlog", Listen);
+        lock (_guard)
+        {
+            (_begin, _end) = (begin, end);
+            foreach (var listener in _tcp) begin(listener.Socket);
+            if (_unix != null) begin(_unix);
+        }
+    }
+
+    /// <summary>Listens no more.</summary>
+    public void Close()
+    {
+        lock (_guard)
+        {
+            if (_isClosed) return;
+            _isClosed = true;
+            foreach (var listener in _tcp) _end(listener.Socket);
+            if (_unix == null) return;
+            _end(_unix);
+            File.Delete(_unixPath);
+        }
+    }
+
+    /// <summary>The free port is the system's choice for the first address; another is asked for when it is taken on the next one.</summary>
+    private static List<TcpListener> OpenOnFreePort(ServerOptions options)
+    {
+        const int AttemptsMax = 10;
+        for (int attempt = 1; ; attempt++)
+        {
+            var wanted = Wanted(options, 0);
+            try
+            {
+                var first = new List<TcpListener>();
+                int index = 0;
+                while (first.Count == 0 && index < wanted.Count) first = OpenAll([wanted[index++]], options.TcpBacklog);
+                if (first.Count == 0) return first;
+                int port = first[0].EndPoint.Port;
+                var rest = wanted.Skip(index).Select(next => next with { EndPoint = new IPEndPoint(next.EndPoint.Address, port) });
+                return OpenAll([.. rest], options.TcpBacklog, first);
+            }
+            catch (ListenException exception) when (exception.AddressInUse && attempt < AttemptsMax)
+            {
+                // Ends: after so many attempts.
+            }
+        }
+    }
+
+    /// <summary>Opens all, or none; beside those that are <paramref name="opened"/> already, which it closes when it fails.</summary>
+    private static List<TcpListener> OpenAll(List<WantedAddress> wanted, int backlog, List<TcpListener>? opened = null)
+    {
+        opened ??= [];
+        try
+        {
+            foreach (var (endPoint, optional) in wanted)
+            {
+                var socket = ListeningSocket.OpenTcp(endPoint, backlog, optional);
+                if (socket != null) opened.Add(new TcpListener(new IPEndPoint(endPoint.Address, ((IPEndPoint)socket.LocalEndPoint!).Port), socket));
+            }
+
+            return opened;
+        }
+        catch (ListenException)
+        {
+            foreach (var listener in opened) listener.Socket.Dispose();
+            throw;
+        }
+    }
+
+    private readonly record struct WantedAddress(IPEndPoint EndPoint, bool Optional);
+
+    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take its time.</summary>
+    private static List<WantedAddress> Wanted(ServerOptions options, int port)
+    {
+        var wanted = new List<WantedAddress>();
+        foreach (string word in options.Bind)
+        {
+            if (!BindAddress.TryParse(word, out var bind)) throw new ListenException($"'{word}' is no address to bind", false, port);
+            foreach (var address in ListeningSocket.Resolve(bind, port))
+            {
+                var endPoint = new IPEndPoint(address, port);
+                if (!wanted.Exists(other => other.EndPoint.Equals(endPoint))) wanted.Add(new WantedAddress(endPoint, bind.Optional));
+            }
+        }
+
+        return wanted;
+    }
+
+    /// <summary>Listens where the options say now.</summary>
+    /// <returns>False with a line in the log, and all as it was.</returns>
+    private bool TryMove(ServerOptions options)
+    {
+        lock (_guard)
+        {
+            if (_isClosed || (options.Port == _port && options.Bind.SequenceEqual(_bind))) return true;
+            // 0 at start was the system's choice, and remains that; afterwards it means no TCP.
+            int port = options.Port != 0 ? options.Port : _chosenPort;
+            try
+            {
+                Move(port == 0 ? [] : Wanted(options, port), options.TcpBacklog);
+            }
+            catch (ListenException exception)
+            {
+                server.Log.LogWarning("CONFIG SET of port or bind failed, nothing has changed: {Message}", exception.Message);
+                return false;
+            }
+
+            (_port, _bind) = (options.Port, options.Bind);
+            Publish();
+            server.Log.LogInformation("Listening on {EndPoints}", _endPoints.Count == 0 ? "nothing" : string.Join(", ", _endPoints));
+            return true;
+        }
+    }
+
+    private void Move(List<WantedAddress> wanted, int backlog)
+    {
+        var kept = _tcp.Where(listener => wanted.Exists(want => want.EndPoint.Equals(listener.EndPoint))).ToList();
+        var old = _tcp.Except(kept).ToList();
+        var added = wanted.Where(want => !kept.Exists(listener => listener.EndPoint.Equals(want.EndPoint))).ToList();
+        List<TcpListener> opened;
+        try
+        {
+            opened = OpenAll(added, backlog);
+            foreach (var listener in old) _end(listener.Socket);
+        }
+        catch (ListenException exception) when (exception.AddressInUse && old.Exists(listener => listener.EndPoint.Port == exception.Port))
+        {
+            opened = Replace(old, added, backlog, kept);
+        }
+
+        foreach (var listener in opened) _begin(listener.Socket);
+        // In the order of the options: the first one is what INFO calls tcp_port.
+        _tcp = [.. kept.Concat(opened).OrderBy(listener => wanted.FindIndex(want => want.EndPoint.Equals(listener.EndPoint)))];
+    }
+
+    /// <summary>Closes the old ones first, since they may be what is in the way.</summary>
+    private List<TcpListener> Replace(List<TcpListener> old, List<WantedAddress> added, int backlog, List<TcpListener> kept)
+    {
+        foreach (var listener in old) _end(listener.Socket);
+        try
+        {
+            return OpenAll(added, backlog);
+        }
+        catch (ListenException)
+        {
+            _tcp = kept;
+            foreach (var listener in old) Restore(listener.EndPoint, backlog);
+            Publish();
+            throw;
+        }
+    }
+
+    private void Restore(IPEndPoint endPoint, int backlog)
+    {
+        try
+        {
+            var restored = OpenAll([new WantedAddress(endPoint, false)], backlog)[0];
+            _tcp.Add(restored);
+            _begin(restored.Socket);
+        }
+        catch (ListenException exception)
+        {
+            // Another program took it in the moment between.
+            server.Log.LogError("Cannot listen where it did before: {Message}", exception.Message);
+        }
+    }
+
+    /// <summary>listen(2) again on a listening socket changes the length of its queue.</summary>
+    private string? Listen(ServerOptions options)
+    {
+        lock (_guard)
+        {
+            if (_isClosed) return null;
+            foreach (var listener in _tcp) listener.Socket.Listen(options.TcpBacklog);
+            _unix?.Listen(options.TcpBacklog);
+            return null;
+        }
+    }
+
+    private void Publish()
+    {
+        var sockets = _tcp.Select(listener => listener.Socket);
+        if (_unix != null) sockets = sockets.Append(_unix);
+        Volatile.Write(ref _endPoints, [.. sockets.Select(socket => socket.LocalEndPoint!)]);
+    }
+}

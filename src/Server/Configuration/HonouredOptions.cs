@@ -44,7 +44,7 @@ internal static class HonouredOptions
         },
         new Option<long>("maxclients", new NumberType(1, int.MaxValue), o => o.MaxClients, (o, v) => o.MaxClients = (int)v)
         {
-            Summary = "clients served at once; behind them a tenth as many places, at most 32, for administrators on this machine", Change = OptionChange.Live,
+            Summary = "clients served at once; a few more places wait for local administrators", Change = OptionChange.Live,
         },
         new Option<long>("timeout", Int32, o => o.Timeout, (o, v) => o.Timeout = (int)v)
         {

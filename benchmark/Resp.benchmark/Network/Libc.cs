@@ -13,7 +13,7 @@ internal static unsafe partial class Libc
     public const int MsgNoSignal = 0x4000, MsgDontWait = 0x40;
     public const int SockStream = 1, SockNonBlock = 0x800, SockCloseOnExec = 0x80000;
     public const int EpollCloseOnExec = 0x80000, EventNonBlock = 0x800, EventCloseOnExec = 0x80000;
-    public const int EIntr = 4, EAgain = 11, EConnReset = 104, ENoSys = 38;
+    public const int EIntr = 4, EAgain = 11, EConnReset = 104, ENoSys = 38, EInProgress = 115;
 
     [LibraryImport("libc", SetLastError = true)] public static partial int epoll_create1(int flags);
     [LibraryImport("libc", SetLastError = true)] public static partial int epoll_ctl(int epoll, int operation, int descriptor, void* change);
@@ -25,6 +25,11 @@ internal static unsafe partial class Libc
     [LibraryImport("libc", SetLastError = true)] public static partial nint recv(int descriptor, void* bytes, nuint count, int flags);
     [LibraryImport("libc", SetLastError = true)] public static partial nint send(int descriptor, void* bytes, nuint count, int flags);
     [LibraryImport("libc", SetLastError = true)] public static partial int close(int descriptor);
+    [LibraryImport("libc", SetLastError = true)] public static partial int socket(int family, int type, int protocol);
+    [LibraryImport("libc", SetLastError = true)] public static partial int connect(int descriptor, void* address, uint bytes);
+    [LibraryImport("libc", SetLastError = true)] public static partial int bind(int descriptor, void* address, uint bytes);
+    [LibraryImport("libc", SetLastError = true)] public static partial int setsockopt(int descriptor, int level, int option, void* value, uint bytes);
+    [LibraryImport("libc", SetLastError = true)] public static partial int prctl(int option, nuint value, nuint a, nuint b, nuint c);
     [LibraryImport("libc", SetLastError = true)] public static partial int sched_setaffinity(int thread, nuint bytes, void* mask);
     [LibraryImport("libc", SetLastError = true)] public static partial int sched_getaffinity(int thread, nuint bytes, void* mask);
 

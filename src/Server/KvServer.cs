@@ -20,6 +20,7 @@ public sealed class KvServer : IAsyncDisposable
     private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _stopGuard = new();
     private ITransport? _transport;
+    private PipelineTransport? _inProcess;
     private Task? _stopping;
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
@@ -148,10 +149,44 @@ public sealed class KvServer : IAsyncDisposable
         _ = Task.Run(() => StopAsync());
     }
 
+    /// <summary>Connects to this server inside of the process, without a socket.</summary>
+    /// <returns>
+    /// A stream for one client: write requests in RESP, read the replies. One reader and one writer at a time, as with a
+    /// socket. The caller disposes it, which ends the connection: what was written before is still run. It ends by itself,
+    /// after the replies, on QUIT, CLIENT KILL and when the server stops; writing is then an <see cref="IOException"/>.
+    /// </returns>
+    /// <exception cref="InvalidOperationException">The server stops, or has stopped.</exception>
+    /// <remarks>
+    /// A client like any other: it counts for maxclients (one too many reads the error of Redis and the end), says AUTH
+    /// where there is a password, and CLIENT LIST shows it at in-process:0. A writer that is more than 1 MB ahead waits.
+    /// Cost: some KB, no descriptor, no thread; commands run on the thread pool, and waiting synchronously blocks only the
+    /// caller. The first call makes what the connections share: a worker's buffers for each of worker-threads.
+    /// </remarks>
+    public Stream Connect()
+    {
+        lock (_stopGuard)
+        {
+            if (_stopping != null || _transport == null) throw new InvalidOperationException("The server has stopped.");
+            if (_inProcess == null)
+            {
+                _inProcess = _transport as PipelineTransport ?? new PipelineTransport(this, listens: false);
+                if (_inProcess != _transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();   // does nothing that waits
+            }
+
+            return _inProcess.Connect();
+        }
+    }
+
     /// <summary>Stops accepting, answers what was received, and closes every connection, within shutdown-timeout.</summary>
     public Task StopAsync(CancellationToken cancellation = default)
     {
-        lock (_stopGuard) return _stopping ??= _transport?.StopAsync(cancellation) ?? Task.CompletedTask;
+        lock (_stopGuard) return _stopping ??= StopTransportsAsync(cancellation);
+    }
+
+    private Task StopTransportsAsync(CancellationToken cancellation)
+    {
+        var stopping = _transport?.StopAsync(cancellation) ?? Task.CompletedTask;
+        return _inProcess == null || _inProcess == _transport ? stopping : Task.WhenAll(stopping, _inProcess.StopAsync(cancellation));
     }
 
     public async ValueTask DisposeAsync()

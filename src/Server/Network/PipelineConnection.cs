@@ -100,7 +100,7 @@ internal sealed class PipelineConnection : ISessionOwner
             await LoopAsync().ConfigureAwait(false);
             await _writing.ConfigureAwait(false);
             if (_socket is { Connected: true } && !_failed) _socket.Shutdown(SocketShutdown.Send);
-            if (Session.CloseAfterReply && !_failed) await DrainAsync().ConfigureAwait(false);
+            if (Session.CloseAfterReply && !_failed && _socket != null) await DrainAsync().ConfigureAwait(false);
         }
         catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
         {
@@ -148,6 +148,8 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
+    private bool HasInput => _socket != null ? _socket.Available > 0 : _stream is InProcessStream { HasInput: true };
+
     private async Task LoopAsync()
     {
         while (!_failed && !Session.CloseAfterReply)
@@ -163,7 +165,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 continue;
             }
 
-            if (_stopping && Pending.Length == 0 && (_socket == null || _socket.Available == 0)) return;
+            if (_stopping && Pending.Length == 0 && !HasInput) return;
             var result = await _reader.ReadAsync().ConfigureAwait(false);
             var input = result.Buffer;
             if (!input.IsEmpty)

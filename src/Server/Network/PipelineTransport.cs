@@ -7,7 +7,9 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Network;
 
 /// <summary>Any stream on any system: an asynchronous loop for each client, on the thread pool of .NET.</summary>
-internal sealed class PipelineTransport(KvServer server) : ITransport
+/// <param name="server">Whose clients they are.</param>
+/// <param name="listens">False: only what is attached is served, beside another transport that listens.</param>
+internal sealed class PipelineTransport(KvServer server, bool listens = true) : ITransport
 {
     private const int BackOffMs = 10;
     private const int SweepMs = 500;
@@ -28,8 +30,12 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
     public Task StartAsync(CancellationToken cancellation)
     {
         _leases = new WindowLeases(server, WorkerCount);
-        _listeners.Open();
-        _listeners.Serve(listener => _accepting.Enqueue(AcceptAsync(listener)), listener => listener.Dispose());
+        if (listens)
+        {
+            _listeners.Open();
+            _listeners.Serve(listener => _accepting.Enqueue(AcceptAsync(listener)), listener => listener.Dispose());
+        }
+
         _sweeping = SweepAsync();
         return Task.CompletedTask;
     }
@@ -50,6 +56,25 @@ internal sealed class PipelineTransport(KvServer server) : ITransport
         server.Connections.Add(connection.Session);
         _connections.TryAdd(connection, Task.CompletedTask);
         _ = Task.Run(() => ServeAsync(connection));
+    }
+
+    /// <summary>Makes a connection inside of the process.</summary>
+    /// <returns>The client's end; it is told as a client of a socket is when there is no place for it.</returns>
+    public Stream Connect()
+    {
+        const string nowhere = "in-process:0";
+        var (client, end) = InProcessStream.CreatePair();
+        if (Admission.Refusal(server, isLocal: true, out bool isReserved) is { } refusal)
+        {
+            end.Write(refusal);
+            end.Dispose();
+        }
+        else
+        {
+            Attach(end, null, nowhere, nowhere, isLocal: true, isReserved);
+        }
+
+        return client;
     }
 
     public async Task StopAsync(CancellationToken cancellation)

@@ -3,7 +3,7 @@ using Kv.Storage;
 
 namespace Kv.Tests.Embedding;
 
-/// <summary>The second program of docs/embedding.md.</summary>
+/// <summary>The third program of docs/embedding.md.</summary>
 internal static class EmbeddedStore
 {
     public static void Run(TextWriter output)

@@ -10,7 +10,7 @@ public partial class EmbeddingDocumentTests
     public void The_page_shows_the_programs_that_are_tested()
     {
         string[] shown = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "csharp").Select(match => match.Groups[2].Value)];
-        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedStore")], shown);
+        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedConnection"), Program("EmbeddedStore")], shown);
     }
 
     [Fact]
@@ -19,9 +19,11 @@ public partial class EmbeddingDocumentTests
         string[] printed = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "text").Select(match => match.Groups[2].Value)];
         using var server = new StringWriter { NewLine = "\n" };
         await EmbeddedServer.RunAsync(server);
+        using var connection = new StringWriter { NewLine = "\n" };
+        await EmbeddedConnection.RunAsync(connection);
         using var store = new StringWriter { NewLine = "\n" };
         EmbeddedStore.Run(store);
-        Assert.Equal([server.ToString(), store.ToString()], printed);
+        Assert.Equal([server.ToString(), connection.ToString(), store.ToString()], printed);
     }
 
     private static string Page() => Repository.Read("docs/embedding.md").ReplaceLineEndings("\n");

@@ -1,0 +1,186 @@
+using System.Diagnostics;
+using System.IO.Pipelines;
+
+namespace Kv.Server.Network;
+
+//   client's end                           server's end
+//   Write ──► pipe (at most 1 MB waits) ──► Read
+//   Read  ◄── pipe (at most 1 MB waits) ◄── Write
+
+/// <summary>One of the two ends of a connection inside of the process: what is written to one is read from the other.</summary>
+/// <remarks>
+/// Threads: as a socket's stream: one reader and one writer at a time; <see cref="Stream.Dispose()"/> from any, also while
+/// the others wait. What was written before an end was disposed can still be read at the other, then comes the end of the
+/// stream; writing to an end whose other one is gone is an <see cref="IOException"/>.
+/// </remarks>
+internal sealed class InProcessStream : Stream
+{
+    /// <summary>Who writes more than this ahead of the reader waits, until half of it has been read.</summary>
+    private const int WaitingBytesMax = 1 << 20;
+
+    private readonly PipeReader _input;
+    private readonly PipeWriter _output;
+    private readonly Lock _guard = new();
+    private bool _isReading;
+    private bool _disposed;
+
+    private InProcessStream(PipeReader input, PipeWriter output)
+    {
+        _input = input;
+        _output = output;
+    }
+
+    /// <summary>Both ends of a new connection. Each is disposed by whoever works with it.</summary>
+    public static (InProcessStream Client, InProcessStream Server) CreatePair()
+    {
+        var options = new PipeOptions(pauseWriterThreshold: WaitingBytesMax, resumeWriterThreshold: WaitingBytesMax / 2, useSynchronizationContext: false);
+        Pipe requests = new(options), replies = new(options);
+        return (new InProcessStream(replies.Reader, requests.Writer), new InProcessStream(requests.Reader, replies.Writer));
+    }
+
+    /// <summary>Whether bytes wait to be read. For the reader.</summary>
+    public bool HasInput
+    {
+        get
+        {
+            if (!TryBeginRead()) return false;
+            try
+            {
+                if (!_input.TryRead(out var result)) return false;
+                _input.AdvanceTo(result.Buffer.Start);
+                return !result.Buffer.IsEmpty;
+            }
+            finally
+            {
+                EndRead();
+            }
+        }
+    }
+
+    public override bool CanRead => !_disposed;
+
+    public override bool CanWrite => !_disposed;
+
+    public override bool CanSeek => false;
+
+    public override long Length => throw new NotSupportedException();
+
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    /// <summary>Waits for bytes; with an empty buffer, until some are there.</summary>
+    public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        ObjectDisposedException.ThrowIf(!TryBeginRead(), this);
+        try
+        {
+            var result = await _input.ReadAsync(cancellationToken).ConfigureAwait(false);
+            ObjectDisposedException.ThrowIf(result.IsCanceled, this);      // only disposing cancels
+            var waiting = result.Buffer;
+            int count = (int)Math.Min(waiting.Length, buffer.Length);
+            waiting = waiting.Slice(0, count);
+            for (var rest = buffer; waiting.Length > 0;)
+            {
+                waiting.First.CopyTo(rest);
+                rest = rest[waiting.First.Length..];
+                waiting = waiting.Slice(waiting.First.Length);
+            }
+
+            _input.AdvanceTo(waiting.End);
+            return count;
+        }
+        finally
+        {
+            EndRead();
+        }
+    }
+
+    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        ObjectDisposedException.ThrowIf(_disposed, this);
+        FlushResult result;
+        try
+        {
+            result = await _output.WriteAsync(buffer, cancellationToken).ConfigureAwait(false);
+        }
+        catch (InvalidOperationException)
+        {
+            throw new ObjectDisposedException(GetType().FullName);      // disposed in this very moment
+        }
+
+        ObjectDisposedException.ThrowIf(_disposed, this);
+        if (result.IsCompleted) throw new IOException("The connection inside of the process was closed by its other end.");
+    }
+
+    public override int Read(Span<byte> buffer)
+    {
+        byte[] bytes = new byte[buffer.Length];
+        int count = Read(bytes, 0, bytes.Length);
+        bytes.AsSpan(0, count).CopyTo(buffer);
+        return count;
+    }
+
+    public override int Read(byte[] buffer, int offset, int count) => ReadAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
+
+    public override void Write(byte[] buffer, int offset, int count) => WriteAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
+
+    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    public override void Flush()
+    {
+        // What is written is there for the other end at once.
+    }
+
+    public override Task FlushAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    protected override void Dispose(bool disposing)
+    {
+        bool completes;
+        lock (_guard)
+        {
+            if (_disposed) return;
+            _disposed = true;
+            completes = !_isReading;
+        }
+
+        _output.Complete();
+        // A read that waits is ended, and completes the input itself: a pipe's reader may not be completed under a read.
+        _input.CancelPendingRead();
+        if (completes) _input.Complete();
+        base.Dispose(disposing);
+    }
+
+    private bool TryBeginRead()
+    {
+        lock (_guard)
+        {
+            Debug.Assert(!_isReading, "two read at once");
+            if (_disposed) return false;
+            _isReading = true;
+            return true;
+        }
+    }
+
+    private void EndRead()
+    {
+        bool completes;
+        lock (_guard)
+        {
+            _isReading = false;
+            completes = _disposed;
+        }
+
+        if (completes) _input.Complete();
+    }
+}

@@ -19,6 +19,10 @@ internal sealed class Histogram
 
     private const int HalfBits = 10, Half = 1 << HalfBits;
     private const int Powers = 27;
+
+    /// <summary>The same in the words of HDR tools: buckets of 2,048, each but the first using its upper half.</summary>
+    public const int BucketCount = Powers, SubBucketCount = 2 * Half;
+
     public const int CounterCount = (Powers + 1) * Half;
 
     private readonly long[] _counts = new long[CounterCount];
@@ -68,6 +72,40 @@ internal sealed class Histogram
         Clipped += other.Clipped;
         _min = Math.Min(_min, other._min);
         _max = Math.Max(_max, other._max);
+    }
+
+    /// <summary>A histogram of these counters, as an encoding holds them: its sum takes a value for the middle of its
+    /// counter, its smallest and largest are the ends of theirs.</summary>
+    public static Histogram FromCounts(ReadOnlySpan<long> counts)
+    {
+        var histogram = new Histogram();
+        for (int index = 0; index < counts.Length; index++)
+        {
+            if (counts[index] == 0) continue;
+            long lowest = LowestOf(index), highest = HighestOf(index);
+            histogram._counts[index] = counts[index];
+            histogram._count += counts[index];
+            histogram._sum += (lowest + highest) / 2 * counts[index];
+            histogram._min = Math.Min(histogram._min, lowest);
+            histogram._max = highest;
+        }
+
+        return histogram;
+    }
+
+    /// <summary>From the counters' middles: to 0.1 %.</summary>
+    public double StandardDeviation()
+    {
+        if (_count == 0) return double.NaN;
+        double mean = Mean, squares = 0;
+        for (int index = 0; index < CounterCount; index++)
+        {
+            if (_counts[index] == 0) continue;
+            double away = (LowestOf(index) + HighestOf(index)) / 2.0 - mean;
+            squares += away * away * _counts[index];
+        }
+
+        return Math.Sqrt(squares / _count);
     }
 
     public void Reset()

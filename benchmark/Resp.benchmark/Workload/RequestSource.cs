@@ -11,7 +11,8 @@ internal abstract class RequestSource : IDisposable
     /// <summary>Renders the next commands of a session.</summary>
     /// <param name="session">The session's place in its stream: where a piece ended, its own counters, the draws kept for
     /// a sequence. The source owns what is in it.</param>
-    /// <param name="commandsMax">At most so many commands are begun; at least 1.</param>
+    /// <param name="commandsMax">At most so many commands are begun, at least 1; one that goes on from the last chunk
+    /// counts too.</param>
     /// <returns>Bytes that are valid until the next call. When the last command is longer than the image, its rest comes
     /// with the next calls for the same session, which begin no other before it is whole. No bytes and no commands: the
     /// session's stream has ended (a load's slice); the run has when all its sessions' streams have.</returns>

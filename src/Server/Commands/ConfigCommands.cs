@@ -33,6 +33,13 @@ internal static class ConfigCommands
                     Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale,
                     Tips = ["request_policy:all_nodes", "response_policy:all_succeeded"],
                 },
+                new("REWRITE", arity: 2, Rewrite)
+                {
+                    Summary = "Writes the options as they are now into the configuration file.",
+                    Complexity = "O(1)", Since = "2.8.0", Group = CommandGroup.Server,
+                    Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale,
+                    Tips = ["request_policy:all_nodes", "response_policy:all_succeeded"],
+                },
                 new("SET", arity: -4, Set)
                 {
                     Usage = "parameter value [parameter value ...]",
@@ -84,6 +91,21 @@ internal static class ConfigCommands
         foreach (string warning in result.Warnings) context.Server.Log.LogWarning("{Warning}", warning);
         if (result.Error is { } error) context.Fail(Encoding.UTF8.GetBytes(error));
         else context.Reply.WriteOk();
+    }
+
+    private static void Rewrite(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        string? error = ConfigRewrite.Run(context.Server.Options);
+        if (error == null)
+        {
+            context.Server.Log.LogInformation("CONFIG REWRITE has written {File}", context.Server.Options.ConfigFile);
+            context.Reply.WriteOk();
+            return;
+        }
+
+        context.Server.Log.LogWarning("CONFIG REWRITE failed: {Error}", error);
+        context.Fail(Encoding.UTF8.GetBytes(error));
     }
 
     private static void ResetStat(ref CommandContext context)

@@ -40,6 +40,29 @@ internal sealed record ConfigLine(string Origin, string Text, IReadOnlyList<stri
         }
     }
 
+    /// <summary>A text as one word in double quotes, which <see cref="Split"/> takes apart again; printable ASCII.</summary>
+    public static string Quote(string text)
+    {
+        var quoted = new StringBuilder("\"");
+        foreach (byte value in Encoding.UTF8.GetBytes(text))
+        {
+            quoted.Append(value switch
+            {
+                (byte)'"' => "\\\"",
+                (byte)'\\' => "\\\\",
+                (byte)'\n' => "\\n",
+                (byte)'\r' => "\\r",
+                (byte)'\t' => "\\t",
+                (byte)'\b' => "\\b",
+                (byte)'\a' => "\\a",
+                >= 0x20 and < 0x7F => ((char)value).ToString(),
+                _ => $"\\x{value:x2}",
+            });
+        }
+
+        return quoted.Append('"').ToString();
+    }
+
     private static bool TryReadWord(ReadOnlySpan<byte> input, ref int at, List<byte> word)
     {
         while (at < input.Length && !IsSpace(input[at]))

@@ -5,6 +5,16 @@ namespace Kv.Server.Configuration;
 /// <summary>Sizes as people write them: <c>100mb</c>. Without b after it, a unit counts in thousands.</summary>
 public static class MemorySize
 {
+    /// <summary>A size in the largest unit that it is a multiple of; <see cref="TryParse"/> reads it back.</summary>
+    public static string Shorten(long bytes)
+    {
+        (int shift, string unit) = bytes == 0 ? (0, "")
+            : bytes % (1L << 30) == 0 ? (30, "gb")
+            : bytes % (1L << 20) == 0 ? (20, "mb")
+            : bytes % (1L << 10) == 0 ? (10, "kb") : (0, "");
+        return string.Create(CultureInfo.InvariantCulture, $"{bytes >> shift}{unit}");
+    }
+
     /// <summary>Reads digits and a unit: none, b, k, kb, m, mb, g, gb, in any case; k is 1000, kb is 1024.</summary>
     /// <param name="text">An empty text is 0, as clients of CONFIG SET expect.</param>
     /// <param name="bytes">The size; <see cref="ulong.MaxValue"/> when it is larger than that.</param>

@@ -82,6 +82,9 @@ internal abstract class Option(string name)
     /// <summary>The present value's text.</summary>
     public abstract string Read(ServerOptions options);
 
+    /// <summary>The present value as lines of a file have it, each without the name; one line but for a few options.</summary>
+    public abstract IReadOnlyList<string> FileTexts(ServerOptions options);
+
     /// <summary>Checks a text and makes a value of it, changing nothing.</summary>
     public abstract bool TryParse(ServerOptions options, string text, out object value, out string error);
 
@@ -135,6 +138,8 @@ internal sealed class Option<T> : Option
     public override bool TakesAnyText => _type.TakesAnyText;
 
     public override string Read(ServerOptions options) => _type.Format(_get(options));
+
+    public override IReadOnlyList<string> FileTexts(ServerOptions options) => _type.FileTexts(_get(options));
 
     public override object ReadValue(ServerOptions options) => _get(options);
 

@@ -44,6 +44,13 @@ public static class OptionParser
             : new ParsedOptions { Error = error };
     }
 
+    /// <summary>The options that lines of a file make, by themselves; null when there is an error in them.</summary>
+    internal static ServerOptions? TryAssign(List<ConfigLine> lines)
+    {
+        var options = new ServerOptions();
+        return Assign(lines, options, []) is null ? options : null;
+    }
+
     private static string? Assign(List<ConfigLine> lines, ServerOptions options, List<string> warnings)
     {
         var last = new Dictionary<Option, ConfigLine>();

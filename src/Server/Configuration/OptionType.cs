@@ -14,6 +14,9 @@ internal abstract class OptionType<T>
     /// <summary>The text that CONFIG GET answers; <see cref="TryParse"/> reads it back.</summary>
     public abstract string Format(T value);
 
+    /// <summary>What stands behind the name in a configuration file, a text for each line.</summary>
+    public virtual IReadOnlyList<string> FileTexts(T value) => [Format(value) is { Length: > 0 } text ? text : "\"\""];
+
     /// <summary>What may be written, in a few words, for help and documents.</summary>
     public abstract string Expects { get; }
 
@@ -68,6 +71,8 @@ internal sealed class BytesType(long min, long max, bool orPercent = false) : Op
         value = (long)bytes;
         return true;
     }
+
+    public override IReadOnlyList<string> FileTexts(long value) => [value < 0 ? Format(value) : MemorySize.Shorten(value)];
 
     private static bool TryParsePercent(string digits, out long value, out string error)
     {
@@ -129,6 +134,8 @@ internal sealed class TextType(string what = "text", Func<string, string?>? chec
     public override bool TakesAnyText => true;
 
     public override string Format(string value) => value;
+
+    public override IReadOnlyList<string> FileTexts(string value) => [ConfigLine.Quote(value)];
 
     public override bool TryParse(string text, string current, out string value, out string error)
     {

@@ -177,6 +177,9 @@ public sealed class ServerOptions
     /// <summary>Held while CONFIG SET changes several values, so that two of them do not mix.</summary>
     internal Lock ChangeLock { get; private set; } = new();
 
+    /// <summary>Held by CONFIG REWRITE, so that of two the later options are what the file says.</summary>
+    internal Lock RewriteLock { get; private set; } = new();
+
     /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>
     /// <param name="name">The option's main name.</param>
     /// <param name="apply">
@@ -200,6 +203,7 @@ public sealed class ServerOptions
             copy._kept = [.. _kept];
             copy._handlers = [];
             copy.ChangeLock = new Lock();
+            copy.RewriteLock = new Lock();
             return copy;
         }
     }

@@ -63,6 +63,9 @@ internal sealed class SaveType : OptionType<string>
 
     public override string Format(string value) => value;
 
+    public override IReadOnlyList<string> FileTexts(string value) =>
+        value.Length == 0 ? ["\"\""] : [.. value.Split(' ').Chunk(2).Select(pair => string.Join(' ', pair))];
+
     public override bool TryParse(string text, string current, out string value, out string error)
     {
         value = text;
@@ -91,6 +94,9 @@ internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
     // The reference still answers with the old name of replicas, and clients that parse it know that one.
     public override string Format(OutputBufferLimits value) =>
         $"normal {Words(value.Normal)} slave {Words(value.Replica)} pubsub {Words(value.PubSub)}";
+
+    public override IReadOnlyList<string> FileTexts(OutputBufferLimits value) =>
+        [$"normal {FileWords(value.Normal)}", $"replica {FileWords(value.Replica)}", $"pubsub {FileWords(value.PubSub)}"];
 
     public override bool TryParse(
         string text, OutputBufferLimits current, out OutputBufferLimits value, out string error)
@@ -133,6 +139,9 @@ internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
 
     private static string Words(OutputBufferLimit limit) => string.Create(
         CultureInfo.InvariantCulture, $"{limit.HardBytes} {limit.SoftBytes} {limit.SoftSeconds}");
+
+    private static string FileWords(OutputBufferLimit limit) => string.Create(
+        CultureInfo.InvariantCulture, $"{MemorySize.Shorten(limit.HardBytes)} {MemorySize.Shorten(limit.SoftBytes)} {limit.SoftSeconds}");
 }
 
 /// <summary>Letters that choose keyspace events; A stands for the ten of <see cref="Classes"/>.</summary>
@@ -143,6 +152,8 @@ internal sealed class EventLettersType : OptionType<string>
     public override string Expects => "letters of " + Accepted;
 
     public override string Format(string value) => value;
+
+    public override IReadOnlyList<string> FileTexts(string value) => [ConfigLine.Quote(value)];
 
     public override bool TryParse(string text, string current, out string value, out string error)
     {

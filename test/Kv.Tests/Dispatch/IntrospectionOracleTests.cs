@@ -26,6 +26,7 @@ public class IntrospectionOracleTests
         ["command|getkeys"] = NowAny,
         ["command|getkeysandflags"] = NowAny,
         ["config|resetstat"] = Tips,
+        ["config|rewrite"] = Tips,
         ["msetnx"] = "7.2 has no tips: a part of it on each shard would not be atomic",
         ["publish"] = "7.2 tells may_replicate",
         ["randomkey"] = Tips,

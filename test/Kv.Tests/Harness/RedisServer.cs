@@ -12,7 +12,10 @@ public sealed class RedisServer : ServerProgram
     public override string Name => "redis-server";
 
     /// <summary>Starts one; skips the test where redis-server is absent.</summary>
-    public static RedisServer Start(params string[] options)
+    public static RedisServer Start(params string[] options) => StartWith(null, options);
+
+    /// <summary>As <see cref="Start"/>, with a configuration file.</summary>
+    public static RedisServer StartWith(string? configFile, params string[] options)
     {
         string file = Requires.Redis();
         // Ends: each failure means that another process took the port in between, which three in a row cannot be.
@@ -21,7 +24,8 @@ public sealed class RedisServer : ServerProgram
             int port = FreePort();
             var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port),
             [
-                "--port", port.ToString(), "--save", "", "--proto-max-bulk-len", "1mb",
+                .. configFile is null ? Array.Empty<string>() : [configFile],
+                "--port", port.ToString(), .. configFile is null ? ["--save", ""] : Array.Empty<string>(), "--proto-max-bulk-len", "1mb",
                 "--enable-debug-command", "yes", "--bind", "127.0.0.1", "--dir", Path.GetTempPath(), .. options,
             ]);
             if (server.WaitUntilReady()) return server;

@@ -21,6 +21,8 @@ internal sealed unsafe class EpollLoop : Loop
     /// <summary>Before a send nearer than this the loop spins: a sleep would wake too late.</summary>
     private const long SpinBelow = 50_000;
 
+    private const int BytesOfOneReading = 1024;
+
     /// <summary>Data of the event that only wakes.</summary>
     private const ulong WakeEvent = ulong.MaxValue;
 
@@ -152,17 +154,29 @@ internal sealed unsafe class EpollLoop : Loop
     private void Receive(Session session, int flags)
     {
         if (flags == 0) Recorder.Busy += Clock.Now - _woke;
+        long now = 0;
         // Ends: a buffer that was not filled means that the kernel has no more, and a filled one is granted once more.
         for (int turn = 0; turn < 2; turn++)
         {
             int carried = session.TakeCarry(new Span<byte>(_buffer, ReplyFramer.LineBytesMax));
-            nint received = Libc.recv(session.Descriptor, _buffer + carried, ReceiveBytes, flags);
-            long now = Clock.Now;
+            nint received;
+            int error = 0;
+            if (flags == 0)
+            {
+                received = Libc.recv(session.Descriptor, _buffer + carried, ReceiveBytes, flags);
+                if (received < 0) error = Marshal.GetLastPInvokeError();
+            }
+            else
+            {
+                received = Libc.ReceiveNow(session.Descriptor, _buffer + carried, ReceiveBytes, flags);
+                if (received < 0) error = Marshal.GetLastSystemError();
+            }
+
+            now = Clock.Now;
             if (flags == 0) _woke = now;
             if (received <= 0)
             {
                 if (carried > 0) session.KeepCarry(new ReadOnlySpan<byte>(_buffer, carried));
-                int error = Marshal.GetLastPInvokeError();
                 if (received < 0 && error is Libc.EAgain or Libc.EIntr) return;
                 Lost(session, received == 0 ? 0 : error);
                 return;
@@ -172,15 +186,18 @@ internal sealed unsafe class EpollLoop : Loop
             int used = Received(session, new ReadOnlySpan<byte>(_buffer, total), (int)received, now);
             if (used < 0) return;
             if (used < total) session.KeepCarry(new ReadOnlySpan<byte>(_buffer + used, total - used));
+            // What little was received took no time to read: one reading of the clock does for its send too.
+            if (received > BytesOfOneReading) now = 0;
             if (received < ReceiveBytes) break;
             flags = Libc.MsgDontWait;
         }
 
-        if (Arrivals is null && session.UnsentCount == 0 && !session.Connecting) Fill(session);
+        if (Arrivals is null && session.UnsentCount == 0 && !session.Connecting) Fill(session, now);
     }
 
     /// <summary>Sends what the session may send, until the kernel takes no more.</summary>
-    private void Fill(Session session)
+    /// <param name="now">The time; 0: to be read.</param>
+    private void Fill(Session session, long now = 0)
     {
         if (session.IsClosed || session.Connecting || (session.UnsentCount > 0 && !Flush(session))) return;
         for (int image = 0; image < ImagesPerTurn; image++)
@@ -194,7 +211,8 @@ internal sealed unsafe class EpollLoop : Loop
 
             if (_reconnector is not null && session.HasAnswered && Reconnect(session)) return;
             RequestChunk chunk = Source.Render(ref session.Stream, allowance);
-            if (!Rendered(session, chunk, Clock.Now)) return;
+            if (!Rendered(session, chunk, now != 0 ? now : Clock.Now)) return;
+            now = 0;
             if (!Send(session, chunk.Bytes)) return;
             if (session is { ToSend: 0, IsCut: false } && !Plan.Flood)
             {
@@ -210,10 +228,10 @@ internal sealed unsafe class EpollLoop : Loop
     private bool Send(Session session, ReadOnlySpan<byte> bytes)
     {
         nint sent;
-        fixed (byte* start = bytes) sent = Libc.send(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
+        fixed (byte* start = bytes) sent = Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
         if (sent < 0)
         {
-            int error = Marshal.GetLastPInvokeError();
+            int error = Marshal.GetLastSystemError();
             if (error is not (Libc.EAgain or Libc.EIntr))
             {
                 // What the server had sent before it closed may still be there, an error text say.
@@ -238,10 +256,10 @@ internal sealed unsafe class EpollLoop : Loop
     {
         ReadOnlySpan<byte> bytes = session.Unsent;
         nint sent;
-        fixed (byte* start = bytes) sent = Libc.send(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
+        fixed (byte* start = bytes) sent = Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
         if (sent < 0)
         {
-            int error = Marshal.GetLastPInvokeError();
+            int error = Marshal.GetLastSystemError();
             if (error is not (Libc.EAgain or Libc.EIntr)) Lost(session, error);
             else WatchWrite(session, true);
             return false;

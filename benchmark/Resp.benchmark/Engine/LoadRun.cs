@@ -166,8 +166,9 @@ internal sealed class LoadRun : IDisposable
     /// <summary>Everything measured. To be called when <see cref="Wait"/> has said that the run ended.</summary>
     public Measurement Finish()
     {
-        Collect(_interval);
         var service = new Histogram();
+        Collect(service);
+        service.Reset();
         foreach (Histogram one in _total.Service) service.Add(one);
         return new Measurement
         {

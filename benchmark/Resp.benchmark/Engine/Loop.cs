@@ -17,6 +17,7 @@ internal abstract class Loop : IDisposable
     private int _request;
     private bool _idle = true;
     private int _claimed;
+    private bool _isSpent;
     private readonly int _refill;
 
     protected Loop(CellPlan plan, RunControl control, int number, int loops)
@@ -160,7 +161,12 @@ internal abstract class Loop : IDisposable
         if (_claimed < wanted) _claimed += Control.Take(wanted - _claimed);
         int got = Math.Min(wanted, _claimed);
         _claimed -= got;
-        if (got == 0) EndSending();
+        if (got == 0 && !_isSpent)
+        {
+            _isSpent = true;
+            WaitUntil = Clock.Now + Clock.Of(Plan.Drain);
+        }
+
         return got;
     }
 
@@ -235,7 +241,7 @@ internal abstract class Loop : IDisposable
             Outstanding -= replies;
             session.HasAnswered = true;
             Recorder.LastReply = now;
-            if (SendUntil == long.MaxValue && !SendingEnded) WaitUntil = now + IdleMax;
+            if (SendUntil == long.MaxValue && !SendingEnded) WaitUntil = now + (_isSpent ? Clock.Of(Plan.Drain) : IdleMax);
             if (Plan.AbortOnError && Recorder.Errors > 0) Abort(session);
             if (Plan.BatchLatency && session.Inflight.Commands == 0 && session is { ToSend: 0, IsCut: false })
                 Recorder.BatchReplied(session.LastKind, now - session.BatchSent);
@@ -276,19 +282,21 @@ internal abstract class Loop : IDisposable
         session.IsCut = false;
         Forfeit(session);
         Release(session);
-        if (end == RunEnd.BrokenReply || Sessions.TrueForAll(one => one.IsClosed)) Control.Fail(end, why);
-        else Control.Fail(RunEnd.Completed, why);
+        bool last = Control.SessionClosed();
+        Control.Fail(end == RunEnd.AllDisconnected && !last ? RunEnd.Completed : end, why);
         if (!Sessions.TrueForAll(one => one.IsClosed)) return;
         Control.GiveBack(_claimed);
         _claimed = 0;
     }
 
-    /// <summary>No session can send or receive any more, or the streams of all have ended.</summary>
+    /// <summary>Nothing more is to be sent or received: sending has ended, the count is spent, or all streams have ended.</summary>
     protected bool HasNothingLeft
     {
         get
         {
             if (SendingEnded) return Outstanding == 0 && Sessions.TrueForAll(one => !one.IsCut);
+            // What was granted before the count was spent is still to be sent.
+            if (_isSpent && Outstanding == 0) return Sessions.TrueForAll(one => one is { IsCut: false, ToSend: 0 });
             return Sessions.TrueForAll(one => one.IsClosed || (one.StreamEnded && one.Inflight.Commands == 0));
         }
     }
@@ -296,7 +304,7 @@ internal abstract class Loop : IDisposable
     protected void BeginPhase()
     {
         long now = Clock.Now;
-        SendingEnded = false;
+        SendingEnded = _isSpent = false;
         _claimed = 0;
         SendUntil = Control.Duration > TimeSpan.Zero ? now + Clock.Of(Control.Duration) : long.MaxValue;
         WaitUntil = SendUntil == long.MaxValue ? now + IdleMax : SendUntil + Clock.Of(Plan.Drain);
@@ -345,6 +353,7 @@ internal abstract class Loop : IDisposable
         {
             var session = new Session(number, connection, Plan) { Index = Sessions.Count };
             Sessions.Add(session);
+            Control.SessionOpened();
             Adopt(session);
         }
 
@@ -385,7 +394,6 @@ internal abstract class Loop : IDisposable
             long begin = Clock.Now;
             BeginPhase();
             Drive();
-            if (Sessions.Count > 0 && Sessions.TrueForAll(one => one.IsClosed)) Control.Fail(RunEnd.AllDisconnected, null);
             lock (_gate)
             {
                 if (HasRequest) ObeyLatched();

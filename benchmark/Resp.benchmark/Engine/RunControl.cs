@@ -10,7 +10,7 @@ internal sealed class RunControl(int loops)
     private readonly object _lock = new();
     private readonly ManualResetEventSlim _ended = new(true);
     private long _budget, _firstFailure;
-    private int _phase, _running;
+    private int _phase, _running, _sessions;
     private bool _limited;
     private volatile bool _stopped, _exiting;
 
@@ -40,6 +40,7 @@ internal sealed class RunControl(int loops)
             Volatile.Write(ref _budget, commands);
             _stopped = false;
             _running = loops;
+            if (Volatile.Read(ref _sessions) == 0 && End == RunEnd.Completed) End = RunEnd.AllDisconnected;
             _phase++;
             _ended.Reset();
             Monitor.PulseAll(_lock);
@@ -66,6 +67,11 @@ internal sealed class RunControl(int loops)
             if (--_running == 0) _ended.Set();
         }
     }
+
+    public void SessionOpened() => Interlocked.Increment(ref _sessions);
+
+    /// <returns>True: it was the last of all loops.</returns>
+    public bool SessionClosed() => Interlocked.Decrement(ref _sessions) == 0;
 
     public bool WaitForEnd(TimeSpan timeout) => _ended.Wait(timeout);
 

@@ -11,11 +11,11 @@ internal sealed class Session
     private byte[] _unsent = [], _carry = [], _gathered = [];
     private int _unsentAt;
 
-    public Session(int number, Connection connection, CellPlan plan)
+    public Session(int number, Connection? connection, CellPlan plan)
     {
         Number = number;
         Connection = connection;
-        Descriptor = connection.Secure is null ? connection.Descriptor : -1;
+        Descriptor = connection is { Secure: null } ? connection.Descriptor : -1;
         Inflight = new InflightRing(plan.VerifyShare > 0 && plan.Workload.TracksKeys);
         ReplyBytes = [.. plan.Workload.Kinds.Select(kind => Math.Max(1, kind.ReplyBytes))];
         Stream.Session = number;

@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
@@ -120,7 +121,8 @@ internal sealed class Dialer
     private static string Reason(Exception error) => error switch
     {
         AuthenticationException { InnerException: { } inner } => $"{error.Message} {inner.Message}",
-        IOException { InnerException: { } inner } => inner.Message,
+        IOException { InnerException: { } inner } => Reason(inner),
+        SocketException { NativeErrorCode: > 0 and < 4096 } socket => new Win32Exception(socket.NativeErrorCode).Message,
         _ => error.Message,
     };
 }

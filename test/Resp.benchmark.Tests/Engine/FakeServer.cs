@@ -109,6 +109,17 @@ internal sealed class FakeServer : IDisposable
             }
         }
 
+        /// <summary>Takes so many bytes and leaves the rest.</summary>
+        public void ReadExactly(int count)
+        {
+            while (count > 0)
+            {
+                int read = socket.Receive(_received.AsSpan(0, Math.Min(count, _received.Length)));
+                if (read == 0) throw new SocketException((int)SocketError.ConnectionReset);
+                count -= read;
+            }
+        }
+
         public void Hold(ReadOnlySpan<byte> bytes) => _held.Write(bytes);
 
         public void Flush()

@@ -15,21 +15,30 @@ internal sealed class FixedWorkload : RespBenchmark.Workload.Workload
 
     public override bool TracksKeys => Tracks;
 
-    public bool Tracks { get; init; }
+    public bool Tracks { get; private init; }
 
     /// <summary>The commands of each session's stream; 0: it has no end.</summary>
-    public int CommandsOfSession { get; init; }
+    public int CommandsOfSession { get; private init; }
 
     public override long? Commands => CommandsOfSession == 0 ? null : CommandsOfSession;
 
     /// <summary>Bytes an image holds, to force commands to be cut.</summary>
-    public int ImageBytesMax { get; init; } = RequestSource.ImageBytes;
+    public int ImageBytesMax { get; private init; } = RequestSource.ImageBytes;
 
     public static FixedWorkload Gets { get; } = Of(new CommandKind("GET", ReplyRule.Bulk | ReplyRule.Nil, 1, 14),
         "*2\r\n$3\r\nGET\r\n$8\r\n00000000\r\n");
 
+    public static FixedWorkload TrackedGets { get; } = new(Gets._requests, Gets._kinds) { Tracks = true };
+
     /// <summary>One request, with the digits of a key where it has "00000000".</summary>
     public static FixedWorkload Of(CommandKind kind, string request) => new([System.Text.Encoding.ASCII.GetBytes(request)], [kind]);
+
+    /// <summary>One request longer than an image.</summary>
+    public static FixedWorkload Cut(CommandKind kind, string request, int imageBytesMax) =>
+        new([System.Text.Encoding.ASCII.GetBytes(request)], [kind]) { ImageBytesMax = imageBytesMax };
+
+    /// <summary>GETs that end after so many of each session.</summary>
+    public static FixedWorkload Ending(int commandsOfSession) => new(Gets._requests, Gets._kinds) { CommandsOfSession = commandsOfSession };
 
     /// <summary>Several requests in turn.</summary>
     public static FixedWorkload InTurn(params (CommandKind Kind, string Request)[] parts) => new(

@@ -279,6 +279,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (until == 0) return false;
         context.Session.Held = new HeldCommand(items, context.Args.Count);
         context.Session.Park(until);
+        // Who ends a pause wakes the sessions that he finds parked: if it ended before this one was, nobody else will.
+        // (The pause's lock is between the parking and this look, as it is between its end and that one.)
+        if (server.Pause.WaitUntil(writes) == 0) context.Session.Unpark();
         output.Rewind(new ReplyMark(ReplyStart, 0));
         return true;
     }

@@ -109,6 +109,24 @@ public class ClientCommandTests
         Assert.Equal("[\"flags\" [\"off\"] \"redirect\" :-1 \"prefixes\" []]", client.Command("CLIENT TRACKINGINFO").ToString());
     }
 
+    // A writer that had just learned that it is to wait when the pause ended was woken before it waited, and by nobody after.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_pause_that_ends_while_a_command_begins_to_wait_for_it_leaves_nobody_waiting(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        // Connections go to the workers by turns: pauser and writer are on different ones.
+        using RespClient pauser = server.Connect(), writer = server.Connect();
+        for (int round = 1; round <= 3000; round++)
+        {
+            pauser.Ok("CLIENT PAUSE 1000000 WRITE");
+            writer.Send("INCR n");
+            // By turns sooner and later, so that the end meets the beginning of the wait.
+            Thread.SpinWait(round % 200 * 10);
+            pauser.Ok("CLIENT UNPAUSE");
+            Assert.Equal(round, writer.Read().Integer);
+        }
+    }
+
     private static string Field(string line, string name) =>
         line.Split(' ').Single(field => field.StartsWith(name + "=", StringComparison.Ordinal))[(name.Length + 1)..];
 }

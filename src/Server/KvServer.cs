@@ -41,6 +41,7 @@ public sealed class KvServer : IAsyncDisposable
             Time = time,
             Stalled = stall => Log.LogWarning("Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
                 stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),
+            UpkeepFailed = exception => Log.LogCritical(exception, "A round of the store's upkeep failed; the next one begins anew"),
         });
         Pause = new ClientPause(this);
         PubSub = new PubSubEngine(Store.Charge);

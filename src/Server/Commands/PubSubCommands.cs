@@ -168,13 +168,19 @@ internal static class PubSubCommands
         }
 
         session.Subscriptions = set;
-        while (context.Args.Remaining > 0)
+        try
         {
-            var name = context.Args.NextBytes();
-            context.Server.PubSub.Subscribe(kind, name, session, set);
-            Confirm(ref context, kind, verb, name, set);
+            while (context.Args.Remaining > 0)
+            {
+                var name = context.Args.NextBytes();
+                context.Server.PubSub.Subscribe(kind, name, session, set);
+                Confirm(ref context, kind, verb, name, set);
+            }
         }
-        session.Kind = ClientKind.PubSub;
+        finally
+        {
+            if (set.Count > 0) session.Kind = ClientKind.PubSub;       // also with some of them, should one fail
+        }
     }
 
     private static int CountNew(ref CommandContext context, Dictionary<byte[], Subscription> own)

@@ -81,7 +81,16 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         for (int i = 0; i < _inputCount; i++) _inputs[i].Session = null!;
         _inputCount = 0;
+        if (_output.Buffer.Length + _output.ReferenceCount != 0) Discard();
         _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+    }
+
+    /// <summary>Drops the replies of a turn that failed, and the values they refer to: they are no other session's.</summary>
+    private void Discard()
+    {
+        _output.DropReferences(int.MaxValue);
+        _output.Buffer.Clear();
+        _executed = 0;
     }
 
     /// <summary>Adds a session with its unread bytes, which begin with a command.</summary>
@@ -103,6 +112,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         _parsing = 0;
         _current = -1;
+        Fault.Point("worker.turn");
         while (_parsing < _inputCount)
         {
             int count = Parse();

@@ -48,6 +48,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         var session = context.Session;
         var mode = session.ReplyMode;
         session.LastCommand = context.Command;
+        Fault.Point("command.run");
         context.Command.Handler!(ref context);
         counters.ByCommand[context.Command.Id].Calls++;
         if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);

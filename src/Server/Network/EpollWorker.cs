@@ -83,9 +83,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             {
                 // A mistake of ours, whatever it is, costs the sessions of the group, not the server.
                 _server.Log.LogCritical(exception, "A worker's turn failed; the connections it served are closed");
-                foreach (var connection in _group)
-                    if (connection != null) Close(connection);
-                _ready.Clear();
+                AbandonTurn();
             }
         }
 
@@ -95,6 +93,18 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _store.GoOffline();
         _store.Dispose();
         _poller.Dispose();
+    }
+
+    /// <summary>Closes the group that was served, and sees to it that the other connections of the turn are served in the next.</summary>
+    private void AbandonTurn()
+    {
+        foreach (var connection in _group)
+            if (connection != null) Close(connection);
+        Array.Clear(_group);
+        _window.Begin();
+        foreach (var connection in _ready)
+            if (connection.State is EpollConnectionState.Open or EpollConnectionState.Broken) AfterTurn(connection);
+        _ready.Clear();
     }
 
     /// <returns>True when the worker is to end.</returns>
@@ -213,8 +223,21 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         Array.Clear(_group, 0, count);
     }
 
-    void IWindowOwner.Send(int index, Session session, SessionOutput output, int start, int end) =>
-        _sender.Send(_group[index], output, start, end);
+    void IWindowOwner.Send(int index, Session session, SessionOutput output, int start, int end)
+    {
+        try
+        {
+            Fault.Point("reply.send");
+            _sender.Send(_group[index], output, start, end);
+        }
+        catch (Exception exception)
+        {
+            // A hole in its replies is the end of a connection, and of no other: the group's replies stand in one buffer.
+            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed", session.Id);
+            _group[index].State = EpollConnectionState.Broken;
+            output.DropReferences(end);
+        }
+    }
 
     /// <summary>Decides what becomes of a connection after its commands have been run.</summary>
     private void AfterTurn(EpollConnection connection)
@@ -289,8 +312,20 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             connection.NextInInbox = null;
             // Interlocked: reset before the reasons are looked at, so that whoever adds one now puts it in again.
             Interlocked.Exchange(ref connection.InInbox, 0);
-            if (connection.State == EpollConnectionState.New) Adopt(connection);
-            if (connection.State == EpollConnectionState.Open) Attend(connection);
+            try
+            {
+                Fault.Point("worker.inbox");
+                if (connection.State == EpollConnectionState.New) Adopt(connection);
+                if (connection.State == EpollConnectionState.Open) Attend(connection);
+            }
+            catch (Exception exception)
+            {
+                // The others of the inbox are taken out of it, and would wait for ever.
+                _server.Log.LogCritical(exception, "Attending to client {Client} failed; its connection is closed", connection.Session.Id);
+                _window.Begin();
+                Close(connection);
+            }
+
             connection = next;
         }
     }

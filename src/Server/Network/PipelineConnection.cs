@@ -115,7 +115,7 @@ internal sealed class PipelineConnection : ISessionOwner
     }
 
     /// <summary>Takes the replies of a run: into the stream when that keeps up, else into the backlog.</summary>
-    internal unsafe void Send(WindowLease lease, SessionOutput output, int start, int end)
+    internal void Send(WindowLease lease, SessionOutput output, int start, int end)
     {
         if (_failed)
         {
@@ -123,6 +123,21 @@ internal sealed class PipelineConnection : ISessionOwner
             return;
         }
 
+        try
+        {
+            Fault.Point("reply.send");
+            SendNow(lease, output, start, end);
+        }
+        catch (Exception exception)
+        {
+            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed", Session.Id);
+            output.DropReferences(end);
+            Abort();
+        }
+    }
+
+    private unsafe void SendNow(WindowLease lease, SessionOutput output, int start, int end)
+    {
         Session.BytesOut += end - start;
         lease.Counters.BytesOut += end - start;
         lock (_guard)

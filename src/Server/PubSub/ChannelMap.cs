@@ -1,3 +1,5 @@
+using Kv.Storage;
+
 namespace Kv.Server.PubSub;
 
 /// <summary>Which subscribers each channel has: a hash map in shards, each with a lock of its own.</summary>
@@ -28,13 +30,18 @@ internal sealed class ChannelMap
         var shard = ShardOf(name);
         lock (shard.Guard)
         {
-            if (!shard.Channels.TryGetValue(name, out var channel))
+            bool isNew = !shard.Channels.TryGetValue(name, out var channel);
+            channel ??= new Channel(name, shard.Guard);
+            var subscription = new Subscription(channel, subscriber);
+            Fault.Point("pubsub.join");
+            if (isNew)
             {
-                shard.Channels.Add(name, channel = new Channel(name, shard.Guard));
+                // The last that may fail, and before the first change that would be left.
+                shard.Channels.Add(name, channel);
                 // Interlocked: shards have different locks and one count.
                 Interlocked.Increment(ref _count);
             }
-            var subscription = new Subscription(channel, subscriber);
+
             channel.AddLatched(subscription);
             return subscription;
         }

@@ -1,3 +1,5 @@
+using Kv.Storage;
+
 namespace Kv.Server.PubSub;
 
 /// <summary>Which subscribers each pattern has. Publishers match against a snapshot of all patterns, without a lock.</summary>
@@ -22,13 +24,17 @@ internal sealed class PatternMap
     {
         lock (_guard)
         {
-            if (!_patterns.TryGetValue(pattern, out var entry))
+            bool isNew = !_patterns.TryGetValue(pattern, out var entry);
+            entry ??= new Channel(pattern, _guard);
+            var subscription = new Subscription(entry, subscriber);
+            Fault.Point("pubsub.join");
+            if (isNew)
             {
-                _patterns.Add(pattern, entry = new Channel(pattern, _guard));
+                _patterns.Add(pattern, entry);
                 // Volatile: a publish that begins after this subscriber was told so must find no older snapshot.
                 Volatile.Write(ref _snapshot, null);
             }
-            var subscription = new Subscription(entry, subscriber);
+
             entry.AddLatched(subscription);
             return subscription;
         }

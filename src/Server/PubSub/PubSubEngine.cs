@@ -1,4 +1,5 @@
 using Kv.Server.Dispatch;
+using Kv.Storage;
 
 namespace Kv.Server.PubSub;
 
@@ -41,7 +42,17 @@ internal sealed class PubSubEngine(Action<long>? charge)
             SubscriptionKind.Pattern => _patterns.Join(copy, subscriber),
             _ => _shardChannels.Join(copy, subscriber),
         };
-        own.Add(subscription.Channel.Name, subscription);
+        try
+        {
+            Fault.Point("pubsub.note");
+            own.Add(subscription.Channel.Name, subscription);
+        }
+        catch
+        {
+            Leave(kind, subscription);      // whoever cannot end it must not have it
+            throw;
+        }
+
         // Interlocked: the subscribers' own threads share this count.
         if (set.Count == 1) Interlocked.Increment(ref _subscribers);
         return true;
@@ -53,6 +64,7 @@ internal sealed class PubSubEngine(Action<long>? charge)
     public bool Unsubscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, SubscriptionSet set)
     {
         var own = set.Of(kind).GetAlternateLookup<ReadOnlySpan<byte>>();
+        Fault.Point("pubsub.leave");        // behind it nothing throws: links are untied, names removed
         if (!own.Remove(name, out _, out var subscription)) return false;
         Leave(kind, subscription);
         if (set.Count == 0) Interlocked.Decrement(ref _subscribers);
@@ -77,6 +89,7 @@ internal sealed class PubSubEngine(Action<long>? charge)
     public long Publish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
     {
         long receivers = 0;
+        Fault.Point("pubsub.publish");
         if (_channels.Find(channel) is { } found)
             receivers += Push(found, SharedMessage.Encode("message"u8, channel, payload, Account));
 

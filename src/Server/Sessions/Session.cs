@@ -2,6 +2,8 @@ using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Dispatch;
 using Kv.Server.PubSub;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Sessions;
 
@@ -160,8 +162,21 @@ internal sealed class Session : ISubscriber
     /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's reference.</summary>
     public void Push(SharedMessage message)
     {
-        var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages;
-        if (messages.Enqueue(message)) _owner.Wake(this);
+        bool isTaken = false;
+        try
+        {
+            Fault.Point("pubsub.push");
+            var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages;
+            isTaken = messages.Enqueue(message);
+        }
+        catch (Exception exception)
+        {
+            // No place for one more message: this client goes, which would miss it. The publisher and the others go on.
+            Server.Log.LogCritical(exception, "A message for client {Client} is lost; its connection is closed", Id);
+            Kill();
+        }
+
+        if (isTaken) _owner.Wake(this);
         else message.Release();
     }
 

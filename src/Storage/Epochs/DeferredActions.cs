@@ -20,11 +20,24 @@ internal sealed class DeferredActions(EpochTable epochs)
     /// <summary>Bytes that wait, as their owners counted them.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
+    /// <summary>Has something freed once nobody can reach it.</summary>
+    /// <remarks>
+    /// Throws nothing: callers hold locks and have begun what they must end. When the managed heap has no room for one more
+    /// item, what it stands for is never freed.
+    /// </remarks>
     public void Defer(Action<object?, nint> free, object? target, nint value, long bytes)
     {
         lock (_lock)
         {
-            _items.Enqueue(new Item(epochs.Current, free, target, value, bytes));
+            try
+            {
+                _items.Enqueue(new Item(epochs.Current, free, target, value, bytes));
+            }
+            catch (OutOfMemoryException)
+            {
+                return;
+            }
+
             _count++;
             _bytes += bytes;
         }
@@ -42,6 +55,7 @@ internal sealed class DeferredActions(EpochTable epochs)
         while (true)
         {
             Item item;
+            Fault.Point("deferred.run");
             lock (_lock)
             {
                 if (!_items.TryPeek(out item) || item.Epoch >= safe) return freed;

@@ -82,7 +82,28 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
 
     /// <summary>Splits a latched bucket in two and unlatches it.</summary>
     /// <returns>False, still latched and unchanged, when there is no memory for a chain.</returns>
+    /// <remarks>
+    /// Throws nothing: whoever changes a bucket holds a record, too, and a bucket that stays whole is as good. What may go
+    /// wrong, allocating for a long chain, comes before the first change.
+    /// </remarks>
     public bool TrySplit(ulong* near, ulong number, ulong control, int depth)
+    {
+        try
+        {
+            Fault.Point("index.split");
+            if (!TrySplitLatched(near, number, control, depth)) return false;
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or FaultException)
+        {
+            return false;
+        }
+
+        // Behind the unlatching: what is deferred must have been unlinked before.
+        RetireChain(HashBucket.OverflowOf(control));
+        return true;
+    }
+
+    private bool TrySplitLatched(ulong* near, ulong number, ulong control, int depth)
     {
         ulong* far = index.Bucket(number + (1UL << depth));
         // Chains are short: a keyed hash makes one of 8 buckets rarer than a failing machine.
@@ -126,7 +147,6 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         Fill(far, farOverflow, farEntries[..farCount]);
         Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));    // publishes the far half
         Fill(near, nearOverflow, nearEntries[..nearCount]);
-        RetireChain(HashBucket.OverflowOf(control));
         HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, nearOverflow));
         return true;
     }

@@ -33,18 +33,27 @@ internal sealed unsafe class OverflowBuckets(MemoryBudget budget, long bucketsMa
     }
 
     /// <summary>A zeroed bucket's number, or 0 when there is no memory.</summary>
+    /// <remarks>Throws nothing: callers hold a latch.</remarks>
     public uint TryTake()
     {
         if (budget.RefusesAllocation()) return 0;
         uint number;
-        lock (_lock)
+        try
         {
-            if (!_free.TryPop(out number))
+            lock (_lock)
             {
-                if (_buckets == null || _next == bucketsMax) return 0;
-                number = _next++;
-                budget.ChargeIndex(HashBucket.Bytes);
+                if (!_free.TryPop(out number))
+                {
+                    if (_buckets == null || _next == bucketsMax) return 0;
+                    _free.EnsureCapacity((int)Math.Min(_next, int.MaxValue));       // so that giving back never needs memory
+                    number = _next++;
+                    budget.ChargeIndex(HashBucket.Bytes);
+                }
             }
+        }
+        catch (OutOfMemoryException)
+        {
+            return 0;
         }
 
         new Span<ulong>(this[number], 8).Clear();

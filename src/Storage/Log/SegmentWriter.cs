@@ -16,6 +16,7 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
     public SegmentSet? Owner { get; private set; }
 
     /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
+    /// <remarks>Throws nothing: callers hold locks.</remarks>
     public byte* Allocate(SegmentSet owner, ulong word, long nowMs)
     {
         int size = RecordWord.Size(word);
@@ -39,7 +40,17 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
         bool huge = Owner == owner && owner.Bytes >= VirtualMemory.HugePagesFromBytes;
         Seal();
         if (!log.TryTake(owner.DatabaseId, huge, nowMs / 1000, out int segment)) return false;
-        owner.Add(segment);
+        try
+        {
+            Fault.Point("segment.open");
+            owner.Add(segment);
+        }
+        catch
+        {
+            log.Free(segment, 0);       // nobody knows of it: as if there had been none
+            return false;
+        }
+
         Owner = owner;
         _segment = segment;
         _start = log.Start(segment);

@@ -7,11 +7,19 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
     private SegmentWriter?[] _writers = new SegmentWriter?[1];
 
     /// <summary>The session's writer for a database.</summary>
-    public SegmentWriter For(SegmentSet owner)
+    /// <returns>Null when the system refused the memory for one.</returns>
+    public SegmentWriter? For(SegmentSet owner)
     {
         foreach (SegmentWriter? writer in _writers)
             if (writer != null && writer.Owner == owner) return writer;
-        return ForSlow();
+        try
+        {
+            return ForSlow();
+        }
+        catch (OutOfMemoryException)
+        {
+            return null;
+        }
     }
 
     /// <summary>A writer without a living database, or a new one: at most as many as databases that are written to.</summary>
@@ -28,7 +36,7 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         return _writers[count] = new SegmentWriter(log, budget, epochs);
     }
 
-/// <summary>Gives up all segments that are written to.</summary>
+    /// <summary>Gives up all segments that are written to.</summary>
     public void Seal()
     {
         foreach (SegmentWriter? writer in _writers) writer?.Seal();

@@ -64,16 +64,26 @@ internal sealed unsafe class SegmentedLog : IDisposable
         bool warm;
         segment = 0;
         if (_budget.RefusesAllocation()) return false;
-        lock (_lock)
+        try
         {
-            warm = _warm.TryPop(out segment);
-            if (!warm && !_cold.TryPop(out segment))
+            lock (_lock)
             {
-                if (_next == _segmentsMax) return false;
-                segment = _next++;
-            }
+                warm = _warm.TryPop(out segment);
+                if (!warm && !_cold.TryPop(out segment))
+                {
+                    if (_next == _segmentsMax) return false;
+                    // Room for all that there are, so that taking one back never needs memory.
+                    _warm.EnsureCapacity(_next);
+                    _cold.EnsureCapacity(_next);
+                    segment = _next++;
+                }
 
-            _taken++;
+                _taken++;
+            }
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
         }
 
         if (huge && !warm) VirtualMemory.PreferHugePages(Start(segment), SegmentBytes);

@@ -15,12 +15,14 @@ internal sealed unsafe class Database
         public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Inserts;
     }
 
+    private readonly Store _store;
     private readonly Stripe* _stripes;
     private readonly int _stripesMax;
     private int _stripesUsed;
 
-    private Database(int id, HashIndex index, Stripe* stripes, int stripesMax)
+    private Database(Store store, int id, HashIndex index, Stripe* stripes, int stripesMax)
     {
+        _store = store;
         Segments = new SegmentSet(id);
         Index = index;
         _stripes = stripes;
@@ -36,9 +38,10 @@ internal sealed unsafe class Database
         if (stripes == null) return null;
         try
         {
-            return new Database(id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes), stripes, stripesMax);
+            Fault.Point("database.create");
+            return new Database(store, id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes), stripes, stripesMax);
         }
-        catch (OutOfMemoryException)
+        catch (Exception exception) when (exception is OutOfMemoryException or FaultException)
         {
             VirtualMemory.Release((byte*)stripes, (nuint)(stripesMax * sizeof(Stripe)));
             return null;
@@ -79,14 +82,15 @@ internal sealed unsafe class Database
     public static long ExpiryPart(long expiryMs) => expiryMs >> 10;
 
     /// <summary>Frees everything. Nobody can reach the database any more.</summary>
-    public void Free(SegmentedLog log, Action<Block> release)
+    public void Free()
     {
+        SegmentedLog log = _store.Log;
         bool walk = Outside != 0;
         List<int> segments = [];
         Segments.CopyTo(segments);
         foreach (int segment in segments)
         {
-            if (walk) ReleaseOutside(log, segment, release);
+            if (walk) ReleaseOutside(log, segment);
             log.Free(segment, SegmentWriter.ChargedFor(log.Info(segment)->Tail));
         }
 
@@ -94,14 +98,14 @@ internal sealed unsafe class Database
         VirtualMemory.Release((byte*)_stripes, (nuint)(_stripesMax * sizeof(Stripe)));
     }
 
-    private static void ReleaseOutside(SegmentedLog log, int segment, Action<Block> release)
+    private void ReleaseOutside(SegmentedLog log, int segment)
     {
         var scan = new LogScanner(log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
             if (RecordWord.IsDead(word)) continue;
-            if (RecordWord.KeyField(word) == RecordWord.LongKey) release(Record.LongKeyBlock(record, word));
-            if (RecordWord.HoldsBlock(word)) release(Record.BlockOf(record, word));
+            if (RecordWord.KeyField(word) == RecordWord.LongKey) _store.Release(Record.LongKeyBlock(record, word));
+            if (RecordWord.HoldsBlock(word)) _store.Release(Record.BlockOf(record, word));
         }
     }
 

@@ -30,7 +30,10 @@ public interface IValueUpdate
 
     /// <summary>Fills the new value: <see cref="NewValue.Length"/> bytes. Called after <see cref="Change.Replace"/> for
     /// <see cref="ValueKind.String"/> and <see cref="ValueKind.GrowingString"/>, unless a block is adopted.</summary>
-    /// <remarks>The content is undefined before, except with <see cref="NewValue.KeepContent"/>.</remarks>
+    /// <remarks>
+    /// The content is undefined before, except with <see cref="NewValue.KeepContent"/>. It should not throw: what it has
+    /// written over a value in its place by then stays. (From <see cref="Decide"/> an exception changes nothing.)
+    /// </remarks>
     void Write(Span<byte> destination);
 }
 

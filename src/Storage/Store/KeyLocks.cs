@@ -22,7 +22,21 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         if (_held.Length < count) _held = new HeldRecord[count * 2];
         if (!TryFindDatabases(keys, out Database?[] table)) return StoreStatus.OutOfMemory;
         Sort(keys, count);
+        bool done = false;
+        try
+        {
+            var status = LockAll(keys, table, count);
+            done = status == StoreStatus.Ok;
+            return status;
+        }
+        finally
+        {
+            if (!done) Release();
+        }
+    }
 
+    private StoreStatus LockAll(KeyList keys, Database?[] table, int count)
+    {
         for (int i = 0; i < count; i++)
         {
             ref KeyList.Entry item = ref keys[_order[i]];
@@ -32,13 +46,9 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
                 continue;
             }
 
+            Fault.Point("keys.lock");
             var status = LockOne(table[item.Database]!, item, ref _held[_count]);
-            if (status != StoreStatus.Ok)
-            {
-                Release();
-                return status;
-            }
-
+            if (status != StoreStatus.Ok) return status;
             item.Held = _count++;
         }
 

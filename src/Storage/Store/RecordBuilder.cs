@@ -4,13 +4,18 @@ namespace Kv.Storage;
 
 /// <summary>Makes records that nobody knows yet: space, key, expiry, value.</summary>
 /// <remarks>Threads: one session's. A record comes locked; whoever asked for it publishes or abandons it.</remarks>
-internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget budget)
+internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget budget, SegmentedLog log)
 {
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs;
 
     /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
-    public byte* Allocate(Database database, ulong word) => writers.For(database.Segments).Allocate(database.Segments, word, NowMs);
+    /// <remarks>Throws nothing.</remarks>
+    public byte* Allocate(Database database, ulong word)
+    {
+        SegmentWriter? writer = writers.For(database.Segments);
+        return writer == null ? null : writer.Allocate(database.Segments, word, NowMs);
+    }
 
     /// <summary>Makes a complete record, locked, that nobody knows yet.</summary>
     /// <param name="current">What KeepContent keeps.</param>
@@ -42,19 +47,42 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
             return StoreStatus.OutOfMemory;
         }
 
-        if ((word & RecordWord.HasExpiry) != 0) Record.SetExpiry(record, next.ExpiryMs);
-        byte* value = Record.ValueOf(record, word);
-        if (needsBlock)
+        try
         {
-            Unsafe.WriteUnaligned(value, block);
+            Fault.Point("record.build");
+            if ((word & RecordWord.HasExpiry) != 0) Record.SetExpiry(record, next.ExpiryMs);
+            byte* value = Record.ValueOf(record, word);
+            if (needsBlock)
+            {
+                Unsafe.WriteUnaligned(value, block);
+            }
+            else
+            {
+                int kept = next.KeepContent ? ValueWriter.CopyContent(current, kind, value, next.Length) : 0;
+                ValueWriter.WriteValue(value, kind, kept, ref next, ref update);
+            }
+
+            Fault.Point("record.publish");
         }
-        else
+        catch
         {
-            int kept = next.KeepContent ? ValueWriter.CopyContent(current, kind, value, next.Length) : 0;
-            ValueWriter.WriteValue(value, kind, kept, ref next, ref update);
+            // The update threw. A locked record that nobody unlocks would stop every walk of its segment.
+            if (needsBlock) ReleaseNow(block);
+            if (longKey.IsNone && RecordWord.KeyField(word) == RecordWord.LongKey) ReleaseNow(Record.LongKeyBlock(record, word));
+            Kill(record, word);
+            record = null;
+            throw;
         }
 
         return StoreStatus.Ok;
+    }
+
+    /// <summary>Ends a record: dead and unlocked in one store, and its bytes counted.</summary>
+    public void Kill(byte* record, ulong word)
+    {
+        int size = RecordWord.Size(word);
+        Record.Kill(record, word);
+        log.AddDead(record, size);
     }
 
     /// <summary>Allocates a record, with its key written and its word locked.</summary>

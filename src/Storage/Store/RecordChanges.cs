@@ -21,7 +21,7 @@ internal sealed unsafe class RecordChanges
         _slot = slot;
         _log = store.Log;
         _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs);
-        _builder = new RecordBuilder(_writers, store.Budget);
+        _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
 
     /// <summary>Unix milliseconds of this turn.</summary>
@@ -46,6 +46,7 @@ internal sealed unsafe class RecordChanges
 
         long expiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
         var next = new NewValue { ExpiryMs = expiry };
+        Fault.Point("update.decide");
         switch (update.Decide(held.View, ref next))
         {
             case Change.Replace:
@@ -150,19 +151,25 @@ internal sealed unsafe class RecordChanges
             Retire(Record.LongKeyBlock(held.Record, held.Word));
         }
 
-        Kill(held.Record, held.Word);
+        _builder.Kill(held.Record, held.Word);
     }
 
     /// <summary>Moves a live, locked record of another session's segment into the own one, as it is.</summary>
     /// <returns>False when there is no memory: unlocked and unchanged.</returns>
     public bool TryMove(Database database, byte* record, ulong word)
     {
-        byte* copy = _builder.Allocate(database, word);
-        if (copy == null)
+        byte* copy = null;
+        try
         {
-            Record.Unlock(record, word);
-            return false;
+            Fault.Point("reclaim.copy");
+            copy = _builder.Allocate(database, word);
         }
+        finally
+        {
+            if (copy == null) Record.Unlock(record, word);
+        }
+
+        if (copy == null) return false;
 
         int size = RecordWord.Size(word);
         Buffer.MemoryCopy(record + 8, copy + 8, size - 8, size - 8);
@@ -171,7 +178,7 @@ internal sealed unsafe class RecordChanges
         database.Index.Replace(hash, _log.AddressOf(record), _log.AddressOf(copy));
         long expiry = Record.ExpiryOf(copy, word);
         if (expiry != NewValue.NoExpiry) _log.InfoOf(copy)->NoteExpiry(expiry);
-        Kill(record, word);
+        _builder.Kill(record, word);
         return true;
     }
 
@@ -211,7 +218,7 @@ internal sealed unsafe class RecordChanges
         if (held.Prepared == null) return;
         // A long key belongs to the record that is held.
         if (RecordWord.HoldsBlock(held.PreparedWord)) RecordBuilder.ReleaseNow(Record.BlockOf(held.Prepared, held.PreparedWord));
-        Kill(held.Prepared, held.PreparedWord);
+        _builder.Kill(held.Prepared, held.PreparedWord);
         held.Prepared = null;
     }
 
@@ -227,6 +234,7 @@ internal sealed unsafe class RecordChanges
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;     // pages may leave a block more capacity
+        Fault.Point("record.write");
         if (!TryReplaceInPlace(ref held, ref next, ref update))
         {
             var status = _builder.Build(held.Database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word, LongKeyOf(held));
@@ -237,7 +245,7 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
-    /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail.</summary>
+    /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail: not the index, nor the counters, nor Defer.</summary>
     private void Exchange(ref HeldRecord held, byte* record, ulong word, long expiryMs)
     {
         Database database = held.Database;
@@ -251,7 +259,7 @@ internal sealed unsafe class RecordChanges
         }
 
         if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;     // moved; Note counts it again
-        Kill(held.Record, held.Word);
+        _builder.Kill(held.Record, held.Word);
         held.Record = record;
         held.Word = word;
         Note(database, record, word, expiryMs);
@@ -275,6 +283,7 @@ internal sealed unsafe class RecordChanges
             if (!next.KeepContent || !next.Block.IsNone || oldKind != ValueKind.BlockString) return false;
             Block current = Record.BlockOf(held.Record, word);
             if (!current.IsExclusive || current.Capacity < next.Length) return false;
+            held.Word = RecordWord.NextVersion(word);       // as below
             ValueWriter.Resize(current, next.Length);
             update.Write(new Span<byte>(current.Content, (int)next.Length));
         }
@@ -295,6 +304,7 @@ internal sealed unsafe class RecordChanges
             if (size > oldSize) return false;
 
             byte* value = held.Record + offset;
+            held.Word = RecordWord.NextVersion(word);       // should the update throw half way, readers notice that it wrote
             ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
             word = RecordWord.WithValue(word, kind, valueBytes);
             if (size < oldSize)
@@ -333,6 +343,7 @@ internal sealed unsafe class RecordChanges
     {
         Database database = held.Database;
         ulong word = held.Word | RecordWord.HasExpiry;
+        Fault.Point("expiry.slot");
         byte* record = _builder.Allocate(database, word);
         if (record == null) return StoreStatus.OutOfMemory;
         Record.SetExpiry(record, expiryMs);
@@ -340,7 +351,7 @@ internal sealed unsafe class RecordChanges
         Buffer.MemoryCopy(held.Record + 8, record + 16, content, content);
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
         Forget(database, NewValue.NoExpiry);
-        Kill(held.Record, held.Word);
+        _builder.Kill(held.Record, held.Word);
         held.Record = record;
         held.Word = word;
         Note(database, record, word, expiryMs, alreadyOutside: true);
@@ -395,19 +406,12 @@ internal sealed unsafe class RecordChanges
     private void Retire(Block block) =>
         _store.Deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), _store, (nint)block.Start, block.MappedBytes);
 
-    private void Kill(byte* record, ulong word)
-    {
-        int size = RecordWord.Size(word);
-        Record.Kill(record, word);
-        _log.AddDead(record, size);
-    }
-
     /// <summary>Undoes a record that nobody got to know.</summary>
     private void Abandon(byte* record, ulong word)
     {
         if (RecordWord.HoldsBlock(word)) RecordBuilder.ReleaseNow(Record.BlockOf(record, word));
         if (RecordWord.KeyField(word) == RecordWord.LongKey) RecordBuilder.ReleaseNow(Record.LongKeyBlock(record, word));
-        Kill(record, word);
+        _builder.Kill(record, word);
     }
 
     /// <summary>Remembers when the segment was last written to, at seconds: a store only when one has passed.</summary>

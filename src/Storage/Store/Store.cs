@@ -172,6 +172,7 @@ public sealed class Store : IDisposable
             var table = (Database?[])_table.Clone();
             Database? dropped = table[database];
             table[database] = null;
+            Fault.Point("flush.publish");       // behind it nothing throws
             Volatile.Write(ref _table, table);
             if (dropped != null) Drop(dropped);
         }
@@ -184,8 +185,9 @@ public sealed class Store : IDisposable
     {
         lock (_tableLock)
         {
-            Database?[] old = _table;
-            Volatile.Write(ref _table, new Database?[old.Length]);
+            Database?[] old = _table, table = new Database?[old.Length];
+            Fault.Point("flush.publish");
+            Volatile.Write(ref _table, table);
             foreach (Database? dropped in old)
                 if (dropped != null) Drop(dropped);
         }
@@ -200,6 +202,7 @@ public sealed class Store : IDisposable
         {
             var table = (Database?[])_table.Clone();
             (table[first], table[second]) = (table[second], table[first]);
+            Fault.Point("swap.publish");
             Volatile.Write(ref _table, table);
         }
     }
@@ -210,10 +213,10 @@ public sealed class Store : IDisposable
         lock (_tableLock)
         {
             if (_table[number] is { } found) return found;
+            var table = (Database?[])_table.Clone();        // before there is a database that would be lost
             long indexBytes = number == 0 ? Options.IndexBytes : 0;
             if (Database.TryCreate(this, _databaseIds + 1, indexBytes) is not { } database) return null;
             _databaseIds++;
-            var table = (Database?[])_table.Clone();
             table[number] = database;
             Volatile.Write(ref _table, table);
             return database;
@@ -227,9 +230,9 @@ public sealed class Store : IDisposable
         database.Segments.MarkDropped();
         Deferred.Defer(static (target, _) =>
         {
-            var (store, dropped) = ((Store, Database))target!;
-            dropped.Free(store.Log, store.Release);
-        }, (this, database), 0, database.Segments.Bytes);
+            var dropped = (Database)target!;
+            dropped.Free();
+        }, database, 0, database.Segments.Bytes);
     }
 
     /// <summary>Gives up a reference to a block; large ones are unmapped by the store's thread.</summary>
@@ -281,7 +284,10 @@ public sealed class Store : IDisposable
 
     /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be quiet.</summary>
     /// <exception cref="InvalidOperationException">The first disagreement.</exception>
-    public void CheckIntegrity() => IntegrityCheck.Run(this);
+    public void CheckIntegrity()
+    {
+        lock (_freeLock) IntegrityCheck.Run(this);      // not while upkeep moves records
+    }
 
     /// <summary>Frees everything. The sessions that others created must be disposed before.</summary>
     public void Dispose()

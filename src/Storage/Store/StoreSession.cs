@@ -168,11 +168,12 @@ public sealed unsafe class StoreSession : IDisposable
             bool expired = Record.IsExpired(record, word, NowMs);
             if (expired) status = StoreStatus.NotFound;
             else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) status = StoreStatus.WrongType;
-            else read.Read(new ValueView(record, locked ? word | RecordWord.Lock : word));
+            else if (locked) ReadLocked(record, word, ref read);
+            else read.Read(new ValueView(record, word));
 
             if (locked)
             {
-                Record.Unlock(record, word);
+                if (status != StoreStatus.Ok) Record.Unlock(record, word);
             }
             else
             {
@@ -182,6 +183,20 @@ public sealed unsafe class StoreSession : IDisposable
 
             if (expired) DeleteExpired(key);
             return status;
+        }
+    }
+
+    /// <summary>Reads a locked record and unlocks it, whatever the reader does: a reply may be larger than it may be.</summary>
+    private static void ReadLocked<TRead>(byte* record, ulong word, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    {
+        try
+        {
+            Fault.Point("read.locked");
+            read.Read(new ValueView(record, word | RecordWord.Lock));
+        }
+        finally
+        {
+            Record.Unlock(record, word);
         }
     }
 
@@ -246,9 +261,14 @@ public sealed unsafe class StoreSession : IDisposable
             {
                 var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
                 if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref held);
-                var status = _changes.Apply(ref held, type, ref update);
-                _changes.LetGo(ref held);
-                return status;
+                try
+                {
+                    return _changes.Apply(ref held, type, ref update);
+                }
+                finally
+                {
+                    _changes.LetGo(ref held);       // as far as it has come, should the update throw
+                }
             }
 
             record = Find(key);

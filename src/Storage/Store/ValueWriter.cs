@@ -84,7 +84,17 @@ internal static unsafe class ValueWriter
             content[..(int)Math.Min(content.Length, next.Length)].CopyTo(destination);
         }
 
-        update.Write(destination);
+        try
+        {
+            Fault.Point("block.fill");
+            update.Write(destination);
+        }
+        catch
+        {
+            RecordBuilder.ReleaseNow(block);
+            throw;
+        }
+
         return block;
     }
 

@@ -5,8 +5,8 @@ namespace Kv.Tests.Harness;
 /// <summary>The built kv-server program as a child process: for signals, kills, exit codes, memory and handles.</summary>
 public sealed class KvProcess : ServerProgram
 {
-    private KvProcess(IPEndPoint endPoint, IEnumerable<string> options)
-        : base(Program, options, endPoint)
+    private KvProcess(IPEndPoint endPoint, IEnumerable<string> options, (string Name, string Value)? variable = null)
+        : base(Program, options, endPoint, variable)
     {
     }
 
@@ -16,13 +16,18 @@ public sealed class KvProcess : ServerProgram
 
     public override string Name => "kv-server";
 
-    public static KvProcess Start(params string[] options)
+    public static KvProcess Start(params string[] options) => Start(null, options);
+
+    /// <summary>Starts it with one more environment variable.</summary>
+    public static KvProcess StartWith(string name, string value, params string[] options) => Start((name, value), options);
+
+    private static KvProcess Start((string Name, string Value)? variable, string[] options)
     {
         // Ends: see RedisServer.Start.
         for (int attempt = 1; ; attempt++)
         {
             int port = FreePort();
-            var server = StartOn(port, options);
+            var server = new KvProcess(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. options], variable);
             if (server.WaitUntilReady()) return server;
             string log = server.Log;
             server.Dispose();

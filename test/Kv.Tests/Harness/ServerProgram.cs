@@ -11,10 +11,11 @@ public abstract class ServerProgram : TestServer
     private readonly StringBuilder _log = new();
     private readonly ManualResetEventSlim _ready = new();
 
-    protected ServerProgram(string file, IEnumerable<string> arguments, IPEndPoint endPoint)
+    protected ServerProgram(string file, IEnumerable<string> arguments, IPEndPoint endPoint, (string Name, string Value)? variable = null)
     {
         EndPoint = endPoint;
         Process = new Process { StartInfo = ChildProcess.StartInfo(file, arguments) };
+        if (variable is { } given) Process.StartInfo.Environment[given.Name] = given.Value;
         Process.OutputDataReceived += (_, line) => Take(line.Data);
         Process.ErrorDataReceived += (_, line) => Take(line.Data);
         Process.Start();

@@ -219,4 +219,58 @@ public class ConnectionBugs
     {
         public override string Name => "kv-server with 160 files";
     }
+
+    // Handlers that refuse in the middle of their arguments: none answers twice, or not at all.
+    [Theory]
+    [InlineData("epoll", 2)]
+    [InlineData("epoll", 3)]
+    [InlineData("pipelines", 2)]
+    [InlineData("pipelines", 3)]
+    public void Known_P16_whatever_is_wrong_with_a_command_its_reply_is_one(string transport, int resp)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--requirepass", "secret");
+        using var client = new RespClient(kv.EndPoint);
+        Assert.Equal("OK", client.Command("AUTH secret").String);
+        if (resp == 3) client.Ok("HELLO 3");
+        client.Ok("SET k v");
+        client.Ok("SET n 1 EX 1000");
+        string[] commands =
+        [
+            "EXPIRE k 1 NX XX", "EXPIRE k 1 GT LT", "EXPIRE k 1 NX GT", "EXPIRE k 9223372036854775807", "EXPIRE k x NX XX", "PEXPIREAT k 1 FOO XX",
+            "SET k v NX XX", "SET k v EX 1 PX 1", "SET k v EX 0", "SET k v KEEPTTL EX 5", "SET k v EX", "SET k v NX GET XX",
+            "GETEX k EX 1 PERSIST", "GETEX k EX", "GETEX n EX x", "GETDEL", "LPOP l 0", "LPOP l -1", "ZRANDMEMBER k 1073741824",
+            "SETRANGE k -1 x", "SETRANGE k 9223372036854775807 x", "GETRANGE k 0 x", "INCRBY k x", "INCRBY k 9223372036854775808", "INCRBYFLOAT k nan",
+            "MSETNX a 1 b", "MSET a", "COPY k k", "COPY k l DB 99999", "COPY k l DB x REPLACE", "RENAME missing k", "MOVE k 99", "LCS k n LEN IDX", "LCS k n MINMATCHLEN x",
+            "SCAN x", "SCAN 0 COUNT 0", "SCAN 0 MATCH", "SELECT 99", "SELECT x", "SWAPDB 0 99", "OBJECT FREQ k", "OBJECT ENCODING missing", "OBJECT NOPE k",
+            "HELLO 9", "HELLO 9 AUTH default secret", "HELLO x", $"HELLO {resp} AUTH default wrong", $"HELLO {resp} AUTH", $"HELLO {resp} AUTH nobody secret",
+            $"HELLO {resp} SETNAME \"a b\"", $"HELLO {resp} AUTH default wrong SETNAME x", $"HELLO {resp} FOO", "AUTH", "AUTH a b c",
+            "CLIENT KILL ID 0", "CLIENT KILL TYPE none", "CLIENT NOPE", "CLIENT REPLY maybe", "CLIENT SETNAME \"a b\"", "CLIENT PAUSE -1", "CLIENT UNBLOCK x",
+            "CONFIG SET maxmemory x", "CONFIG SET nope 1", "CONFIG GET", "COMMAND GETKEYS SET", "COMMAND INFO nope", "PUBLISH a", "PUBSUB NOPE", "DEBUG NOPE", "NOPE",
+        ];
+
+        // One by one, and all in one write.
+        foreach (string command in commands)
+        {
+            client.Send([.. RespText.Encode(command), .. RespText.Encode("ECHO behind")]);
+            client.Read();
+            AssertBehind(command);
+        }
+
+        // The failed AUTHs above are answered late now, one by one: leave them out of the pipeline.
+        string[] quick = [.. commands.Where(command => !command.Contains("AUTH default wrong", StringComparison.Ordinal) && !command.Contains("nobody", StringComparison.Ordinal))];
+        client.Send([.. quick.SelectMany(command => RespText.Encode(command).Concat(RespText.Encode("ECHO behind")))]);
+        foreach (string command in quick)
+        {
+            client.Read();
+            AssertBehind(command);
+        }
+
+        Assert.False(client.HasInput);
+
+        void AssertBehind(string command)
+        {
+            var reply = client.Read();
+            Assert.True(!reply.IsError && reply.Type == '$' && reply.String == "behind", $"{command} had another reply than one: {reply} came behind it");
+        }
+    }
 }

@@ -31,6 +31,27 @@ internal sealed unsafe class ExpirySweeper(Store store)
         // read after the mark is raised, and a writer lowers the mark after its record is complete.
         Interlocked.Exchange(ref info->EarliestExpiryMs, long.MaxValue);
         long now = session.NowMs, earliest = long.MaxValue;
+        try
+        {
+            Fault.Point("expiry.sweep");
+            earliest = Walk(segment, session, now);
+        }
+        catch
+        {
+            earliest = now;     // not all were looked at: none is to be forgotten
+            throw;
+        }
+        finally
+        {
+            if (earliest != long.MaxValue) info->NoteExpiry(earliest);
+        }
+    }
+
+    /// <summary>Removes what has expired in a segment.</summary>
+    /// <returns>The earliest expiry of what is left.</returns>
+    private long Walk(int segment, StoreSession session, long now)
+    {
+        long earliest = long.MaxValue;
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
@@ -48,6 +69,6 @@ internal sealed unsafe class ExpirySweeper(Store store)
             if (!gone) earliest = Math.Min(earliest, Math.Max(expiry, now + 1));
         }
 
-        if (earliest != long.MaxValue) info->NoteExpiry(earliest);
+        return earliest;
     }
 }

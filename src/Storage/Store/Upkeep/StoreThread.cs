@@ -38,7 +38,16 @@ internal sealed class StoreThread : IDisposable
         // Ends: when the store is disposed.
         while (!_stopping)
         {
-            _store.Maintain();
+            try
+            {
+                _store.Maintain();
+            }
+            catch (Exception exception)
+            {
+                // A mistake of ours, whatever it is: the next round begins from a clean state. It must not end the process.
+                _store.Options.UpkeepFailed?.Invoke(exception);
+            }
+
             _wake.WaitOne(_store.Deferred.Count != 0 ? PauseWhileFreeing : Pause);
         }
     }

@@ -23,6 +23,22 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         store.Deferred.Run();
         _stalls.Look();
         _session.BeginTurn();
+        try
+        {
+            RunOnline();
+        }
+        finally
+        {
+            _session.GoOffline();       // else nothing would ever be freed again
+        }
+
+        store.Deferred.Run();
+        store.Log.Trim();
+    }
+
+    private void RunOnline()
+    {
+        Fault.Point("upkeep.round");
         foreach (Database? database in store.Table)
         {
             if (database == null) continue;
@@ -36,10 +52,6 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             for (int sweep = 0; sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
                 _session.Tick();
         }
-
-        _session.GoOffline();
-        store.Deferred.Run();
-        store.Log.Trim();
     }
 
     public void Dispose() => _session.Dispose();

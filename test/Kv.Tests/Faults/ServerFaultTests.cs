@@ -1,0 +1,192 @@
+using Kv.Server;
+using Kv.Storage;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Faults;
+
+/// <summary>An exception at each point, as clients see it: one error in the reply's place, or their connection's end, and nobody else notices.</summary>
+/// <remarks>Alone: points are the process', and no other server's workers are to pass them.</remarks>
+[Collection(Alone.Name)]
+public sealed class ServerFaultTests
+{
+    private enum Outcome
+    {
+        /// <summary>One error reply, nothing changed, the connection goes on.</summary>
+        Error,
+
+        /// <summary>The client's connection closes, without a reply.</summary>
+        Closed,
+
+        /// <summary>The command succeeds: what failed is not its business.</summary>
+        Done,
+    }
+
+    // What is sent before, the command that passes the point, and what the client sees.
+    private static readonly Dictionary<string, (string[] Before, string Command, Outcome Outcome)> Cases = new()
+    {
+        ["update.decide"] = (["SET it 5"], "INCR it", Outcome.Error),
+        ["record.build"] = ([], "SET it new", Outcome.Error),
+        ["record.publish"] = (["SET it 5"], "APPEND it more", Outcome.Error),
+        ["record.write"] = (["SET it 5", "INCR it"], "INCR it", Outcome.Error),
+        ["block.fill"] = (["SET it 5"], "SETRANGE it 100000 x", Outcome.Error),
+        ["expiry.slot"] = (["SET it 5"], "EXPIRE it 100", Outcome.Error),
+        ["keys.lock"] = (["SET it 5", "SET other 6"], "MSET other 1 it 2", Outcome.Error),
+        ["segment.open"] = ([], "SET it 5", Outcome.Error),
+        ["database.create"] = ([], "SET it 5", Outcome.Error),
+        ["index.split"] = ([], "FILL", Outcome.Done),
+        ["flush.publish"] = (["SET it 5"], "FLUSHALL", Outcome.Error),
+        ["swap.publish"] = (["SET it 5"], "SWAPDB 0 1", Outcome.Error),
+        ["command.run"] = ([], "CONFIG GET maxmemory", Outcome.Error),
+        ["worker.turn"] = (["SET it 5"], "SET it 6", Outcome.Closed),
+        ["reply.send"] = (["SET it 5"], "GET it", Outcome.Closed),
+        ["pubsub.join"] = ([], "SUBSCRIBE channel", Outcome.Error),
+        ["pubsub.note"] = ([], "SUBSCRIBE channel", Outcome.Error),
+        ["pubsub.leave"] = ([], "UNSUBSCRIBE channel", Outcome.Error),
+        ["pubsub.publish"] = ([], "PUBLISH channel message", Outcome.Error),
+    };
+
+    public static IEnumerable<string> Points => Cases.Keys.Concat(["worker.inbox", "pubsub.push"]);
+
+    public static TheoryData<string, string> CasesOnBoth()
+    {
+        var cases = new TheoryData<string, string>();
+        foreach (string point in Cases.Keys)
+        {
+            cases.Add(point, "epoll");
+            cases.Add(point, "pipelines");
+        }
+
+        return cases;
+    }
+
+    [Theory, MemberData(nameof(CasesOnBoth))]
+    public void Known_M05_an_exception_costs_a_client_one_command_or_its_connection_and_others_nothing(string point, string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
+        using var client = server.Connect();
+        using var other = server.Connect();
+        other.Ok("PING");
+        var (before, command, outcome) = Cases[point];
+        foreach (string line in before) client.Ok(line);
+        string state = State(other, before.Length > 0);
+
+        using (var armed = Fault.Arm(point))
+        {
+            if (outcome == Outcome.Done)
+            {
+                client.Send([.. Enumerable.Range(0, 20_000).SelectMany(i => RespText.Encode($"SET many{i} v"))]);
+                for (int i = 0; i < 20_000; i++) Assert.Equal("OK", client.Read().String);
+                client.Ok("FLUSHALL");
+            }
+            else
+            {
+                client.Send([.. RespText.Encode(command), .. RespText.Encode("ECHO behind")]);
+                if (outcome == Outcome.Error)
+                {
+                    var reply = client.Read();
+                    Assert.True(reply.IsError, $"{command} answered {reply}");
+                    Assert.Equal("behind", client.Read().String);
+                    Assert.False(client.HasInput);
+                }
+                else
+                {
+                    Assert.True(client.IsClosedByServer());
+                }
+            }
+
+            Assert.True(armed.Fired, $"{command} does not pass {point}");
+        }
+
+        Assert.Equal(state, State(other, before.Length > 0));
+        CheckOthers(server, other);
+    }
+
+    // Nobody is there who could be answered: one that the worker was to adopt or to attend to.
+    [Fact]
+    public void Known_M05_an_exception_in_a_worker_s_inbox_costs_the_one_it_concerns()
+    {
+        using var server = KvInstance.Start("--transport", "epoll", "--worker-threads", "1");
+        using var other = server.Connect();
+        other.Ok("PING");
+        using (var armed = Fault.Arm("worker.inbox"))
+        {
+            using var client = server.Connect();
+            Assert.True(client.IsClosedByServer());
+            Assert.True(armed.Fired);
+        }
+
+        CheckOthers(server, other);
+    }
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Known_M05_a_message_that_finds_no_place_costs_its_subscriber_and_neither_publisher_nor_the_others(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
+        using var publisher = server.Connect();
+        using var early = server.Connect();
+        using var late = server.Connect();
+        foreach (var subscriber in new[] { early, late }) subscriber.Ok("SUBSCRIBE channel");
+        using (var armed = Fault.Arm("pubsub.push"))
+        {
+            Assert.Equal(2, publisher.Ok("PUBLISH channel message").Integer);
+            Assert.True(armed.Fired);
+        }
+
+        // The one that joined last is the first of the list.
+        Assert.True(late.IsClosedByServer());
+        Assert.Equal("message", early.Read().Items![2].String);
+        Eventually.Holds(() => publisher.Ok("PUBSUB NUMSUB channel").Items![1].Integer == 1, () => "the lost subscriber is in the list still");
+        Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0, () => $"{server.Server.PubSub.MessageBytes} bytes of messages are left");
+        early.Dispose();
+        CheckOthers(server, publisher);
+    }
+
+    // KV_FAULT in the environment does the same in a program.
+    [Fact]
+    public void Known_M05_a_point_named_in_the_environment_throws_or_kills_in_a_program()
+    {
+        using (var server = KvProcess.StartWith("KV_FAULT", "update.decide:2"))
+        {
+            using var client = server.Connect();
+            Assert.Equal(1, client.Ok("INCR a").Integer);
+            Assert.Equal(2, client.Ok("INCR a").Integer);       // the first INCR inserted, which decides elsewhere
+            Assert.True(client.Command("INCR a").IsError);
+            Assert.Equal(3, client.Ok("INCR a").Integer);
+        }
+
+        using (var server = KvProcess.StartWith("KV_FAULT", "update.decide:1:kill"))
+        {
+            using var client = server.Connect();
+            client.Ok("INCR a");
+            client.Send("INCR a");
+            Assert.True(client.IsClosedByServer());
+            Assert.Equal(128 + 9, server.WaitForExit());
+        }
+    }
+
+    private static string State(RespClient client, bool hasKey) =>
+        string.Join(' ', client.Ok("GET it"), client.Ok("TTL it"), hasKey ? client.Ok("DBSIZE").ToString() : "", client.Ok("PUBSUB CHANNELS"),
+            client.Ok("PUBSUB NUMPAT"));
+
+    /// <summary>Others read, write, and go through every list that the failing command may have held.</summary>
+    private static void CheckOthers(KvInstance server, RespClient other)
+    {
+        other.Ok("SET it 7");
+        Assert.Equal(8, other.Ok("INCR it").Integer);
+        other.Ok("MSET it 1 other 2 third 3");
+        Assert.Equal(3, other.Ok("DEL it other third").Integer);
+        Assert.Equal(0, other.Ok("PUBLISH channel2 message").Integer);
+        using (var late = server.Connect())
+        {
+            late.Ok("SUBSCRIBE channel2");
+            Assert.Equal(1, other.Ok("PUBLISH channel2 message").Integer);
+            Assert.Equal("message", late.Read().Items![0].String);
+        }
+
+        other.Ok("SWAPDB 0 1");
+        other.Ok("FLUSHALL");
+        Eventually.Holds(() => server.Server.PubSub.ChannelCount == 0 && server.Server.PubSub.SubscriberCount == 0, () => "a subscription is left");
+        server.Server.Store.CheckIntegrity();
+        Eventually.Holds(() => server.Server.Store.Stats is { LogBytes: 0, BlockBytes: 0, IndexBytes: 0 }, () => $"{server.Server.Store.Stats} is left");
+    }
+}

@@ -148,6 +148,12 @@ public sealed class RuntimeBugs
                 }, null);
             }
 
+            // The sockets' own work goes ahead of what is queued, so it must find no thread.
+            Eventually.Holds(() =>
+            {
+                ThreadPool.GetAvailableThreads(out int available, out _);
+                return available <= 0;
+            }, () => "the pool has threads left", 30_000);
             // More than there may be threads: this one, behind all of them, waits for their end.
             ThreadPool.UnsafeQueueUserWorkItem(_ => Interlocked.Increment(ref _ran), null);
         }

@@ -7,7 +7,7 @@ namespace Kv.Server.Configuration;
 /// What it leaves alone: comments, empty lines, includes, lines that it does not know, and every line that says what is in
 /// force already, as it was written. A line that says something else is replaced in its place, a second one for the same
 /// option goes, and what is not there and not the default is appended below <see cref="Signature"/>. The result is then read
-/// as at a start: what an include would still override is appended once more, behind it. Twice gives the same file.
+/// as at a start: the lines of an option that an include would override go to the end, behind it. Twice gives the same file.
 /// <para>Cost: reads and writes the file and waits for the disk, on the caller's thread.</para>
 /// </remarks>
 internal static class ConfigRewrite
@@ -42,9 +42,19 @@ internal static class ConfigRewrite
         var defaults = new ServerOptions();
         var left = OptionTable.Rows.Where(option => !option.IsStartOnly).ToDictionary(option => option, option => option.FileTexts(options).ToList());
         var lines = new List<string>();
-        foreach (string line in old.Split('\n'))
+        string[] before = old.Split('\n');
+        var last = new Dictionary<Option, int>();
+        for (int i = 0; i < before.Length; i++)
         {
-            if (Next(line, options, left) is { } next) lines.Add(next);
+            if (OptionOf(before[i], out _) is { } option) last[option] = i;
+        }
+
+        for (int i = 0; i < before.Length; i++)
+        {
+            var option = OptionOf(before[i], out string said);
+            string? next = option is not null && left.TryGetValue(option, out var texts)
+                ? Next(before[i], option, said, options, texts, isLast: last[option] == i) : before[i];
+            if (next is not null) lines.Add(next);
         }
 
         while (lines.Count > 0 && lines[^1].Length == 0) lines.RemoveAt(lines.Count - 1);
@@ -56,6 +66,7 @@ internal static class ConfigRewrite
 
         foreach (var option in Overridden(lines, options))
         {
+            lines.RemoveAll(line => OptionOf(line, out _) == option);
             if (option.AddsUp) Append(lines, option, ["\"\""]);
             Append(lines, option, option.FileTexts(options).Where(text => !option.AddsUp || text != "\"\""));
         }
@@ -63,23 +74,36 @@ internal static class ConfigRewrite
         return string.Join('\n', lines) + "\n";
     }
 
-    /// <summary>What becomes of a line: itself, another, or null for nothing. Takes what it says from what is left to be said.</summary>
-    private static string? Next(string line, ServerOptions options, Dictionary<Option, List<string>> left)
+    /// <summary>The option that a line sets, with the words behind its name; null for a comment, an include, and what nobody knows.</summary>
+    private static Option? OptionOf(string line, out string said)
     {
+        said = "";
         string trimmed = line.Trim();
-        if (trimmed.Length == 0 || trimmed[0] == '#' || ConfigLine.Split(trimmed) is not [var name, .. var values]) return line;
-        if (CommandLine.Find(name) is not { } option || !left.TryGetValue(option, out var texts)) return line;
+        if (trimmed.Length == 0 || trimmed[0] == '#' || ConfigLine.Split(trimmed) is not [var name, .. var values]) return null;
+        said = string.Join(' ', values);
+        return CommandLine.Find(name);
+    }
+
+    /// <summary>What becomes of a line: itself, another, or null for nothing.</summary>
+    /// <param name="texts">What is left to be said of the option; what the line says is taken from it.</param>
+    private static string? Next(string line, Option option, string said, ServerOptions options, List<string> texts, bool isLast)
+    {
+        // What adds up begins anew behind an empty one, as this class writes it; more lines follow.
+        if (option.AddsUp && said.Length == 0 && !isLast && !texts.Contains("\"\"")) return line;
         if (texts.Count == 0) return null;
 
-        string said = string.Join(' ', values);
         int index = texts.IndexOf(said);
-        if (index < 0) index = Math.Max(0, texts.FindIndex(text => FirstWord(text) == FirstWord(said)));
+        if (index < 0) index = texts.FindIndex(text => FirstWord(text) == FirstWord(said));
+        // Lines of a class each: this class has been said.
+        if (index < 0 && !option.AddsUp && option.FileTexts(options).Count > 1) return null;
+        index = Math.Max(0, index);
         string text = texts[index];
         texts.RemoveAt(index);
         return text == said || Says(option, said, options) ? line : $"{option.Name} {text}";
     }
 
-    private static string FirstWord(string text) => text.Split(' ')[0];
+    /// <summary>The class of a client-output-buffer-limit, under its present name; the seconds of a save.</summary>
+    private static string FirstWord(string text) => text.Split(' ')[0].ToLowerInvariant() is var word && word == "slave" ? "replica" : word;
 
     private static bool Says(Option option, string text, ServerOptions options) =>
         !option.AddsUp && option.TryParse(options, text, out object value, out _) && option.Format(value) == option.Read(options);

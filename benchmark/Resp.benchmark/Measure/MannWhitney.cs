@@ -31,6 +31,14 @@ internal static class MannWhitney
         return Math.Min(1, uneven / ways.Sum());
     }
 
+    /// <summary>The smallest p of as many values a side: 2 of all ways to choose half of them.</summary>
+    public static double SmallestP(int count)
+    {
+        double ways = 1;
+        for (int i = 1; i <= count; i++) ways = ways * (count + i) / i;
+        return Math.Min(1, 2 / ways);
+    }
+
     // Doubled, so that the mean rank of two equal values is a whole number.
     private static int[] TwiceRanks(double[] sorted)
     {

@@ -28,6 +28,14 @@ public static class Requires
         return Python;
     }
 
+    /// <summary>A Chromium, which draws pages without a screen.</summary>
+    public static string Browser()
+    {
+        if ((Find("chromium") ?? Find("chromium-browser") ?? Find("google-chrome")) is { } path) return path;
+        Missing("no chromium (Debian: apt-get install chromium)");
+        return "";
+    }
+
     public static void Linux(string reason)
     {
         if (!OperatingSystem.IsLinux()) Assert.Skip($"needs Linux: {reason}");

@@ -1,0 +1,159 @@
+using RespBenchmark.Measure;
+
+namespace RespBenchmark.Reports;
+
+/// <summary>One measured repetition of a cell.</summary>
+internal sealed record Repetition
+{
+    public double Seconds { get; init; }
+
+    public long Ops { get; init; }
+
+    public double OpsS { get; init; }
+
+    public long BytesOut { get; init; }
+
+    public long BytesIn { get; init; }
+
+    /// <summary>Error replies by their first word.</summary>
+    public IReadOnlyDictionary<string, long> Errors { get; init; } = new Dictionary<string, long>();
+
+    public long Nils { get; init; }
+
+    /// <summary>Sent and never answered.</summary>
+    public long Lost { get; init; }
+
+    /// <summary>Reply minus actual send.</summary>
+    public LatencySummary Service { get; init; } = new();
+
+    /// <summary>Reply minus intended send; null in a closed loop.</summary>
+    public LatencySummary? Response { get; init; }
+
+    /// <summary>Actual minus intended send; null in a closed loop.</summary>
+    public LatencySummary? Lag { get; init; }
+
+    public IReadOnlyList<SeriesPoint> Series { get; init; } = [];
+
+    /// <summary>What happened meanwhile: a save, a restart of the server, a pause.</summary>
+    public IReadOnlyList<SeriesEvent> Events { get; init; } = [];
+
+    /// <summary>Busiest loop or thread, 0 to 1; and all of the process, in cores. Null: not visible.</summary>
+    public double? ClientHot { get; init; }
+
+    public double? ClientCpu { get; init; }
+
+    public double? ServerHot { get; init; }
+
+    public double? ServerCpu { get; init; }
+
+    /// <summary>Resident bytes of the server.</summary>
+    public long? Rss { get; init; }
+
+    /// <summary>Context switches of the client.</summary>
+    public long? Ctxt { get; init; }
+
+    public CollectionReport Gc { get; init; } = new(0, 0);
+
+    /// <summary>False: the warm-up never became steady.</summary>
+    public bool Steady { get; init; } = true;
+
+    public bool GeneratorLate { get; init; }
+
+    /// <summary>How it ended; completed else a reason.</summary>
+    public string End { get; init; } = "completed";
+
+    /// <summary>What a user waits for: from the intended send where there is one.</summary>
+    public LatencySummary Latency() => Response ?? Service;
+
+    public long ErrorCount() => Errors.Values.Sum();
+
+    /// <summary>What the engine measured; who samples the processes adds what it saw.</summary>
+    public static Repetition Of(Measurement measurement, IReadOnlyList<SeriesPoint>? series = null) => new()
+    {
+        Seconds = measurement.Elapsed.TotalSeconds,
+        Ops = measurement.Counters.Ops,
+        OpsS = measurement.OpsPerSecond,
+        BytesOut = measurement.Counters.BytesOut,
+        BytesIn = measurement.Counters.BytesIn,
+        Errors = measurement.Errors.ToDictionary(error => error.Word, error => error.Count),
+        Nils = measurement.Counters.Nils,
+        Lost = measurement.Counters.Lost,
+        Service = LatencySummary.Of(measurement.Service),
+        Response = measurement.Response is { } response ? LatencySummary.Of(response) : null,
+        Lag = measurement.Lag is { } lag ? LatencySummary.Of(lag) : null,
+        Series = series ?? [],
+        ClientHot = measurement.LoopOccupancy.Count > 0 ? measurement.LoopOccupancy.Max() : null,
+        Gc = new CollectionReport(measurement.Collections, measurement.CollectionPause.TotalMilliseconds),
+        GeneratorLate = measurement.GeneratorLate,
+        End = measurement.End == RunEnd.Completed ? "completed" : measurement.Failure ?? measurement.End.ToString(),
+    };
+}
+
+/// <summary>A distribution of durations in microseconds. Null: fewer than ten values lie beyond that percentile.</summary>
+internal sealed record LatencySummary
+{
+    public long N { get; init; }
+
+    public double? Mean { get; init; }
+
+    public double? Min { get; init; }
+
+    public double? P50 { get; init; }
+
+    public double? P90 { get; init; }
+
+    public double? P95 { get; init; }
+
+    public double? P99 { get; init; }
+
+    public double? P999 { get; init; }
+
+    public double? P9999 { get; init; }
+
+    public double? Max { get; init; }
+
+    /// <summary>The whole in ns: V2 encoding, base64.</summary>
+    public string? Hdr { get; init; }
+
+    public static LatencySummary Of(Histogram histogram, bool withHdr = true)
+    {
+        if (histogram.Count == 0) return new LatencySummary();
+        return new LatencySummary
+        {
+            N = histogram.Count,
+            Mean = histogram.Mean / 1000,
+            Min = histogram.Min / 1000.0,
+            P50 = At(0.5),
+            P90 = At(0.9),
+            P95 = At(0.95),
+            P99 = At(0.99),
+            P999 = At(0.999),
+            P9999 = At(0.9999),
+            Max = histogram.Max / 1000.0,
+            Hdr = withHdr ? HdrEncoding.ToText(histogram) : null,
+        };
+
+        double? At(double share) => histogram.Supports(share) ? histogram.ValueAt(share) / 1000.0 : null;
+    }
+
+    /// <summary>Several repetitions as one: histograms are added, percentiles never averaged. Null: none holds a histogram.</summary>
+    public static Histogram? Merge(IEnumerable<LatencySummary> summaries)
+    {
+        Histogram? all = null;
+        foreach (var summary in summaries)
+        {
+            if (summary.Hdr is not { } text) continue;
+            all ??= new Histogram();
+            all.Add(HdrEncoding.FromText(text));
+        }
+
+        return all;
+    }
+}
+
+/// <summary>An interval of a repetition: where it ends in s, operations a second, latencies in µs, CPU in cores, collections.</summary>
+internal sealed record SeriesPoint(double T, double Ops, double? P50, double? P99, double? Max, double? ClientCpu, double? ServerCpu, int Gc);
+
+internal sealed record SeriesEvent(double T, string Text);
+
+internal sealed record CollectionReport(int Count, double PauseMs);

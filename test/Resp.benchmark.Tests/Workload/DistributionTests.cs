@@ -6,7 +6,7 @@ namespace RespBenchmark.Tests.Workload;
 
 public class DistributionTests
 {
-    private const int DrawCount = 400_000;
+    private const int DrawCount = 200_000;
 
     [Fact]
     public void Xoshiro_gives_the_numbers_of_its_definition()

@@ -99,12 +99,6 @@ internal abstract record Distribution
         public override Draws Open(long n, in Seat seat) => new LatestDraws(n, Theta);
     }
 
-    /// <summary>A load's: every number once, the slices in order.</summary>
-    internal sealed record Slices(int Count) : Distribution
-    {
-        public override Draws Open(long n, in Seat seat) => new SliceDraws(n, Count);
-    }
-
     /// <summary>The second half of a cycle draws what the first drew.</summary>
     internal sealed record Paired(Distribution Inner, int Cycle, int Lane) : Distribution
     {

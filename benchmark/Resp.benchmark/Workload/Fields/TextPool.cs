@@ -34,6 +34,20 @@ internal sealed class TextPool
         return new TextPool(bytes);
     }
 
+    /// <summary>Small letters in words of 1 to 12, with a space between.</summary>
+    public static TextPool Words()
+    {
+        var bytes = new byte[Bytes];
+        var generator = new Xoshiro256(0x70AD);
+        for (int index = 0; index < Bytes;)
+        {
+            for (long left = 1 + generator.Below(12); left > 0 && index < Bytes; left--) bytes[index++] = (byte)('a' + generator.Below(26));
+            if (index < Bytes) bytes[index++] = (byte)' ';
+        }
+
+        return new TextPool(bytes);
+    }
+
     /// <summary>Any bytes.</summary>
     public static TextPool AnyBytes()
     {

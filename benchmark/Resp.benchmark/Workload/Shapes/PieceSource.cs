@@ -18,7 +18,7 @@ internal sealed class PieceSource : RequestSource
     private readonly byte[] _image = GC.AllocateUninitializedArray<byte>(ImageBytes, pinned: true);
     private readonly UnitShape[] _units;
     private readonly FieldWriter[][] _writers;
-    private readonly int[] _firstKind;
+    private readonly byte[][] _kindNumbers;
     private readonly Schedule _schedule;
     private readonly long[] _drawn;             // of the unit at work
     private readonly byte[] _kinds;
@@ -29,12 +29,12 @@ internal sealed class PieceSource : RequestSource
     private long _key = -1;
     private int _length;
 
-    public PieceSource(UnitShape[] units, FieldWriter[][] writers, int[] firstKind, Schedule schedule, int sessions,
+    public PieceSource(UnitShape[] units, FieldWriter[][] writers, byte[][] kindNumbers, Schedule schedule, int sessions,
         bool tracksKeys)
     {
         _units = units;
         _writers = writers;
-        _firstKind = firstKind;
+        _kindNumbers = kindNumbers;
         _schedule = schedule;
         _drawn = new long[Math.Max(1, units.Max(unit => unit.Fields.Count))];
         bool oneKind = units.Length == 1 && units[0].Commands == 1;
@@ -118,7 +118,7 @@ internal sealed class PieceSource : RequestSource
                 if (!last || !section.EndsCommand) continue;
                 session.Begun++;
                 session.InBatch++;
-                if (_kinds.Length > 0) _kinds[done] = (byte)(_firstKind[unit] + section.Command);
+                if (_kinds.Length > 0) _kinds[done] = _kindNumbers[unit][section.Command];
                 if (_keys.Length > 0) _keys[done] = _key;
                 done++;
             }

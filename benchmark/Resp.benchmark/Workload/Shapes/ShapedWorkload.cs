@@ -1,10 +1,12 @@
+using RespBenchmark.CommandLine;
+
 namespace RespBenchmark.Workload;
 
 /// <summary>A workload of units: what every grammar's commands become.</summary>
 internal sealed class ShapedWorkload : Workload
 {
     private readonly UnitShape[] _units;
-    private readonly int[] _firstKind;
+    private readonly byte[][] _kindNumbers;     // of each command of each unit
     private readonly CommandKind[] _kinds;
     private readonly bool[] _isGet;
     private readonly Func<Seat, Schedule> _schedule;
@@ -15,11 +17,10 @@ internal sealed class ShapedWorkload : Workload
     public ShapedWorkload(IReadOnlyList<Unit> units, Func<Seat, Schedule>? schedule = null)
     {
         _units = [.. units.Select(UnitShape.Compile)];
-        _kinds = [.. units.SelectMany(KindsOf)];
-        if (_kinds.Length > 256) throw new ArgumentException("a workload has at most 256 kinds of commands", nameof(units));
+        var kinds = new List<CommandKind>();
+        _kindNumbers = [.. units.Select(unit => NumbersOf(unit, kinds))];
+        _kinds = [.. kinds];
         _isGet = [.. _kinds.Select(kind => kind.Name == "GET")];
-        _firstKind = new int[_units.Length];
-        for (int unit = 1; unit < _units.Length; unit++) _firstKind[unit] = _firstKind[unit - 1] + _units[unit - 1].Commands;
         _schedule = schedule ?? Schedule.OnlyOne;
     }
 
@@ -91,12 +92,31 @@ internal sealed class ShapedWorkload : Workload
 
         return ColumnSource.CanServe(_units)
             ? new ColumnSource(_units[0].Sections[0], open[0], _schedule(seat), TracksKeys)
-            : new PieceSource(_units, [.. open], _firstKind, _schedule(seat), seat.Sessions, TracksKeys);
+            : new PieceSource(_units, [.. open], _kindNumbers, _schedule(seat), seat.Sessions, TracksKeys);
     }
 
     public override bool Verify(int kind, long key, ReadOnlySpan<byte> body) =>
         Verifier is null || key < 0 || !_isGet[kind] || Verifier.Check(key, body);
 
-    private static IEnumerable<CommandKind> KindsOf(Unit unit) =>
-        unit.Commands.Select((command, index) => command.Kind with { Continues = index < unit.Commands.Count - 1 });
+    /// <summary>The kinds of a unit's commands; repetitions in one unit are one kind.</summary>
+    private static byte[] NumbersOf(Unit unit, List<CommandKind> kinds)
+    {
+        int first = kinds.Count;
+        var numbers = new byte[unit.Commands.Count];
+        for (int index = 0; index < numbers.Length; index++)
+        {
+            CommandKind kind = unit.Commands[index].Kind with { Continues = index < numbers.Length - 1 };
+            int number = kinds.IndexOf(kind, first);
+            if (number < 0)
+            {
+                number = kinds.Count;
+                kinds.Add(kind);
+            }
+
+            if (number > byte.MaxValue) throw new UsageException("a workload has at most 256 kinds of commands");
+            numbers[index] = (byte)number;
+        }
+
+        return numbers;
+    }
 }

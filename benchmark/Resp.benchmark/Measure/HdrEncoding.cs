@@ -69,7 +69,7 @@ internal static class HdrEncoding
             int read = zlib.ReadAtLeast(plain, plain.Length, throwOnEndOfStream: false);
             return Decode(plain.AsSpan(0, read));
         }
-        catch (InvalidDataException e)
+        catch (Exception e) when (e is InvalidDataException or IOException)
         {
             throw new FormatException("a histogram's zlib stream is damaged", e);
         }

@@ -93,7 +93,7 @@ public class HdrTests
 
             string output = Path.Combine(folder, "out");
             var run = ChildProcess.Run(java, ["-cp", Jar, "org.HdrHistogram.HistogramLogProcessor",
-                "-i", path, "-tag", "GET", "-o", output, "-outputValueUnitRatio", "1000000"]);
+                "-i", path, "-tag", "GET", "-o", output, "-outputValueUnitRatio", "1000000"], timeoutMs: 180_000);
             Assert.True(run.ExitCode == 0 && File.Exists(output + ".hgrm"), run.Output + run.Errors);
             using var text = new StringWriter();
             PercentileText.Write(text, all);
@@ -129,6 +129,32 @@ public class HdrTests
         Assert.Equal("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"", lines[4]);
         Assert.StartsWith("Tag=GET__größer,1.500,0.250,1.235,HISTFA", lines[5], StringComparison.Ordinal);
         Assert.Equal("", lines[6]);
+    }
+
+    [Fact]
+    public void A_cell_leaves_a_log_and_a_percentile_text_of_all_its_intervals()
+    {
+        string folder = Path.Combine(Directory.CreateTempSubdirectory("hdr").FullName, "made");
+        try
+        {
+            Histogram first = new(), second = new();
+            first.Record(1_000_000, 3);
+            second.Record(9_000_000, 1);
+            using (var files = new HdrFiles(folder, "GET, conns 16/depth 1", DateTimeOffset.UnixEpoch, "Resp.benchmark"))
+            {
+                files.Add("GET", TimeSpan.Zero, TimeSpan.FromSeconds(1), first);
+                files.Add("GET", TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1), second);
+            }
+
+            Assert.Equal(["GET-conns-16-depth-1.hgrm", "GET-conns-16-depth-1.hlog"],
+                Directory.GetFiles(folder).Select(path => Path.GetFileName(path)).Order(StringComparer.Ordinal));
+            Assert.Equal(2, File.ReadLines(Path.Combine(folder, "GET-conns-16-depth-1.hlog")).Count(line => line.StartsWith("Tag=GET,", StringComparison.Ordinal)));
+            Assert.Contains("Total count    =            4]", File.ReadAllText(Path.Combine(folder, "GET-conns-16-depth-1.hgrm")), StringComparison.Ordinal);
+        }
+        finally
+        {
+            Directory.Delete(Path.GetDirectoryName(folder)!, recursive: true);
+        }
     }
 
     [Fact]

@@ -26,6 +26,7 @@ internal sealed class CommandTable
         PubSubCommands.Table,
         ClusterCommands.Table,
         StringCommands.Table,
+        BitmapCommands.Table,
         CounterCommands.Table,
         ExpiryCommands.Table,
         KeyCommands.Table,

@@ -32,6 +32,13 @@ internal static class CommandGenerators
         ["INCRBY"] = g => [g.Key(), g.Integer()],
         ["DECRBY"] = g => [g.Key(), g.Integer()],
         ["INCRBYFLOAT"] = g => [g.Key(), g.Float()],
+        ["SETBIT"] = g => [g.Key(), BitOffset(g), g.Pick("0", "1", "1", "1", "2", "x")],
+        ["GETBIT"] = g => [g.Key(), BitOffset(g)],
+        ["BITCOUNT"] = g => [g.Key(), .. g.Chance(0.3) ? [] : BitRange(g)],
+        ["BITPOS"] = g => [g.Key(), g.Pick("0", "1"), .. g.Chance(0.3) ? [] : g.Chance(0.3) ? [BitPlace(g)] : BitRange(g)],
+        ["BITOP"] = g => [g.Word(g.Pick("AND", "OR", "XOR", "NOT", "NAND")), g.Key(), .. Repeat(g, g.Chance(0.3) ? 1 : 4, () => [g.Key()])],
+        ["BITFIELD"] = g => [g.Key(), .. Repeat(g, 4, () => BitFieldPart(g))],
+        ["BITFIELD_RO"] = g => [g.Key(), .. Repeat(g, 3, () => g.Chance(0.95) ? [g.Word("GET"), BitEncoding(g), BitFieldOffset(g)] : BitFieldPart(g))],
         ["LCS"] = g => [LcsKey(g), LcsKey(g), .. LcsOptions(g)],
 
         ["DEL"] = g => Repeat(g, 3, () => [g.Key()]),
@@ -168,6 +175,28 @@ internal static class CommandGenerators
 
     private static string Offset(Gen g) => g.Chance(0.7) ? g.Random.Next(0, 200).ToString() : g.Chance(0.9) ? g.Integer()
         : g.Pick("1048575", "1048576", "1000000", "536870911", "536870912");
+
+    private static string BitOffset(Gen g) => g.Chance(0.9) ? g.Random.Next(0, 700).ToString() : g.Chance(0.8) ? g.Integer()
+        : g.Pick("8388607", "8388608", "4294967295", "4294967296");
+
+    private static string BitPlace(Gen g) => g.Chance(0.8) ? g.Random.Next(-70, 70).ToString()
+        : g.Pick("0", "-1", "9223372036854775807", "-9223372036854775808", "4294967296", "1000");
+
+    private static object[] BitRange(Gen g) => [BitPlace(g), BitPlace(g), .. g.Chance(0.5) ? [] : new object[] { g.Word(g.Pick("BIT", "BYTE")) }];
+
+    private static object[] BitFieldPart(Gen g) => g.Random.Next(5) switch
+    {
+        0 => [g.Word("GET"), BitEncoding(g), BitFieldOffset(g)],
+        1 => [g.Word("SET"), BitEncoding(g), BitFieldOffset(g), g.Integer()],
+        2 or 3 => [g.Word("INCRBY"), BitEncoding(g), BitFieldOffset(g), g.Integer()],
+        _ => [g.Word("OVERFLOW"), g.Word(g.Pick("WRAP", "SAT", "FAIL", "FAIL", "NEVER"))],
+    };
+
+    private static string BitEncoding(Gen g) => g.Chance(0.9) ? g.Pick("u", "i") + g.Random.Next(1, 64)
+        : g.Pick("i64", "i64", "u64", "i65", "u0", "i0", "x8", "u", "");
+
+    private static string BitFieldOffset(Gen g) => g.Chance(0.4) ? "#" + g.Random.Next(0, 12) : g.Chance(0.95) ? g.Random.Next(0, 500).ToString()
+        : g.Pick("#-1", "#x", "-1", "8388607", "8388608", "#9223372036854775807");
 
     private static object[] Repeat(Gen g, int most, Func<object[]> draw)
     {

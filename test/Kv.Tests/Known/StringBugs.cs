@@ -28,6 +28,26 @@ public class StringBugs
         """);
 
     [Fact]
+    public void Known_S01_SETBIT_far_out_is_refused_and_changes_nothing() => Transcript.Check("""
+        > SET k abc
+        < +OK
+        > SETBIT k 4294967296 1
+        < -ERR bit offset is not an integer or out of range
+        > SETBIT k 9223372036854775807 1
+        < -ERR bit offset is not an integer or out of range
+        > SETBIT new 4294967296 0
+        < -ERR bit offset is not an integer or out of range
+        > BITFIELD k SET u8 4294967296 1
+        < -ERR bit offset is not an integer or out of range
+        > BITFIELD k SET u8 #9223372036854775807 1
+        < -ERR bit offset is not an integer or out of range
+        > GET k
+        < "abc"
+        > EXISTS new
+        < :0
+        """);
+
+    [Fact]
     public void Known_S02_GETRANGE_of_any_extreme_indexes_is_a_part_of_the_value()
     {
         string[] edges = ["-9223372036854775808", "-9223372036854775807", "-4294967296", "-3", "-2", "-1", "0", "1", "2", "3",

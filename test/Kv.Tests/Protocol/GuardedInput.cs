@@ -42,6 +42,14 @@ internal sealed unsafe partial class GuardedInput : IDisposable
         return start;
     }
 
+    /// <summary>Places bytes right before the guard page: not one byte too much may be read.</summary>
+    public Span<byte> PlaceAtPage(ReadOnlySpan<byte> bytes)
+    {
+        var place = new Span<byte>(_end - bytes.Length, bytes.Length);
+        bytes.CopyTo(place);
+        return place;
+    }
+
     public void Dispose() => munmap(_pages, _pagesBytes);
 
     [LibraryImport("libc")]

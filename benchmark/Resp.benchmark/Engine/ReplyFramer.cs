@@ -207,7 +207,7 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
         {
             if (frame.IsNil) recorder.Nil(kind, 1);
             recorder.Replied(run, 1, now, latency);
-            if (frame.Gathers && !workload.Verify(kind, session.Inflight.OldestKey, session.GatheredBytes)) recorder.Wrong++;
+            if (frame.Gathers && frame.Type == ReplyRule.Bulk && !workload.Verify(kind, session.Inflight.OldestKey, session.GatheredBytes)) recorder.Wrong++;
         }
 
         session.ExpectedBytes -= session.ReplyBytes[kind];
@@ -226,7 +226,7 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
 
     private bool Verifies(Session session)
     {
-        if (!_verifies || session.HandshakeReplies > 0) return false;
+        if (!_verifies || session.HandshakeReplies > 0 || session.Inflight.OldestKey < 0) return false;      // no key: nothing to compare with
         if (verifyShare >= 1) return true;
         _draw ^= _draw << 13;
         _draw ^= _draw >> 7;

@@ -157,6 +157,12 @@ internal static class KeyCommands
             return;
         }
 
+        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        {
+            context.ContinueLong(LongKind.DeleteAll);
+            return;
+        }
+
         var keys = AllKeys(ref context);
         int deleted = 0;
         using (var held = context.Store.Hold(keys))
@@ -190,6 +196,12 @@ internal static class KeyCommands
         {
             var key = context.Args.NextKey();
             context.Reply.WriteInteger(context.Store.Exists(key) ? 1 : 0);
+            return;
+        }
+
+        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        {
+            context.ContinueLong(LongKind.Count);
             return;
         }
 

@@ -371,6 +371,12 @@ internal static class StringCommands
             return;
         }
 
+        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        {
+            context.ContinueLong(LongKind.GetAll);
+            return;
+        }
+
         var keys = KeysOf(ref context, step: 1);
         var read = new ReplyStrings(context.Output, keys.Count);
         context.Store.ReadMany(keys, ref read);
@@ -398,6 +404,10 @@ internal static class StringCommands
         {
             Set(ref context);
         }
+        else if (context.Args.Count / 2 > LongCommand.KeysMax)
+        {
+            context.ContinueLong(LongKind.SetAll);
+        }
         else
         {
             var status = SetAll(ref context, onlyIfNoneExists: false, out _);
@@ -415,6 +425,10 @@ internal static class StringCommands
         else if (context.Args.Count == 3)
         {
             SetNx(ref context);
+        }
+        else if (context.Args.Count / 2 > LongCommand.KeysMax)
+        {
+            context.ContinueLong(LongKind.SetAllIfNoneExists);
         }
         else
         {
@@ -590,6 +604,9 @@ internal static class StringCommands
     /// <summary>Writes a part of a string into the reply.</summary>
     private struct ReadRange(SessionOutput output, StoreSession store) : IValueRead
     {
+        /// <summary>A longer part of a block is sent from there: up to 512 MB would be copied in one turn.</summary>
+        private const int CopiedMax = 64 * 1024;
+
         private readonly ReplyMark _mark = output.Reply.Mark();
         private Block _block;
 
@@ -620,14 +637,14 @@ internal static class StringCommands
         public void CopyFromBlock()
         {
             if (_block.IsNone) return;
-            var range = Range(_block.Span);
-            if (range.Length == _block.Length)
+            var (first, length) = PartOf((int)_block.Length);
+            if (length > CopiedMax)
             {
-                output.WriteBlock(output.Reply, _block);
+                output.WriteBlock(output.Reply, _block, first, length);
             }
             else
             {
-                output.Reply.WriteBulk(range);
+                output.Reply.WriteBulk(_block.Span.Slice(first, length));
                 store.Release(_block);
             }
 
@@ -644,12 +661,18 @@ internal static class StringCommands
 
         // Redis' rule: a position before the start is the start, also for the last one; only two that are both negative
         // and in the wrong order are empty as they stand.
-        private readonly ReadOnlySpan<byte> Range(ReadOnlySpan<byte> text)
+        private readonly (int First, int Length) PartOf(int length)
         {
             if (First < 0 && Last < 0 && First > Last) return default;
-            long first = Math.Max(0, First < 0 ? First + text.Length : First);
-            long last = Math.Min(text.Length - 1, Math.Max(0, Last < 0 ? Last + text.Length : Last));
-            return first > last ? default : text[(int)first..(int)(last + 1)];
+            long first = Math.Max(0, First < 0 ? First + length : First);
+            long last = Math.Min(length - 1, Math.Max(0, Last < 0 ? Last + length : Last));
+            return first > last ? default : ((int)first, (int)(last + 1 - first));
+        }
+
+        private readonly ReadOnlySpan<byte> Range(ReadOnlySpan<byte> text)
+        {
+            var (first, length) = PartOf(text.Length);
+            return text.Slice(first, length);
         }
     }
 

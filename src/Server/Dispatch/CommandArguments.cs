@@ -120,6 +120,10 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
+    /// <summary>A copy of all of them, for a command that goes on in later turns. Those in blocks stay in the session's, which keeps
+    /// them until the command is done.</summary>
+    public readonly HeldCommand Copy() => new(_items, _count);
+
     /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
     public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)
     {

@@ -41,6 +41,9 @@ internal ref struct CommandContext
     /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
 
+    /// <summary>Does a command over very many keys in steps.</summary>
+    public void ContinueLong(LongKind kind) => Continue(new LongCommand(ref this, kind));
+
     /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or <see cref="Session.Unpark"/>.</summary>
     /// <param name="milliseconds">At most; -1 waits until it is woken.</param>
     /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is sent at once.</param>

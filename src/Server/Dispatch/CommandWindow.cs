@@ -69,7 +69,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         _store = store;
         _counters = counters;
         _owner = owner;
-        _output = new SessionOutput(store);
+        _output = new SessionOutput(server.Store);
         _dispatcher = new Dispatcher(server, store, counters, _output);
         _slots = (Slot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(Slot)), 64);
     }
@@ -428,7 +428,7 @@ internal sealed unsafe class CommandWindow : IDisposable
 
     private void ReleaseBlocks(Session session)
     {
-        if (session.Blocks == null || session.Held != null) return;
+        if (session.Blocks == null || session.Held != null || session.Steps != null) return;
         session.Blocks.Release(_store);
         session.Blocks = null;
     }

@@ -46,13 +46,13 @@ internal sealed unsafe class Backlog
         Buffer.MemoryCopy(bytes, _last.Start, count, count);
     }
 
-    /// <summary>Appends a block's content; takes the caller's reference.</summary>
-    public void Append(Block block)
+    /// <summary>Appends a part of a block's content; takes the caller's reference.</summary>
+    public void Append(Block block, int first, int length)
     {
         Push();
-        _last = new Piece { Start = block.Content, Length = (int)block.Length, Block = block };
+        _last = new Piece { Start = block.Content + first, Length = length, Block = block };
         _hasLast = true;
-        Length += block.Length;
+        Length += length;
     }
 
     /// <summary>The bytes to be sent next.</summary>

@@ -114,7 +114,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         while (output.TryTakeReference(end, out var reference))
         {
             backlog.Append(output.Buffer.Start + start, reference.Offset - start);
-            backlog.Append(reference.Block);
+            backlog.Append(reference.Block, reference.First, reference.Length);
             start = reference.Offset;
         }
 

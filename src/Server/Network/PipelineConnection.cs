@@ -151,7 +151,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 while (output.TryTakeReference(end, out var reference))
                 {
                     _backlog.Append(output.Buffer.Start + start, reference.Offset - start);
-                    _backlog.Append(reference.Block);
+                    _backlog.Append(reference.Block, reference.First, reference.Length);
                     start = reference.Offset;
                 }
 

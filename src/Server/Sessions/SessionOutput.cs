@@ -14,9 +14,9 @@ namespace Kv.Server.Sessions;
 internal sealed unsafe class SessionOutput : IDisposable
 {
     private readonly Queue<BlockReference> _references = new();
-    private readonly StoreSession _store;
+    private readonly Store _store;
 
-    public SessionOutput(StoreSession store)
+    public SessionOutput(Store store)
     {
         _store = store;
         Reply = new ReplyWriter(Buffer);
@@ -46,16 +46,22 @@ internal sealed unsafe class SessionOutput : IDisposable
     }
 
     /// <summary>Writes a bulk string whose body stays in its block. Takes the caller's reference.</summary>
-    public void WriteBlock(ReplyWriter reply, Block block)
+    public void WriteBlock(ReplyWriter reply, Block block) => WriteBlock(reply, block, 0, (int)block.Length);
+
+    /// <summary>The same of a part of the block.</summary>
+    public void WriteBlock(ReplyWriter reply, Block block, int first, int length)
     {
         Span<byte> header = stackalloc byte[24];
         header[0] = RespType.Bulk;
-        int digits = NumberText.FormatInt64(block.Length, header[1..]);
+        int digits = NumberText.FormatInt64(length, header[1..]);
         "\r\n"u8.CopyTo(header[(1 + digits)..]);
         reply.WriteRaw(header[..(3 + digits)], 0);
-        _references.Enqueue(new BlockReference(Buffer.Length, block));
+        _references.Enqueue(new BlockReference(Buffer.Length, block, first, length));
         reply.WriteRaw("\r\n"u8);
     }
+
+    /// <summary>The next bytes go behind what is referred to. Takes the caller's reference.</summary>
+    public void AddReference(BlockReference reference) => _references.Enqueue(reference with { Offset = Buffer.Length });
 
     /// <summary>Forgets what was written since the mark.</summary>
     public void Rewind(ReplyMark mark)
@@ -81,6 +87,6 @@ internal sealed unsafe class SessionOutput : IDisposable
         }
     }
 
-    /// <summary>A block to be sent behind so many bytes of the buffer.</summary>
-    public readonly record struct BlockReference(int Offset, Block Block);
+    /// <summary>A part of a block to be sent behind so many bytes of the buffer.</summary>
+    public readonly record struct BlockReference(int Offset, Block Block, int First, int Length);
 }

@@ -1,12 +1,12 @@
 namespace Kv.Storage;
 
 //  one segment's entry, 64 bytes
-//   0       4       8         12     16                 24            32             40
-//  +-------+-------+---------+------+------------------+-------------+--------------+--------+
-//  | tail  | state | dead    | db   | earliest expiry  | seal epoch  | last write s | spare  |
-//  +-------+-------+---------+------+------------------+-------------+--------------+--------+
+//   0       4       8         12     16                 24            32             40           48
+//  +-------+-------+---------+------+------------------+-------------+--------------+------------+--------+
+//  | tail  | state | dead    | db   | earliest expiry  | seal epoch  | last write s | generation | spare  |
+//  +-------+-------+---------+------+------------------+-------------+--------------+------------+--------+
 //   tail: bytes handed out (the writer's; release)     dead: bytes of dead records and fillers (atomic)
-//   earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
+//   generation: how often the segment was taken into use     earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
 
 /// <summary>What is known of a segment without reading it.</summary>
 internal unsafe struct SegmentInfo
@@ -20,7 +20,11 @@ internal unsafe struct SegmentInfo
     public long EarliestExpiryMs;
     public ulong SealEpoch;
     public long LastWriteSeconds;
-    private fixed long _spare[3];
+
+    /// <summary>Tells an address from the same one after the segment was freed and taken again.</summary>
+    public long Generation;
+
+    private fixed long _spare[2];
 
     /// <summary>Lowers the earliest expiry to at most this one.</summary>
     public void NoteExpiry(long expiryMs)

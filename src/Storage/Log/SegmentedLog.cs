@@ -89,6 +89,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
         if (huge && !warm) VirtualMemory.PreferHugePages(Start(segment), SegmentBytes);
         SegmentInfo* info = Info(segment);
         info->Tail = 0;
+        info->Generation++;
         info->DeadBytes = 0;
         info->DatabaseId = databaseId;
         info->EarliestExpiryMs = long.MaxValue;

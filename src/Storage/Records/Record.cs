@@ -17,34 +17,10 @@ internal static unsafe class Record
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void WriteWord(byte* record, ulong word) => Volatile.Write(ref *(ulong*)record, word);
 
-    /// <summary>Makes the caller the only writer of the record, unless it is dead.</summary>
-    /// <param name="word">The word as it was before, unlocked.</param>
-    /// <returns>False when the record is dead: look the key up again.</returns>
-    public static bool TryLock(byte* record, out ulong word)
-    {
-        word = ReadWord(record);
-        if (!RecordWord.IsBusy(word) && TryLockFrom(record, word)) return true;
-        return TryLockSlow(record, out word);
-    }
-
     /// <summary>Locks the record if its word is still the one given.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool TryLockFrom(byte* record, ulong word) =>
         Interlocked.CompareExchange(ref *(ulong*)record, word | RecordWord.Lock, word) == word;
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static bool TryLockSlow(byte* record, out ulong word)
-    {
-        // Ends: an owner works for microseconds and never yields its worker while it holds the bit (docs/concurrency.md).
-        var wait = new SpinWait();
-        while (true)
-        {
-            word = ReadWord(record);
-            if (RecordWord.IsDead(word)) return false;
-            if ((word & RecordWord.Lock) == 0 && TryLockFrom(record, word)) return true;
-            wait.SpinOnce(sleep1Threshold: -1);
-        }
-    }
 
     /// <summary>Lets go of a record that the caller holds, as the given word says.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -5,7 +5,7 @@ namespace Kv.Storage;
 /// Threads: one session's. Keys are locked in one order (<see cref="KeyList.Compare"/>), the same whatever table of
 /// databases a holder began with, so holders never wait in a circle; a holder waits for nothing else.
 /// </remarks>
-internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes)
+internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, LongHolds longHolds)
 {
     private HeldRecord[] _held = new HeldRecord[16];
     private int[] _order = new int[16];
@@ -80,7 +80,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
     }
 
-    private StoreStatus LockOne(Database database, in KeyList.Entry item, ref HeldRecord held)
+    /// <summary>Locks one key. The keys that the caller has locked come before it in the order.</summary>
+    public StoreStatus LockOne(Database database, in KeyList.Entry item, ref HeldRecord held)
     {
         var key = new Key(item.Bytes, item.Hash);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
@@ -94,7 +95,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
                 return status;
             }
 
-            if (!Record.TryLock(record, out ulong word)) continue;
+            if (!TryLock(record, item, out ulong word)) continue;
             held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
             if (Record.IsExpired(record, word, changes.NowMs))
             {
@@ -104,6 +105,20 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             }
 
             return StoreStatus.Ok;
+        }
+    }
+
+    private bool TryLock(byte* record, in KeyList.Entry item, out ulong word)
+    {
+        // Ends: owners never wait in a circle, since all lock in one order; a long command that has come further than this
+        // key is run here to its end.
+        var wait = new SpinWait();
+        while (true)
+        {
+            word = Record.ReadWord(record);
+            if (RecordWord.IsDead(word)) return false;
+            if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
+            longHolds.Wait(ref wait, item);
         }
     }
 

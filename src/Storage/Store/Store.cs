@@ -44,6 +44,7 @@ public sealed class Store : IDisposable
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
         Hash = KeyHash.Create();
+        LongHolds = new LongHolds(this);
         _table = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
         for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
@@ -80,6 +81,7 @@ public sealed class Store : IDisposable
     internal DeferredActions Deferred { get; }
     internal ExpiryClock Clock { get; }
     internal KeyHash Hash { get; }
+    internal LongHolds LongHolds { get; }
 
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
     internal Database?[] Table => Volatile.Read(ref _table);
@@ -296,6 +298,7 @@ public sealed class Store : IDisposable
         _disposed = true;
         _thread?.Dispose();
         _upkeep.Dispose();
+        LongHolds.Dispose();
         while (_leasable.TryTake(out StoreSession? session)) session.Dispose();
         lock (_freeSlots)
             Invariant.Check(_sessions == 0, "a store is disposed after its sessions");

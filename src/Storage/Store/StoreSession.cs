@@ -31,7 +31,7 @@ public sealed unsafe class StoreSession : IDisposable
         _log = store.Log;
         _hash = store.Hash;
         _changes = new RecordChanges(store, slot);
-        _locks = new KeyLocks(this, _changes);
+        _locks = new KeyLocks(this, _changes, store.LongHolds);
         Keys = new KeyList(_hash);
     }
 
@@ -48,6 +48,8 @@ public sealed unsafe class StoreSession : IDisposable
         : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
 
     internal RecordChanges Changes => _changes;
+
+    internal KeyLocks Locks => _locks;
 
     /// <summary>The databases as of now.</summary>
     internal Database?[] Table => _store.Table;
@@ -157,11 +159,11 @@ public sealed unsafe class StoreSession : IDisposable
             {
                 if ((word & RecordWord.Lock) != 0 && round <= OptimisticReadsMax * 64)
                 {
-                    wait.SpinOnce(sleep1Threshold: -1);
+                    _store.LongHolds.Wait(ref wait);
                     continue;
                 }
 
-                if (!Record.TryLock(record, out word)) continue;
+                if (!TryLock(record, out word)) continue;
             }
 
             StoreStatus status = StoreStatus.Ok;
@@ -257,7 +259,7 @@ public sealed unsafe class StoreSession : IDisposable
                 var status = _changes.Insert(_database, key, ref update, out bool again);
                 if (!again) return status;
             }
-            else if (Record.TryLock(record, out ulong word))
+            else if (TryLock(record, out ulong word))
             {
                 var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
                 if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref held);
@@ -275,6 +277,31 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
+    /// <summary>Makes the session the only writer of a record, unless it is dead. For one who has no other key locked.</summary>
+    /// <param name="word">The word as it was before, unlocked.</param>
+    /// <returns>False when the record is dead: look the key up again.</returns>
+    internal bool TryLock(byte* record, out ulong word)
+    {
+        word = Record.ReadWord(record);
+        if (!RecordWord.IsBusy(word) && Record.TryLockFrom(record, word)) return true;
+        return TryLockSlow(record, out word);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool TryLockSlow(byte* record, out ulong word)
+    {
+        // Ends: an owner works for microseconds and never yields its worker while it holds the bit; but for a long command,
+        // which is then run here to its end (docs/concurrency.md).
+        var wait = new SpinWait();
+        while (true)
+        {
+            word = Record.ReadWord(record);
+            if (RecordWord.IsDead(word)) return false;
+            if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
+            _store.LongHolds.Wait(ref wait);
+        }
+    }
+
     /// <summary>Deletes a key.</summary>
     /// <returns>Whether there was one.</returns>
     public bool Delete(in Key key)
@@ -283,7 +310,7 @@ public sealed unsafe class StoreSession : IDisposable
         // Ends: as in Update.
         while (record != null)
         {
-            if (Record.TryLock(record, out ulong word))
+            if (TryLock(record, out ulong word))
             {
                 var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
                 bool expired = Record.IsExpired(record, word, NowMs);
@@ -304,7 +331,7 @@ public sealed unsafe class StoreSession : IDisposable
     internal bool DeleteExpired(in Key key)
     {
         byte* record = Find(key);
-        if (record == null || !Record.TryLock(record, out ulong word)) return false;
+        if (record == null || !TryLock(record, out ulong word)) return false;
         var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
         bool expired = Record.IsExpired(record, word, NowMs);
         if (expired) ExpireHeld(ref held);
@@ -358,7 +385,7 @@ public sealed unsafe class StoreSession : IDisposable
             return;
         }
 
-        // Ends: a holder of the lock works for microseconds; a dead record is found no more.
+        // Ends: a holder of the lock works for microseconds, or is a long command, which is then run here; a dead record is found no more.
         var wait = new SpinWait();
         while (true)
         {
@@ -381,7 +408,7 @@ public sealed unsafe class StoreSession : IDisposable
                 return;
             }
 
-            wait.SpinOnce(sleep1Threshold: -1);
+            _store.LongHolds.Wait(ref wait);
         }
     }
 

@@ -31,4 +31,24 @@ public class LongCommandTests
         rig.End();
         Assert.True(during - rig.UsedBytes >= keyBytes * 100, $"only {during - rig.UsedBytes} bytes given back");
     }
+
+    // Sent from the value's block, also while it is overwritten or deleted.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void GETRANGE_of_a_large_value_sends_the_part_that_was_asked_for(string transport)
+    {
+        string value = string.Concat(Enumerable.Range(0, 60_000).Select(i => i.ToString("D6", System.Globalization.CultureInfo.InvariantCulture)));
+        using var server = KvInstance.Start("--transport", transport);
+        using var client = server.Connect();
+        foreach (var (first, last) in new[] { (1, -2), (0, -1), (100_000, 165_535), (100_000, 165_536), (0, 65_536), (-70_000, -1), (359_999, 400_000), (5, 4) })
+        {
+            client.Ok($"SET big {value}");
+            foreach (string line in new[] { "PING", $"GETRANGE big {first} {last}", "SETRANGE big 0 xxx", "DEL big", "PING" }) client.Send(line);
+            Assert.Equal("PONG", client.Read().String);
+            int from = first < 0 ? first + value.Length : first, to = Math.Min(value.Length - 1, last < 0 ? last + value.Length : last);
+            Assert.Equal(from > to ? "" : value[from..(to + 1)], client.Read().String);
+            Assert.Equal(value.Length, client.Read().Integer);
+            Assert.Equal(1, client.Read().Integer);
+            Assert.Equal("PONG", client.Read().String);
+        }
+    }
 }

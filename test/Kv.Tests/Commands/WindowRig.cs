@@ -46,6 +46,9 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
     /// <summary>Whether a long command waits for its next turn.</summary>
     public bool IsInSteps => _session.Steps != null;
 
+    /// <summary>Keys of the first database.</summary>
+    public long Keys => _instance.Server.Store.Count(0);
+
     /// <summary>The client is gone.</summary>
     public void End() => _session.End();
 

@@ -52,7 +52,7 @@ internal sealed unsafe class Reclaimer(Store store)
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
-            if (RecordWord.IsDead(word) || !Record.TryLock(record, out word)) continue;
+            if (RecordWord.IsDead(word) || !session.TryLock(record, out word)) continue;
             if (!session.Changes.TryMove(database, record, word)) return false;
         }
 

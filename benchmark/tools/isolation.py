@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""How long one huge command keeps the others of its worker waiting.
+
+A server with one worker is kept busy by one client that sends one command of very many keys again and again. Another
+client sends a GET of another key each millisecond; what is printed is how long those took, from the moment each was
+due (so a stall counts for every GET that was due in it), beside the time of the huge command itself.
+
+    benchmark/tools/isolation.py [--server src/Host/bin/Release/net10.0/kv-server] [--seconds 5] [--pairs 524287] [CELL ...]
+    benchmark/tools/isolation.py --redis /usr/bin/redis-server
+
+Two cores: server on the first, clients on the second. With chrt on other machines' noise: chrt -r 5 benchmark/tools/isolation.py
+"""
+import argparse
+import multiprocessing
+import os
+import socket
+import subprocess
+import time
+
+
+def command(*words):
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+def keys(count, stem=b"key"):
+    return [b"%s:%08d" % (stem, i) for i in range(count)]
+
+
+def pairs(count, value, stem=b"key"):
+    return [word for key in keys(count, stem) for word in (key, value)]
+
+
+def cells(pair_count):
+    """Name, what is run before (once), what is run again and again. Each entry is a list of requests, sent one by one."""
+    key_count = 2 * pair_count
+    fill = [command(b"MSET", *pairs(pair_count, b"v" * 8))]
+    rest = [command(b"MSET", *pairs(pair_count, b"v" * 8, b"other"))]
+    both = keys(pair_count) + keys(pair_count, b"other")
+    big = [command(b"SET", b"big", b"b" * (256 << 20))]
+    return {
+        "mset": ([], fill),
+        "mset-copy": ([], fill + [command(b"MSET", *pairs(pair_count, b"v" * 40))]),
+        "mset-new-del": ([], fill + [command(b"DEL", *keys(pair_count))]),
+        "msetnx": (fill, [command(b"MSETNX", *pairs(pair_count, b"v" * 8))]),
+        "mget": (fill + rest, [command(b"MGET", *both)]),
+        "mget-missing": ([], [command(b"MGET", *keys(key_count))]),
+        "exists": (fill + rest, [command(b"EXISTS", *both)]),
+        "del-missing": ([], [command(b"DEL", *keys(key_count))]),
+        "getrange": (big, [command(b"GETRANGE", b"big", b"1", b"-1")]),
+        "append": (big, [command(b"APPEND", b"big", b"0123456789abcdef")]),
+        "setrange-copy": (big, [command(b"SETRANGE", b"big", b"0", b"x"), command(b"COPY", b"big", b"big2", b"REPLACE")]),
+    }
+
+
+def connect(port):
+    for _ in range(200):
+        try:
+            client = socket.create_connection(("127.0.0.1", port))
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return client
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    raise SystemExit("the server does not listen")
+
+
+def skip_reply(stream):
+    """Reads one reply and drops it."""
+    line = stream.readline()
+    if not line:
+        raise SystemExit("the server closed the connection")
+    kind, rest = line[:1], line[1:]
+    if kind == b"-":
+        raise SystemExit(line.decode())
+    if kind == b"$" and int(rest) >= 0:
+        left = int(rest) + 2
+        while left > 0:
+            left -= len(stream.read(min(left, 1 << 20)))
+    if kind == b"*":
+        for _ in range(int(rest)):
+            skip_reply(stream)
+
+
+def drain(port, request_list, seconds, results):
+    """The busy client: at 1,000,000 values Python would be slower than the server, so replies are counted by their bytes."""
+    client = connect(port)
+    sizes = [None] * len(request_list)
+    times = []
+    end = time.monotonic() + seconds
+    buffer = bytearray(1 << 20)
+    while time.monotonic() < end or not times:
+        for i, request in enumerate(request_list):
+            begin = time.monotonic()
+            client.sendall(request)
+            if sizes[i] is None:
+                counted = CountingReader(client)
+                skip_reply(counted)
+                sizes[i] = counted.count
+            else:
+                left = sizes[i]
+                while left > 0:
+                    left -= client.recv_into(buffer, min(left, len(buffer)))
+                times.append(time.monotonic() - begin)
+    results.put(times)
+
+
+class CountingReader:
+    def __init__(self, client):
+        self.file = client.makefile("rb", buffering=1 << 20)
+        self.count = 0
+
+    def readline(self):
+        line = self.file.readline()
+        self.count += len(line)
+        return line
+
+    def read(self, size):
+        data = self.file.read(size)
+        self.count += len(data)
+        return data
+
+
+def probe(port, seconds, results):
+    if os.geteuid() == 0:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(20))    # the clock must not wait for the busy client
+    client = connect(port)
+    request = command(b"GET", b"probe")
+    times = []
+    begin = due = time.monotonic()
+    while due < begin + seconds:
+        now = time.monotonic()
+        if now < due:
+            time.sleep(due - now)
+        client.sendall(request)
+        client.recv(100)
+        times.append(time.monotonic() - due)
+        due += 0.001
+    results.put(times)
+
+
+def quantile(times, part):
+    times = sorted(times)
+    return 1000 * times[min(len(times) - 1, int(part * len(times)))]
+
+
+def run(name, before, again, options, port):
+    if options.redis:
+        arguments = [options.redis, "--port", str(port), "--save", "", "--appendonly", "no"]
+    else:
+        arguments = [options.server, "--port", str(port), "--worker-threads", "1"]
+    server = subprocess.Popen(["taskset", "-c", "0", *arguments], stdout=subprocess.DEVNULL)
+    os.sched_setaffinity(0, {1 % os.cpu_count()})
+    try:
+        if before:
+            client = connect(port)
+            stream = client.makefile("rb", buffering=1 << 20)
+            for request in before:
+                client.sendall(request)
+                skip_reply(stream)
+            client.close()
+        results, probes = multiprocessing.Queue(), multiprocessing.Queue()
+        busy = multiprocessing.Process(target=drain, args=(port, again, options.seconds + 1.5, results))
+        busy.start()
+        time.sleep(1)
+        prober = multiprocessing.Process(target=probe, args=(port, options.seconds, probes))
+        prober.start()
+        times = probes.get()
+        commands = results.get()
+        busy.join()
+        prober.join()
+        print(f"{name:14} {len(commands):5} commands, median {quantile(commands, 0.5):7.1f} ms   others: p50 {quantile(times, 0.5):6.2f}"
+              f"  p99 {quantile(times, 0.99):7.2f}  p99.9 {quantile(times, 0.999):7.2f}  max {1000 * max(times):7.2f} ms", flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", default="src/Host/bin/Release/net10.0/kv-server")
+    parser.add_argument("--redis", help="measure this redis-server instead")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--pairs", type=int, default=524287, help="pairs of MSET; the others have twice as many keys")
+    parser.add_argument("cells", nargs="*")
+    options = parser.parse_args()
+    port = 20000 + os.getpid() % 20000
+    for name, (before, again) in cells(options.pairs).items():
+        if not options.cells or name in options.cells:
+            run(name, before, again, options, port)
+            port += 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+namespace Kv.Server.Dispatch;
+
+/// <summary>What a <see cref="LongCommand"/> does.</summary>
+internal enum LongKind : byte
+{
+    /// <summary>MGET.</summary>
+    GetAll,
+
+    /// <summary>EXISTS, TOUCH.</summary>
+    Count,
+
+    /// <summary>MSET.</summary>
+    SetAll,
+
+    /// <summary>MSETNX.</summary>
+    SetAllIfNoneExists,
+
+    /// <summary>DEL, UNLINK.</summary>
+    DeleteAll,
+}

@@ -1,0 +1,89 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Strings that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
+/// <remarks>
+/// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
+/// What is collected is charged to the store and bounded by max-reply-bytes.
+/// </remarks>
+internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
+{
+    /// <summary>A piece is passed on in one step.</summary>
+    private const int PieceBytes = 512 * 1024;
+
+    private readonly List<SessionOutput> _pieces = [];
+    private int _passed;
+    private int _values;
+    private long _bytes, _charged;
+
+    /// <summary>Whether a part of it has been passed on.</summary>
+    public bool IsBegun { get; private set; }
+
+    /// <summary>Forgets what was collected.</summary>
+    public void Restart()
+    {
+        foreach (var piece in _pieces) piece.Dispose();
+        _pieces.Clear();
+        _bytes = 0;
+        store.Charge(-_charged);
+        _charged = 0;
+    }
+
+    /// <summary>Adds a string; nil for what is none.</summary>
+    public void Write(in ValueView value)
+    {
+        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
+        var output = _pieces[^1];
+        output.Reply.BeginReply();
+        if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
+        else output.Reply.WriteNull();
+        if (_bytes + output.Buffer.Length > bytesMax) throw new ReplyTooLargeException(_bytes + output.Buffer.Length);
+    }
+
+    /// <summary>Writes the array's head, and the first piece.</summary>
+    /// <returns>True when nothing is left.</returns>
+    public bool Begin(SessionOutput output, int values)
+    {
+        IsBegun = true;
+        _values = values;
+        output.Reply.WriteArray(values);
+        return PassOn(output);
+    }
+
+    /// <summary>Passes on the next piece, with its blocks.</summary>
+    /// <returns>True when nothing is left.</returns>
+    public bool PassOn(SessionOutput output)
+    {
+        var piece = _pieces[_passed++];
+        bool isLast = _passed == _pieces.Count;
+        int start = 0, end = piece.Buffer.Length;
+        while (piece.TryTakeReference(end, out var reference))
+        {
+            output.Reply.WriteRaw(new ReadOnlySpan<byte>(piece.Buffer.Start + start, reference.Offset - start), 0);
+            output.AddReference(reference);
+            start = reference.Offset;
+        }
+
+        output.Reply.WriteRaw(new ReadOnlySpan<byte>(piece.Buffer.Start + start, end - start), isLast ? _values : 0);
+        piece.Dispose();
+        return isLast;
+    }
+
+    public void Dispose() => Restart();
+
+    private void AddPiece()
+    {
+        if (_pieces.Count > 0) _bytes += _pieces[^1].Buffer.Length;
+        var piece = new SessionOutput(store);
+        piece.Reply.Version = Version;
+        _pieces.Add(piece);
+        store.Charge(PieceBytes);
+        _charged += PieceBytes;
+    }
+
+    /// <summary>How nil is written.</summary>
+    public RespVersion Version { get; init; }
+}

@@ -52,6 +52,15 @@ internal static class Detection
         };
     }
 
+    /// <summary>The name that <c>--as</c> takes.</summary>
+    public static string NameOf(Grammar grammar) => grammar switch
+    {
+        Grammar.Garnet => "garnet",
+        Grammar.RedisBenchmark => "redis-benchmark",
+        Grammar.RespBenchmark => "resp-benchmark",
+        _ => "native",
+    };
+
     private static Detected ByLook(string[] arguments)
     {
         if (arguments.Length > 0 && Verbs.Contains(arguments[0])) return new(Grammar.Native, arguments, false);

@@ -1,3 +1,5 @@
+using RespBenchmark.Network;
+
 namespace RespBenchmark.CommandLine;
 
 /// <summary>Reads the grammar of a command line and runs it.</summary>
@@ -6,17 +8,67 @@ internal static class Entry
     /// <returns>The exit code.</returns>
     public static int Run(string[] arguments, TextWriter output, TextWriter errors)
     {
-        if (arguments.Length > 0 && Native.Verbs.IsVerb(arguments[0]))
+        using var interrupt = Interrupt.Listen();
+        var surroundings = new Surroundings
         {
-            using var stop = new CancellationTokenSource();
-            using var interrupt = System.Runtime.InteropServices.PosixSignalRegistration.Create(
-                System.Runtime.InteropServices.PosixSignal.SIGINT, signal => { signal.Cancel = true; stop.Cancel(); });
-            using var terminate = System.Runtime.InteropServices.PosixSignalRegistration.Create(
-                System.Runtime.InteropServices.PosixSignal.SIGTERM, signal => { signal.Cancel = true; stop.Cancel(); });
-            return Native.Verbs.Run(arguments, output, errors, stop.Token);
+            Output = output, Errors = errors, Input = Console.OpenStandardInput(), Interrupt = interrupt, IsTerminal = !Console.IsOutputRedirected,
+            Words = arguments,
+        };
+        return Run(ProgramName.Called(), arguments, surroundings);
+    }
+
+    /// <summary>The same with everything around it given.</summary>
+    public static int Run(string program, IReadOnlyList<string> words, Surroundings surroundings)
+    {
+        var detected = Detection.Read(program, words);
+        if (detected.Problem is { } problem)
+        {
+            surroundings.Note(problem);
+            return ExitCode.Usage;
         }
 
-        errors.WriteLine($"cannot read {string.Join(' ', arguments)}");
-        return ExitCode.Usage;
+        if (detected.Guessed)
+        {
+            surroundings.Note($"(reading this as {Detection.NameOf(detected.Grammar)}; --as native for the options of Resp.benchmark itself)");
+        }
+
+        try
+        {
+            return detected.Grammar switch
+            {
+                Grammar.Garnet => Garnet.GarnetGrammar.Run(detected.Arguments, surroundings),
+                Grammar.RedisBenchmark => RedisBenchmark.RedisBenchmarkGrammar.Run(detected.Arguments, surroundings),
+                Grammar.RespBenchmark => Tair.TairGrammar.Run(detected.Arguments, surroundings),
+                _ => RunNative(detected.Arguments, surroundings),
+            };
+        }
+        catch (UsageException bad)
+        {
+            surroundings.Note(bad.Message);
+            return bad.ExitCode;
+        }
+        catch (ConnectException failed)
+        {
+            surroundings.Note(failed.Message);
+            return ExitCode.RunError;
+        }
+        catch (TargetException refused)
+        {
+            surroundings.Note(refused.Message);
+            return ExitCode.RunError;
+        }
+    }
+
+    private static int RunNative(string[] arguments, Surroundings surroundings)
+    {
+        if (arguments is ["--version"])
+        {
+            surroundings.Output.Write($"Resp.benchmark {ProgramName.Version}\n");
+            return ExitCode.Ok;
+        }
+
+        using var stop = new CancellationTokenSource();
+        using var attached = surroundings.Interrupt.OnRequest(stop.Cancel);
+        return Native.Verbs.Run(arguments, surroundings.Output, surroundings.Errors, stop.Token);
     }
 }

@@ -70,6 +70,14 @@ internal sealed class Extras
     /// <summary>The plan, driven as these options say.</summary>
     public CellPlan Apply(CellPlan plan) => plan with { Loops = Loops > 0 ? Loops : plan.Loops, Model = Model, Drain = Drain };
 
+    public DateTimeOffset Started { get; } = DateTimeOffset.UtcNow;
+
+    /// <summary>Cells so far, in the order they were run.</summary>
+    public List<CellOutcome> Outcomes { get; } = [];
+
+    /// <summary>Keeps a cell that was run.</summary>
+    public void Add(CellOutcome outcome) => Outcomes.Add(outcome);
+
     /// <summary>The lines of a help text for these options.</summary>
     public const string Help = """
         Of Resp.benchmark itself, in every grammar:
@@ -83,6 +91,24 @@ internal sealed class Extras
           --calibrate          also measure the client alone and say the headroom
           --fail-on-saturation exit 3 when the client or the host was the bound
         """;
+
+    /// <summary>Writes what was asked for beside the text, when all cells are run.</summary>
+    /// <returns>The exit code as far as these options decide it.</returns>
+    public int Finish(Surroundings surroundings, Grammar grammar)
+    {
+        if (Calibrate || FailOnSaturation || ServerProcess != 0)
+            surroundings.Note("accepted without effect: --calibrate --server-pid --fail-on-saturation (no processes are sampled in this grammar yet)");
+        try
+        {
+            OutcomeFiles.Write(this, surroundings, grammar);
+            return ExitCode.Ok;
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
+            surroundings.Note(failure.Message);
+            return ExitCode.RunError;
+        }
+    }
 
     private static int ReadLoops(ArgumentReader reader)
     {

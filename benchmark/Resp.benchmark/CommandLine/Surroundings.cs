@@ -9,7 +9,7 @@ internal sealed record Surroundings
     /// <summary>Everything else that a person reads.</summary>
     public required TextWriter Errors { get; init; }
 
-    public TextReader Input { get; init; } = TextReader.Null;
+    public Stream Input { get; init; } = Stream.Null;
 
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 

@@ -38,6 +38,8 @@ internal static class GarnetRules
         if (options.SortedSets > options.DbSize)
             throw new UsageException($"--sscardinality {options.SortedSets} is more than the {options.DbSize} keys of --dbsize");
         if (options.Ttl == 0 && options.OpWorkload.Contains("SETEX")) throw new UsageException("SETEX needs --ttl of at least 1");
+        if (options.Burst && options.Client == GarnetClient.SERedis)
+            throw new UsageException("--burst is not for --client SERedis, which answers each call");
         if (options.BatchSizes is not [1])
         {
             // Also the default: the original says so as well when the option is not given.

@@ -18,11 +18,13 @@ internal static class GarnetThroughputText
     /// <param name="ops">Operations asked for.</param>
     /// <param name="batch">Operations a batch.</param>
     /// <param name="batchBytes">The largest batch's bytes.</param>
-    public static string Generation(string op, long ops, int batch, long batchBytes)
+    /// <param name="about">A line about the operation after the first, with its end.</param>
+    public static string Generation(string op, long ops, int batch, long batchBytes, string about = "")
     {
         long batches = Math.Min(ops / batch, BatchCountMax);
         var text = new StringBuilder();
         text.Append(Invariant($"\nGenerating {batches} {op} request batches of size {batch} each; total {batches * batch} ops\n"));
+        text.Append(about);
         long buffer = BufferBytesMin;
         // Ends: doubles up to the first power of two above the batch, which fits a long.
         for (; buffer <= batchBytes; buffer *= 2) text.Append(Invariant($"Resizing request buffer from {buffer} to {buffer * 2}\n"));
@@ -45,6 +47,12 @@ internal static class GarnetThroughputText
         return Invariant($"\nOperation type: {op}\nNum threads: {sessions}\n{time}: {milliseconds:N2}ms for {ops:N2} ops\n")
             + Invariant($"{throughput}: {perSecond:N2} ops/sec\n");
     }
+
+    /// <summary>What a load of HyperLogLogs begins with.</summary>
+    public static string LoadIntroduction(string op) => $"Generating {op} request batches\n";
+
+    /// <summary>How many keys PFMERGE merges into.</summary>
+    public static string MergeKeys(long keys) => Invariant($"PFMERGE config > mergeDstKeyCount:{keys}, hllDstMergeKeyFraction:0.001\n");
 
     public static string Loaded(long keys) => Invariant($">>> Loaded {keys} keys into the DB >>>\n");
 

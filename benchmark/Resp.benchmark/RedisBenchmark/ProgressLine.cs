@@ -11,8 +11,11 @@ internal sealed class ProgressLine(TextWriter output, bool legacy)
     /// <summary>A test begins: nothing of it is drawn yet.</summary>
     public void Begin() => _drawn = 0;
 
-    /// <summary>Blanks what was drawn last; one blank if nothing was.</summary>
-    public void Clear() => output.Write(" ".PadLeft(Math.Max(1, _drawn)) + "\r");
+    /// <summary>Blanks what was drawn last; one blank if nothing was. The old form just writes over it.</summary>
+    public void Clear()
+    {
+        if (!legacy) output.Write(" ".PadLeft(Math.Max(1, _drawn)) + "\r");
+    }
 
     /// <summary>Draws a test's state.</summary>
     /// <param name="rate">Requests a second since the last line.</param>

@@ -1,0 +1,60 @@
+using RespBenchmark.Engine;
+using RespBenchmark.Measure;
+using RespBenchmark.Reports;
+
+namespace RespBenchmark.CommandLine;
+
+/// <summary>Writes the files that <see cref="Extras"/> ask for from the cells of a run.</summary>
+internal static class OutcomeFiles
+{
+    /// <exception cref="IOException">A file could not be written.</exception>
+    public static void Write(Extras extras, Surroundings surroundings, Grammar grammar)
+    {
+        if (!extras.WritesFiles) return;
+        ReportFiles.Write(ReportOf(extras, surroundings, grammar), new ReportPaths
+        {
+            Json = extras.JsonFile, Csv = extras.CsvFile, Markdown = extras.MarkdownFile, Html = extras.HtmlFile,
+        });
+        if (extras.HdrFolder is not { } folder) return;
+        for (int number = 0; number < extras.Outcomes.Count; number++) WriteHistograms(folder, number + 1, extras.Outcomes[number], extras.Started);
+    }
+
+    private static Report ReportOf(Extras extras, Surroundings surroundings, Grammar grammar) => new()
+    {
+        Tool = $"Resp.benchmark {ProgramName.Version}",
+        Argv = surroundings.Words,
+        Grammar = Detection.NameOf(grammar),
+        Started = extras.Started,
+        Host = new HostReport { Cores = Environment.ProcessorCount },
+        Targets = [.. extras.Outcomes.Select(outcome => outcome.Plan.Target).DistinctBy(target => target.Name)
+            .Select(target => new TargetReport { Name = target.Name, Addr = target.Address })],
+        Cells = [.. extras.Outcomes.Select(CellOf)],
+    };
+
+    private static CellReport CellOf(CellOutcome outcome) => new CellReport
+    {
+        Axis = new CellAxis
+        {
+            Op = outcome.Op,
+            Conns = outcome.Plan.Sessions,
+            Depth = outcome.Plan.Depth,
+            Mode = outcome.Plan.Mode == DepthMode.Batch ? "batch" : "window",
+            Keys = outcome.Keys,
+            Value = outcome.Value,
+            Dist = outcome.Distribution,
+            Rate = outcome.Plan.Arrivals?.Rate,
+            Loops = outcome.Measurement.LoopOccupancy.Count,
+        },
+        Target = outcome.Plan.Target.Name,
+        Reps = [Repetition.Of(outcome.Measurement)],
+    }.Summarized();
+
+    /// <summary>NAME.hlog, a line for each kind of command, and NAME.hgrm of all kinds together.</summary>
+    private static void WriteHistograms(string folder, int number, CellOutcome outcome, DateTimeOffset started)
+    {
+        // The number first, so that cells differ and keep their order.
+        string name = $"{number:D2} {outcome.Op} c{outcome.Plan.Sessions} d{outcome.Plan.Depth}";
+        using var files = new HdrFiles(folder, name, started, $"Resp.benchmark {ProgramName.Version}");
+        foreach (var kind in outcome.Measurement.Kinds) files.Add(kind.Name, TimeSpan.Zero, outcome.Measurement.Elapsed, kind.Service);
+    }
+}

@@ -79,7 +79,8 @@ public sealed class ListenersTests
     {
         using var kv = KvInstance.Start("--transport", transport);
         using var client = kv.Connect();
-        foreach (string bind in (string[])[Elsewhere, $"127.0.0.1 {Elsewhere}", $"0.0.0.0 {Elsewhere}", "no-such-host.invalid"])
+        // No label of a name is so long: it is unknown without asking anybody on the network.
+        foreach (string bind in (string[])[Elsewhere, $"127.0.0.1 {Elsewhere}", $"0.0.0.0 {Elsewhere}", new string('x', 64)])
         {
             Assert.Equal(BindFailed, client.Command($"CONFIG SET bind \"{bind}\"").ToString());
             Assert.Equal("[\"bind\" \"127.0.0.1\"]", client.Command("CONFIG GET bind").ToString());

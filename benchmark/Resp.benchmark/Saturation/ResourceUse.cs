@@ -1,0 +1,50 @@
+namespace RespBenchmark.Saturation;
+
+/// <summary>What both sides used in one second. Shares are of one processor, 1.0 its whole.</summary>
+internal readonly record struct ResourceSecond(
+    double ClientCpu,
+    double ServerCpu,
+    double ServerHot,
+    long ClientRss,
+    long ServerRss,
+    double HostIdle,
+    double Steal,
+    double Throttled);
+
+/// <summary>What a repetition used: medians over its seconds, sums over its whole.</summary>
+internal sealed record ResourceUse
+{
+    public bool ServerSeen { get; init; }
+
+    /// <summary>Processors' worth; medians.</summary>
+    public double ClientCpu { get; init; }
+
+    public double ServerCpu { get; init; }
+
+    /// <summary>The busiest thread of the server, as a share of one processor; median.</summary>
+    public double ServerHot { get; init; }
+
+    public long ClientRss { get; init; }
+
+    public long ServerRss { get; init; }
+
+    /// <summary>Shares of all processors; medians.</summary>
+    public double HostIdle { get; init; }
+
+    public double Steal { get; init; }
+
+    public double Throttled { get; init; }
+
+    /// <summary>ns over the whole repetition.</summary>
+    public long ClientCpuNs { get; init; }
+
+    public long ServerCpuNs { get; init; }
+
+    public long ClientSwitches { get; init; }
+
+    public long ServerSwitches { get; init; }
+
+    public long ClientFaults { get; init; }
+
+    public IReadOnlyList<ResourceSecond> Series { get; init; } = [];
+}

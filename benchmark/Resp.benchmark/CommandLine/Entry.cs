@@ -67,8 +67,6 @@ internal static class Entry
             return ExitCode.Ok;
         }
 
-        using var stop = new CancellationTokenSource();
-        using var attached = surroundings.Interrupt.OnRequest(stop.Cancel);
-        return Native.Verbs.Run(arguments, surroundings.Output, surroundings.Errors, stop.Token);
+        return Native.Verbs.Run(arguments, surroundings);
     }
 }

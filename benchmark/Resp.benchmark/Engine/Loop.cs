@@ -406,13 +406,10 @@ internal abstract class Loop : IDisposable
         }
     }
 
-    private unsafe void Pin()
+    private void Pin()
     {
         if (Plan.Cores.Count == 0 || !OperatingSystem.IsLinux()) return;
         int core = Plan.Cores[Number % Plan.Cores.Count];
-        byte* mask = stackalloc byte[128];      // 1,024 cores
-        new Span<byte>(mask, 128).Clear();
-        mask[core / 8] = (byte)(1 << (core % 8));
-        if (Libc.sched_setaffinity(0, 128, mask) != 0) Control.Fail(RunEnd.Completed, $"a loop could not be pinned to core {core}");
+        if (!Affinity.Pin([core])) Control.Fail(RunEnd.Completed, $"a loop could not be pinned to core {core}");
     }
 }

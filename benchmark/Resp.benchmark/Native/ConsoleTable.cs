@@ -9,7 +9,7 @@ namespace RespBenchmark.Native;
 /// <summary>Results on the console, a row a cell.</summary>
 internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shares, int digits)
 {
-    private readonly string _latencies = string.Concat(shares.Select(share => Name(share).PadLeft(9)));
+    private readonly string _latencies = string.Concat(shares.Select(share => Name(share).PadLeft(10)));
 
     /// <summary>The percentiles that an option asks for; 1 stands for max.</summary>
     /// <exception cref="CommandLine.UsageException">One is no percentile.</exception>
@@ -34,7 +34,7 @@ internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shar
         }
 
         Histogram? latencies = LatencySummary.Merge(cell.Reps.Select(rep => rep.Latency()));
-        string times = string.Concat(shares.Select(share => Time(latencies, share).PadLeft(9)));
+        string times = string.Concat(shares.Select(share => Time(latencies, share).PadLeft(10)));
         long ops = cell.Reps.Sum(rep => rep.Ops);
         double nils = ops > 0 ? 100.0 * cell.Reps.Sum(rep => rep.Nils) / ops : 0;
         Repetition? last = cell.Reps.Count > 0 ? cell.Reps[^1] : null;

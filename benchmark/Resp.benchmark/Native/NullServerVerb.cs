@@ -66,20 +66,20 @@ internal sealed class NullServerVerb
         };
     }
 
-    /// <summary>Serves until <paramref name="stop"/>.</summary>
-    public int Run(TextWriter errors, CancellationToken stop)
+    /// <summary>Serves until it is interrupted.</summary>
+    public int Run(Surroundings surroundings)
     {
         try
         {
             using var server = NullServer.NullServer.Start(ToOptions());
-            errors.WriteLine($"null server: pid {Environment.ProcessId}, {server.EndPoint}");
-            stop.WaitHandle.WaitOne();
-            errors.WriteLine($"null server: {server.Answered} commands answered");
+            surroundings.Note($"null server: pid {Environment.ProcessId}, {server.EndPoint}");
+            surroundings.Interrupt.Wait(Timeout.InfiniteTimeSpan);
+            surroundings.Note($"null server: {server.Answered} commands answered");
             return ExitCode.Ok;
         }
         catch (SocketException failure)
         {
-            errors.WriteLine($"cannot listen on {Unix ?? $"{Host}:{Port}"}: {failure.Message}");
+            surroundings.Note($"cannot listen on {Unix ?? $"{Host}:{Port}"}: {failure.Message}");
             return ExitCode.RunError;
         }
     }

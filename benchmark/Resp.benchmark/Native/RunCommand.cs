@@ -229,7 +229,7 @@ internal sealed class RunCommand
     /// <summary>Fills the keys of a target that has none of ours yet.</summary>
     private IReadOnlyList<string> LoadOnce(Target target)
     {
-        if (_verb.Load == "none" || !_loaded.Add(target.Name)) return [];
+        if (_verb.Load is "none" || !_loaded.Add(target.Name)) return [];
         return LoadCommand.Load(target, _workload, _verb, _surroundings);
     }
 

@@ -51,9 +51,6 @@ internal class RunVerb : WorkloadOptions
     [Option("max-inflight", Default = 1024, HelpText = "Open loop: operations outstanding per session.")]
     public int InflightMax { get; set; } = 1024;
 
-    [Option("co", HelpText = "Latency from the intended send time (default with --rate), none, or expected:US for a closed loop.")]
-    public string? CoordinatedOmission { get; set; }
-
     [Option("verify", Default = "frame", HelpText = "frame, sample:P (percent of GET replies) or value (all).")]
     public string Verify { get; set; } = "frame";
 
@@ -68,9 +65,6 @@ internal class RunVerb : WorkloadOptions
 
     [Option("interval", Default = "1s", HelpText = "Length of the intervals of series and .hlog files.")]
     public string Interval { get; set; } = "1s";
-
-    [Option("scenario", HelpText = "pubsub, blocking, txn, stream-group or lock instead of an operation.")]
-    public string? Scenario { get; set; }
 
     [Option("json", HelpText = "Write the report as JSON.")]
     public string? Json { get; set; }

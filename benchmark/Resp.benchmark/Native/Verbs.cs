@@ -1,19 +1,24 @@
 using global::CommandLine;
 using global::CommandLine.Text;
 using RespBenchmark.CommandLine;
+using RespBenchmark.Reports;
 
 namespace RespBenchmark.Native;
 
 /// <summary>The native grammar: a verb, then its options.</summary>
 internal static class Verbs
 {
-    private static readonly Type[] Types = [typeof(NullServerVerb)];
+    private static readonly Type[] Types =
+    [
+        typeof(RunVerb), typeof(SweepVerb), typeof(RateVerb), typeof(LoadVerb), typeof(VerifyVerb),
+        typeof(CompareVerb), typeof(ReportVerb), typeof(DoctorVerb), typeof(NullServerVerb),
+    ];
 
     /// <summary>Whether a word is a verb of this grammar.</summary>
     public static bool IsVerb(string word) => Types.Any(type => Name(type) == word);
 
     /// <returns>The exit code.</returns>
-    public static int Run(string[] arguments, TextWriter output, TextWriter errors, CancellationToken stop)
+    public static int Run(string[] arguments, Surroundings surroundings)
     {
         using var parser = new Parser(settings =>
         {
@@ -22,24 +27,29 @@ internal static class Verbs
             settings.HelpWriter = null;
         });
         ParserResult<object> result = parser.ParseArguments(arguments, Types);
-        return result.MapResult(verb => Run(verb, errors, stop), _ => Explain(result, output, errors));
+        return result.MapResult(verb => Run(verb, surroundings), _ => Explain(result, surroundings.Output, surroundings.Errors));
     }
 
-    private static int Run(object verb, TextWriter errors, CancellationToken stop)
+    private static int Run(object verb, Surroundings surroundings)
     {
-        try
+        switch (verb)
         {
-            return verb switch
-            {
-                NullServerVerb nullServer => nullServer.Run(errors, stop),
-                _ => throw new InvalidOperationException($"no verb runs {verb.GetType().Name}"),
-            };
+            case RunVerb run: return new RunCommand(run, surroundings).Run();
+            case LoadVerb load: return LoadCommand.Run(load, surroundings);
+            case VerifyVerb verify: return VerifyCommand.Run(verify, surroundings);
+            case CompareVerb compare: return CompareRun.Compare(compare.Base, compare.New, [.. compare.FailIf], surroundings.Output);
+            case ReportVerb report: return Render(report);
+            case DoctorVerb doctor: return DoctorCommand.Run(doctor, surroundings);
+            case NullServerVerb nullServer: return nullServer.Run(surroundings);
+            default: throw new InvalidOperationException($"no verb runs {verb.GetType().Name}");
         }
-        catch (UsageException failure)
-        {
-            errors.WriteLine(failure.Message);
-            return failure.ExitCode;
-        }
+    }
+
+    private static int Render(ReportVerb verb)
+    {
+        if (verb.Html is null && verb.Markdown is null && verb.Csv is null) throw new UsageException("report: say what to write: --html, --md or --csv FILE");
+        ReportFiles.Write(ReportFiles.Read(verb.File), new ReportPaths { Html = verb.Html, Markdown = verb.Markdown, Csv = verb.Csv });
+        return ExitCode.Ok;
     }
 
     private static int Explain(ParserResult<object> result, TextWriter output, TextWriter errors)

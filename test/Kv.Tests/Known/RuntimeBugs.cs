@@ -102,9 +102,10 @@ public sealed class RuntimeBugs
         Assert.False(pool.HasRunAnything, "the pool was not saturated");
     }
 
-    // M12. The portable transport lives on the pool: its clients wait until it has a thread again, and lose nothing.
+    // M12. The portable transport lives on the pool: its clients wait for a thread of it. That they wait is not asserted: .NET
+    // runs sockets' work ahead of what is queued, so a thread may serve a client once more before it is taken.
     [Fact]
-    public void Known_M12_the_portable_transport_waits_for_a_saturated_thread_pool_and_loses_nothing()
+    public void Known_M12_the_portable_transport_answers_everything_once_a_saturated_thread_pool_is_free_again()
     {
         using var server = KvInstance.Start("--transport", "pipelines");
         using var client = server.Connect();
@@ -112,7 +113,6 @@ public sealed class RuntimeBugs
         using (var pool = new SaturatedPool())
         {
             for (int i = 0; i < 1000; i++) client.Send("INCR a");
-            Assert.False(client.HasInput);
             Assert.False(pool.HasRunAnything, "the pool was not saturated");
         }
 
@@ -148,7 +148,7 @@ public sealed class RuntimeBugs
                 }, null);
             }
 
-            // The sockets' own work goes ahead of what is queued, so it must find no thread.
+            // In use, though perhaps not yet by these.
             Eventually.Holds(() =>
             {
                 ThreadPool.GetAvailableThreads(out int available, out _);

@@ -127,12 +127,13 @@ public unsafe class IndexBenchmarks
 
     private static void LookAhead(StoreSession session, long* numbers, ulong* hashes, ulong* hints)
     {
+        var index = session.LookAheadIndex(0)!;
         for (int i = 0; i < Window; i++)
         {
             hashes[i] = session.HashKey((byte*)(numbers + i), 8);
-            session.PrefetchBucket(0, hashes[i]);
+            index.Prefetch(hashes[i]);
         }
 
-        for (int i = 0; i < Window; i++) hints[i] = session.Probe(0, hashes[i]);
+        for (int i = 0; i < Window; i++) hints[i] = index.Probe(hashes[i]);
     }
 }

@@ -52,6 +52,7 @@ public sealed unsafe class ArgumentTable : IDisposable
     }
 
     /// <summary>Makes room for so many arguments in all, by doubling.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public void EnsureCapacity(int capacity)
     {
         if (capacity > _capacity) Resize(Math.Max(capacity, (int)Math.Min(2L * _capacity, Array.MaxLength)));
@@ -123,6 +124,8 @@ public sealed unsafe class ArgumentTable : IDisposable
         if (_capacity > KeptCapacity) Resize(InitialCapacity);
     }
 
+    // Not inlined: a call into the C library gives whoever holds it a frame to set up, each time it is entered.
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private void Resize(int capacity)
     {
         _items = (Argument*)NativeMemory.Realloc(_items, (nuint)capacity * Argument.SizeBytes);

@@ -57,7 +57,7 @@ public sealed unsafe class OutputBuffer : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Reserve(int bytes)
     {
-        if (_capacity - _length < bytes) Grow(bytes);
+        if ((uint)(_capacity - _length) < (uint)bytes) Grow(bytes);      // a sum of the caller's that has overflowed, too
         return _start + _length;
     }
 

@@ -27,6 +27,7 @@ public sealed unsafe class ReplyWriter : IDisposable
 
     private OutputBuffer _output;
     private int _owed;
+    private int _mayBeError;        // beside the count: one store begins both
     private int _replyStart;
     private bool _resp3;
 
@@ -52,6 +53,16 @@ public sealed unsafe class ReplyWriter : IDisposable
 
     /// <summary>Values still owed; 0 after exactly one reply, negative after more.</summary>
     public int Owed => _owed;
+
+    /// <summary>True after exactly one reply that is no error; false says to look closer.</summary>
+    public bool IsDone
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => (_owed | _mayBeError) == 0;
+    }
+
+    /// <summary>Where in the output this command's reply begins.</summary>
+    public int ReplyStart => _replyStart;
 
     /// <summary>Where in the output this command's reply begins, if it is an error; else -1.</summary>
     public int ErrorOffset =>
@@ -79,6 +90,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     public void BeginReply()
     {
         _owed = 1;
+        _mayBeError = 0;
         _replyStart = _output.Length;
     }
 
@@ -103,7 +115,11 @@ public sealed unsafe class ReplyWriter : IDisposable
 
     /// <summary>Writes an error, "ERR …", without "-". CR, LF and NUL become spaces: text of a client cannot forge a
     /// reply.</summary>
-    public void WriteError(ReadOnlySpan<byte> text) => WriteLine(RespType.Error, text);
+    public void WriteError(ReadOnlySpan<byte> text)
+    {
+        _mayBeError = 1;
+        WriteLine(RespType.Error, text);
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void WriteInteger(long value)
@@ -133,11 +149,20 @@ public sealed unsafe class ReplyWriter : IDisposable
         CopyShort(ref MemoryMarshal.GetReference(value), body, value.Length);
     }
 
+    /// <summary>The same of bytes in native memory.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void WriteBulk(byte* value, int length)
+    {
+        byte* body = BeginBulkBody(length);
+        CopyShort(ref *value, body, length);
+    }
+
     /// <summary>Writes header and end of a bulk, for the caller to fill in the body: a value is copied once.</summary>
     /// <returns>The body, <paramref name="length"/> bytes; valid until the next write.</returns>
     public Span<byte> BeginBulk(int length)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(length);
+        _ = checked(length + HeaderBytes + 2);
         return new Span<byte>(BeginBulkBody(length), length);
     }
 
@@ -231,6 +256,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <param name="count">How many values they are, for the counting.</param>
     public void WriteRaw(ReadOnlySpan<byte> frames, int count = 1)
     {
+        _mayBeError = 1;
         _output.Append(frames);
         _owed -= count;
     }
@@ -256,10 +282,11 @@ public sealed unsafe class ReplyWriter : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private byte* BeginBulkBody(int length)
     {
-        byte* at = _output.Reserve(checked(length + HeaderBytes + 2));
+        var output = _output;
+        byte* at = output.Reserve(unchecked(length + HeaderBytes + 2));     // negative beyond 31 bits: refused
         byte* body = WriteBulkHeader(at, length);
         *(ushort*)(body + length) = CrLf;
-        _output.Commit((int)(body - at) + length + 2);
+        output.Commit((int)(body - at) + length + 2);
         _owed--;
         return body;
     }

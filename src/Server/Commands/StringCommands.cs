@@ -7,7 +7,7 @@ using Kv.Storage;
 namespace Kv.Server.Commands;
 
 /// <summary>Strings: whole values, ranges of them, several at once. What counts is in <see cref="CounterCommands"/>.</summary>
-internal static class StringCommands
+internal static unsafe class StringCommands
 {
     private const string ExpiryUsage =
         "EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds";
@@ -151,6 +151,23 @@ internal static class StringCommands
 
     private static void Get(ref CommandContext context)
     {
+        // The common case, with nothing that would have to live in memory; GetSlow does the same for whatever there is.
+        var found = context.Args.FindString();
+        if (found.Exists)
+        {
+            var reply = context.Reply;
+            var mark = reply.Mark();
+            reply.WriteBulk(found.Bytes, found.Length);
+            if (context.Store.IsSame(found)) return;
+            reply.Rewind(mark);
+        }
+
+        GetSlow(ref context);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void GetSlow(ref CommandContext context)
+    {
         var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return;
 
@@ -169,11 +186,28 @@ internal static class StringCommands
 
     private static void Set(ref CommandContext context)
     {
+        // The common case, as in Get: a plain value over one of the same size.
+        if (context.Args.Count == 3)
+        {
+            var found = context.Args.FindString();
+            if (found.Exists && context.Args.TryOverwrite(found, 2))
+            {
+                context.Reply.WriteOk();
+                return;
+            }
+        }
+
+        SetSlow(ref context);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void SetSlow(ref CommandContext context)
+    {
         var key = context.Args.NextKey();
         var value = context.Args.NextValue(out var block);
         if (context.Args.Remaining != 0)
         {
-            SetSlow(ref context, key, value, block);
+            SetWithOptions(ref context, key, value, block);
             return;
         }
 
@@ -183,7 +217,7 @@ internal static class StringCommands
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void SetSlow(ref CommandContext context, in Key key, ReadOnlySpan<byte> value, Block block)
+    private static void SetWithOptions(ref CommandContext context, in Key key, ReadOnlySpan<byte> value, Block block)
     {
         var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
         var expiry = default(ExpiryOption);

@@ -13,16 +13,17 @@ namespace Kv.Server.Dispatch;
 /// </remarks>
 internal unsafe ref struct CommandArguments
 {
+    // In this order what begins a command is stored a word at a time.
     private Argument* _items;
+    private ulong _hash;
+    private ulong _hint;
     private int _count;
     private int _next;
     private int _keyIndex;
-    private ulong _hash;
-    private ulong _hint;
+    private bool _failed;
     private readonly StoreSession _store;
     private ReceivedBlocks? _blocks;
     private ReadOnlySpan<byte> _error;
-    private bool _failed;
 
     internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
     {
@@ -34,13 +35,20 @@ internal unsafe ref struct CommandArguments
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
     {
+        Begin(items, count, keyIndex, hash, hint);
+        _blocks = blocks;
+    }
+
+    /// <summary>The same for a command whose arguments are in as many blocks as the last one's.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint)
+    {
         _items = items;
         _count = count;
         _next = 1;
         _keyIndex = keyIndex;
         _hash = hash;
         _hint = hint;
-        _blocks = blocks;
         _failed = false;        // and the error is of no meaning
     }
 
@@ -65,6 +73,22 @@ internal unsafe ref struct CommandArguments
 
     /// <summary>Whether some argument was bad.</summary>
     public readonly bool Failed => _failed;
+
+    /// <summary>The string that the look-ahead found for the first key, if it did and nothing about it is unusual. Reads no argument.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly FoundString FindString()
+    {
+        Argument* key = _items + _keyIndex;     // without a key it is the name, and there is no hint
+        return _store.FindString(_hint, key->Pointer, key->Length);
+    }
+
+    /// <summary>Overwrites a string that was found with an argument, where that is a matter of copying. Reads no argument.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly bool TryOverwrite(in FoundString found, int index)
+    {
+        Argument* value = _items + index;
+        return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length);
+    }
 
     /// <summary>A key, for the store: with what the look-ahead found, where it looked.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

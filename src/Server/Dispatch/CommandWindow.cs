@@ -57,7 +57,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     private int _parsing;
     private int _current;
     private int _stretch;
-    private int _executing;
+    private Slot* _executing;
     private int _executed;
     private int _last;
 
@@ -151,7 +151,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             if (input.Stopped) continue;
             if (session.Steps != null || session.Held != null)
             {
-                _slots[count] = new Slot { Command = Resume, Input = (short)_parsing, End = input.Parsed };
+                _slots[count] = new Slot { Kind = new SlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
                 return count + 1;
             }
 
@@ -193,7 +193,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 input.Parsed = position;
                 if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
                 input.Error = status;
-                _slots[count] = new Slot { Command = ProtocolError, Input = (short)_parsing, End = length };
+                _slots[count] = new Slot { Kind = new SlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
                 return ~(count + 1);
             }
 
@@ -221,54 +221,79 @@ internal sealed unsafe class CommandWindow : IDisposable
     /// <summary>Adds commands for as long as they begin as the last one did.</summary>
     private int ParseRun(byte* start, int length, ref int position, int database, int count)
     {
-        int arguments = _head.Arguments;
+        var head = _head;
+        int arguments = head.Arguments;
         if (arguments == 0) return count;
         byte* at = start + position, end = start + length;
         var table = _table;
+        var store = _store;
         var limits = _server.Limits;
+        Argument* items = table.Reserve((CommandsMax - count) * arguments);
+        int first = table.Count;
+        // What is the same for all of them is looked up once.
+        byte key = _headKey < arguments ? _headKey : (byte)0;
+        var index = key == 0 ? null : store.LookAheadIndex(database);
+        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key };
+        Slot* slot = _slots + count, full = _slots + CommandsMax;
         // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
         // may match, but no command that begins there ends before it.
-        for (; count < CommandsMax && _head.Matches(at); count++)
+        for (; slot < full && head.Matches(at); slot++)
         {
-            int first = table.Count;
-            byte* next = _head.ReadRest(at, end, table.Reserve(arguments), limits);
+            byte* next = head.ReadRest(at, end, items, limits);
             if (next == null) break;
-            table.Commit(arguments);
             at = next;
-            AddSlot(count, _headCommand, _headKey, first, arguments, (int)(at - start), database, false);
+            slot->Kind = kind;
+            slot->First = first;
+            slot->Count = arguments;
+            slot->End = (int)(at - start);
+            slot->Database = database;
+            slot->Hint = 0;
+            if (key != 0)
+            {
+                ulong hash = store.HashKey(items[key].Pointer, items[key].Length);
+                index?.Prefetch(hash);
+                slot->Hash = hash;
+            }
+
+            items += arguments;
+            first += arguments;
         }
 
+        table.Commit(first - table.Count);
         position = (int)(at - start);
-        return count;
+        return (int)(slot - _slots);
     }
 
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private void AddSlot(int index, short command, byte key, int first, int arguments, int end, int database, bool slow)
+    private void AddSlot(int at, short command, byte key, int first, int arguments, int end, int database, bool slow)
     {
-        var slot = _slots + index;
-        slot->Command = command;
-        slot->Input = (short)_parsing;
-        slot->First = first;
-        slot->Count = arguments;
-        slot->End = end;
-        slot->Hint = 0;
-        slot->Slow = slow;
-        slot->Key = 0;
-        if (key == 0 || key >= arguments) return;
+        if (key >= arguments) key = 0;
+        var slot = _slots + at;
+        *slot = new Slot
+        {
+            Kind = new SlotKind { Command = command, Input = (short)_parsing, Key = key, Slow = slow },
+            First = first, Count = arguments, End = end, Database = database,
+        };
+        if (key == 0) return;
         Argument* argument = _table.Items + first + key;
-        ulong hash = _store.HashKey(argument->Pointer, argument->Length);
-        _store.PrefetchBucket(database, hash);
-        slot->Key = key;
-        slot->Hash = hash;
-        slot->Database = database;
+        slot->Hash = _store.HashKey(argument->Pointer, argument->Length);
+        _store.LookAheadIndex(database)?.Prefetch(slot->Hash);
     }
 
     private void Probe(int count)
     {
-        var store = _store;
-        for (var slot = _slots; slot < _slots + count; slot++)
+        HashIndex? index = null;
+        int database = -1;
+        Slot* end = _slots + count;
+        for (var slot = _slots; slot < end; slot++)
         {
-            if (slot->Key != 0) slot->Hint = store.Probe(slot->Database, slot->Hash);
+            if (slot->Kind.Key == 0) continue;
+            if (slot->Database != database)
+            {
+                database = slot->Database;
+                index = _store.LookAheadIndex(database);
+            }
+
+            if (index != null) slot->Hint = index.Probe(slot->Hash);
         }
     }
 
@@ -286,10 +311,11 @@ internal sealed unsafe class CommandWindow : IDisposable
             catch (Exception exception)
             {
                 ref var input = ref _inputs[_current];
-                CountStretch(_executing + 1);
+                int failed = (int)(_executing - _slots);
+                CountStretch(failed + 1);
                 _dispatcher.FailCommand(input.Session, exception);
                 ReleaseBlocks(input.Session);
-                from = _executing + 1;
+                from = failed + 1;
             }
         }
     }
@@ -301,8 +327,8 @@ internal sealed unsafe class CommandWindow : IDisposable
         for (int i = from; i < count;)
         {
             var slot = _slots + i;
-            if (slot->Input != _current) BeginSession(slot->Input);
-            ref var input = ref _inputs[slot->Input];
+            if (slot->Kind.Input != _current) BeginSession(slot->Kind.Input);
+            ref var input = ref _inputs[slot->Kind.Input];
             if (input.Stopped)
             {
                 i++;
@@ -316,77 +342,82 @@ internal sealed unsafe class CommandWindow : IDisposable
                 continue;
             }
 
-            _executing = i++;
-            _stretch = i;       // it counts itself
+            _executing = slot;
+            _stretch = ++i;       // it counts itself
             ExecuteSlow(ref context, slot, ref input);
             if (_output.Buffer.Length > FlushBytes) Flush();
         }
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static bool IsUsual(Slot* slot, Session session) => !(slot->Command < 0 | session.Gate != 0 | slot->Slow);
+    private static bool IsUsual(Slot* slot, Session session) => !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
 
     /// <summary>Runs commands of one session for as long as nothing about them is unusual.</summary>
     /// <returns>The first that is, or is another session's.</returns>
     private int ExecuteStretch(ref CommandContext context, int from, int count, ref WindowInput input)
     {
         var session = context.Session;
-        var reply = context.Reply;
-        var buffer = _output.Buffer;
-        Argument* items = _table.Items;
         Slot* slot = _slots + from, end = _slots + count;
-        short index = slot->Input;
-        int number = -1;
-        Command command = null!;
-        ref var counts = ref Unsafe.NullRef<WorkerCounters.CommandCounts>();
+        short index = slot->Kind.Input;
         _stretch = from;
-        do
-        {
-            _executing = (int)(slot - _slots);
-            input.Position = slot->End;
-            if (slot->Command != number)
-            {
-                number = slot->Command;
-                context.Command = command = _commands[number];
-                counts = ref _counters.ByCommand[command.Id];
-            }
-
-            context.Args.Begin(items + slot->First, slot->Count, slot->Key, slot->Hash, slot->Hint, null);
-            if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax)
-            {
-                _dispatcher.RunSlow(ref context);
-                number = -1;        // a subcommand, perhaps: the context has its row
-            }
-            else
-            {
-                _store.Select(session.Database);
-                _dispatcher.ReplyStart = buffer.Length;
-                reply.BeginReply();
-                command.Handler!(ref context);
-                counts.Calls++;
-                if (reply.Owed != 0 || reply.LastWasError) _dispatcher.FinishSlow(ref context);
-            }
-
-            if (buffer.Length > FlushBytes) Flush();
-            slot++;
-        }
-        while (slot < end && slot->Input == index && IsUsual(slot, session));
+        do slot = ExecuteRun(ref context, slot, end, ref input);
+        while (slot < end && slot->Kind.Input == index && IsUsual(slot, session));
 
         CountStretch((int)(slot - _slots));
         return (int)(slot - _slots);
+    }
+
+    /// <summary>Runs commands of a stretch for as long as they have one name.</summary>
+    /// <returns>The first that has not, or is to be looked at closer.</returns>
+    private Slot* ExecuteRun(ref CommandContext context, Slot* slot, Slot* end, ref WindowInput input)
+    {
+        var session = context.Session;
+        var reply = context.Reply;
+        var buffer = _output.Buffer;
+        var store = _store;
+        Argument* items = _table.Items;
+        long kind = *(long*)&slot->Kind;
+        var command = _commands[slot->Kind.Command];
+        var handler = command.Handler!;
+        ref var counts = ref _counters.ByCommand[command.Id];
+        int least = command.ArgumentsMin, most = command.ArgumentsMax;
+        context.Command = command;
+        context.Args.Begin(null, 0, 0, 0, 0, null);
+        do
+        {
+            _executing = slot;
+            input.Position = slot->End;
+            context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
+            if (slot->Count < least | slot->Count > most)
+            {
+                _dispatcher.RunSlow(ref context);
+                return slot + 1;        // of a subcommand, perhaps: the context has its row
+            }
+
+            store.Select(session.Database);
+            reply.BeginReply();
+            handler(ref context);
+            counts.Calls++;
+            if (!reply.IsDone) _dispatcher.FinishSlow(ref context);
+            if (buffer.Length > FlushBytes) Flush();
+            slot++;
+        }
+        while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0);
+
+        return slot;
     }
 
     /// <summary>Counts the commands that were run, up to one that was not.</summary>
     private void CountStretch(int end)
     {
         _executed += end - _stretch;
-        _last = _slots[end - 1].Command;
+        _last = _slots[end - 1].Kind.Command;
     }
 
     private void ExecuteSlow(ref CommandContext context, Slot* slot, ref WindowInput input)
     {
         var session = input.Session;
-        if (slot->Command == Resume)
+        if (slot->Kind.Command == Resume)
         {
             _executed++;
             _last = -1;
@@ -402,7 +433,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         }
 
         input.Position = slot->End;
-        if (slot->Command == ProtocolError)
+        if (slot->Kind.Command == ProtocolError)
         {
             _dispatcher.FailProtocol(ref context, input.Error, input.Start[input.Parsed]);
             input.Stopped = true;
@@ -412,14 +443,14 @@ internal sealed unsafe class CommandWindow : IDisposable
         _executed++;
         _last = -1;
         Argument* items = _table.Items + slot->First;
-        context.Args.Begin(items, slot->Count, slot->Key, slot->Hash, slot->Hint, session.Blocks);
-        if (slot->Command == Unknown)
+        context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks);
+        if (slot->Kind.Command == Unknown)
         {
             _dispatcher.FailUnknown(ref context);
         }
         else
         {
-            context.Command = _commands[slot->Command];
+            context.Command = _commands[slot->Kind.Command];
             _dispatcher.RunSlow(ref context, items);
         }
 
@@ -469,15 +500,22 @@ internal sealed unsafe class CommandWindow : IDisposable
         _output.Buffer.Clear();
     }
 
-    /// <summary>One parsed command. A cache line, no references.</summary>
+    /// <summary>One parsed command. No references.</summary>
     private struct Slot
     {
         public ulong Hash;
         public ulong Hint;
+        public SlotKind Kind;
         public int First;
         public int Count;
         public int End;
         public int Database;
+    }
+
+    /// <summary>What commands of one session and one name have in common: one word, to be stored and compared as such.</summary>
+    [StructLayout(LayoutKind.Sequential, Size = 8)]
+    private struct SlotKind
+    {
         public short Command;
         public short Input;
 

@@ -21,7 +21,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private readonly ReplyWriter _reply = output.Reply;
 
     /// <summary>Where the running command's reply begins.</summary>
-    public int ReplyStart { get; set; }
+    public int ReplyStart => _reply.ReplyStart;
 
     /// <summary>Whether some commands may have to be refused or to wait, by the state of the server.</summary>
     public bool IsGuarded =>
@@ -51,7 +51,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         Fault.Point("command.run");
         context.Command.Handler!(ref context);
         counters.ByCommand[context.Command.Id].Calls++;
-        if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
+        if (!_reply.IsDone) FinishSlow(ref context);
         if (mode == ReplyMode.On) return;
         if (session.Steps != null) SilenceStep(session);
         else if (!IsPushed(context.Command)) Silence(session, mode);
@@ -86,7 +86,6 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         context.Command = session.LastCommand!;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         store.Select(session.Database);
-        ReplyStart = output.Buffer.Length;
         _reply.BeginReply();
         _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
         if (!steps.Step(ref context))
@@ -101,7 +100,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         session.OwedBySteps = 1;
         bool wasInReply = session.IsInReply;
         session.IsInReply = false;
-        if (_reply.Owed != 0 || _reply.LastWasError) FinishSlow(ref context);
+        if (!_reply.IsDone) FinishSlow(ref context);
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         if (wasInReply) session.WriteMessages(_reply);      // those that could not be written in the middle of it
         return (session.Gate & SessionGate.Stopped) == 0;
@@ -203,7 +202,6 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
     private void Begin(ref CommandContext context)
     {
-        ReplyStart = output.Buffer.Length;
         _reply.BeginReply();
         store.Select(context.Session.Database);
     }

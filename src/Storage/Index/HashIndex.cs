@@ -74,6 +74,7 @@ internal sealed unsafe class HashIndex : IDisposable
         return doublings <= DoublingsPerTag ? _firstDepth : TagStartSlow(doublings);
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private int TagStartSlow(int doublings) => _firstDepth + (doublings - 1) / DoublingsPerTag * DoublingsPerTag;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -196,7 +197,24 @@ internal sealed unsafe class HashIndex : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong Probe(ulong hash)
     {
+        // Not by Home: what its slow half takes by reference would live in memory on every path.
+        ulong number = hash & ((1UL << Volatile.Read(ref _targetDepth)) - 1);
+        ulong* bucket = Bucket(number);
+        int depth = DepthOf(number, HashBucket.ReadControl(bucket));
+        if (depth == 0 || (hash & ((1UL << depth) - 1)) != number) return ProbeSlow(hash);
+        return ProbeBucket(bucket, hash, depth);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ulong ProbeSlow(ulong hash)
+    {
         ulong* bucket = Home(hash, out _, out int depth);
+        return ProbeBucket(bucket, hash, depth);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ulong ProbeBucket(ulong* bucket, ulong hash, int depth)
+    {
         uint matches = HashBucket.Match(bucket, Tag(hash, depth));
         if (matches == 0) return 0;
         ulong address = HashBucket.AddressOf(Volatile.Read(ref bucket[BitOperations.TrailingZeroCount(matches)]));

@@ -46,6 +46,31 @@ internal static unsafe class Record
         return key.SequenceEqual(new ReadOnlySpan<byte>(right, length));
     }
 
+    /// <summary>Whether two pieces of memory are the same: fast for 8 to 16 bytes, the common keys.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool BytesEqual(byte* left, byte* right, int length)
+    {
+        if ((uint)(length - 8) <= 8)
+            return Unsafe.ReadUnaligned<ulong>(left) == Unsafe.ReadUnaligned<ulong>(right)
+                && Unsafe.ReadUnaligned<ulong>(left + length - 8) == Unsafe.ReadUnaligned<ulong>(right + length - 8);
+        return new ReadOnlySpan<byte>(left, length).SequenceEqual(new ReadOnlySpan<byte>(right, length));
+    }
+
+    /// <summary>Copies memory: fast for 8 to 16 bytes, the common values.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static void CopyBytes(byte* to, byte* from, int length)
+    {
+        if ((uint)(length - 8) <= 8)
+        {
+            ulong last = Unsafe.ReadUnaligned<ulong>(from + length - 8);
+            Unsafe.WriteUnaligned(to, Unsafe.ReadUnaligned<ulong>(from));
+            Unsafe.WriteUnaligned(to + length - 8, last);
+            return;
+        }
+
+        Unsafe.CopyBlockUnaligned(to, from, (uint)length);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool LongKeyEquals(byte* record, ulong word, ReadOnlySpan<byte> key) =>
         key.Length >= RecordWord.LongKey && key.SequenceEqual(KeyOf(record, word));

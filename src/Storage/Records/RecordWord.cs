@@ -35,6 +35,15 @@ internal static class RecordWord
     public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry) =>
         (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift | (hasExpiry ? HasExpiry : 0);
 
+    /// <summary>Whether it is of a live, unlocked string, held as bytes, without expiry, behind a key of so many bytes (not
+    /// a long one): its value is then at <c>8 + keyLength</c>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool IsPlainString(ulong word, int keyLength)
+    {
+        const ulong shape = Lock | Dead | HasExpiry | ((ulong)15 << KindShift) | ((ulong)LongKey << KeyShift);
+        return (word & shape) == ((ulong)ValueKind.String << KindShift | (ulong)(uint)keyLength << KeyShift) & keyLength != LongKey;
+    }
+
     /// <summary>A dead word that covers a whole number of 8 bytes.</summary>
     public static ulong Filler(int bytes) => (ulong)(bytes - 8) << ValueShift | Dead;
 

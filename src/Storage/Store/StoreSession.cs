@@ -18,7 +18,7 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly RecordChanges _changes;
     private readonly KeyLocks _locks;
     private Database?[] _table = [];
-    private Database?[]? _lookAheadTable;
+    private Database?[]? _lookAheadTable, _selectedTable;
     private Database? _database;
     private int _databaseNumber;
     private bool _hintsHold;
@@ -61,6 +61,7 @@ public sealed unsafe class StoreSession : IDisposable
         else GoOnline();
         ReadClock();
         _lookAheadTable = _store.Table;
+        _selectedTable = null;      // the next Select asks whether hints hold
         _store.HelpFreeing();
     }
 
@@ -75,14 +76,14 @@ public sealed unsafe class StoreSession : IDisposable
     {
         _store.Epochs.Announce(_slot);
         ReadClock();
-        _lookAheadTable = null;
+        _lookAheadTable = _selectedTable = null;
         _hintsHold = false;
     }
 
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {
-        _lookAheadTable = null;
+        _lookAheadTable = _selectedTable = null;
         _hintsHold = false;
         _store.Epochs.Leave(_slot);
     }
@@ -92,13 +93,14 @@ public sealed unsafe class StoreSession : IDisposable
     public void Select(int database)
     {
         Database?[] table = _store.Table;
-        _hintsHold = table == _lookAheadTable;
-        if (table != _table || database != _databaseNumber) SelectSlow(table, database);
+        if (table != _selectedTable || database != _databaseNumber) SelectSlow(table, database);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void SelectSlow(Database?[] table, int database)
     {
+        _hintsHold = table == _lookAheadTable;
+        _selectedTable = table;
         _table = table;
         _database = table[database];
         _databaseNumber = database;
@@ -115,17 +117,42 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
 
-    /// <summary>Brings the key's bucket into the cache.</summary>
+    /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for none.</summary>
+    internal HashIndex? LookAheadIndex(int database) => _lookAheadTable?[database]?.Index;
+
+    /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as bytes.</summary>
+    /// <param name="hint">Of the key; its bytes are those behind the pointer.</param>
+    /// <returns>What it finds is valid when <see cref="IsSame"/> says so behind its use. Not found proves nothing.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void PrefetchBucket(int database, ulong hash)
+    internal FoundString FindString(ulong hint, byte* key, int length)
     {
-        if (_lookAheadTable is { } table && table[database] is { } found) found.Index.Prefetch(hash);
+        if (hint == 0 | !_hintsHold) return default;
+        byte* record = _log.Pointer(hint);
+        ulong word = Record.ReadWord(record);
+        if (!RecordWord.IsPlainString(word, length) || !Record.BytesEqual(record + 8, key, length)) return default;
+        return new FoundString(record, word, length);
     }
 
-    /// <summary>Finds a record by tag, brings it into the cache, and returns its address as a hint; 0: none.</summary>
+    /// <summary>Whether a value was not written to since it was found.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal ulong Probe(int database, ulong hash) =>
-        _lookAheadTable is { } table && table[database] is { } found ? found.Index.Probe(hash) : 0;
+    internal bool IsSame(in FoundString found)
+    {
+        Volatile.ReadBarrier();     // the value before the word again
+        return RecordWord.Same(Record.ReadWord(found.Record), found.Word);
+    }
+
+    /// <summary>Overwrites a string that was found, if it is still as it was and the new one takes the same space.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal bool TryOverwrite(in FoundString found, byte* value, int length)
+    {
+        byte* record = found.Record;
+        ulong word = found.Word;
+        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7) || !Record.TryLockFrom(record, word)) return false;
+        Record.CopyBytes(record + found.Offset, value, length);
+        Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, length));     // unlocks
+        _changes.Touch(record);
+        return true;
+    }
 
     /// <summary>Takes what it needs from a value, as of one instant.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
@@ -468,6 +495,7 @@ public sealed unsafe class StoreSession : IDisposable
     internal void Use(Database database)
     {
         _table = [];
+        _selectedTable = null;
         _database = database;
     }
 

@@ -135,5 +135,7 @@ public unsafe class IndexBenchmarks
         }
 
         for (int i = 0; i < Window; i++) hints[i] = index.Probe(hashes[i]);
+        for (int i = 0; i < Window; i++)
+            if (hints[i] == HashIndex.InChain) hints[i] = index.ProbeChain(hashes[i]);
     }
 }

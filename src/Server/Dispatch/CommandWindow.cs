@@ -283,6 +283,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         HashIndex? index = null;
         int database = -1;
+        bool chained = false;
         Slot* end = _slots + count;
         for (var slot = _slots; slot < end; slot++)
         {
@@ -293,7 +294,22 @@ internal sealed unsafe class CommandWindow : IDisposable
                 index = _store.LookAheadIndex(database);
             }
 
-            if (index != null) slot->Hint = index.Probe(slot->Hash);
+            if (index == null) continue;
+            ulong hint = index.Probe(slot->Hash);
+            slot->Hint = hint;
+            chained |= hint == HashIndex.InChain;
+        }
+
+        if (chained) ProbeChains(end);
+    }
+
+    /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void ProbeChains(Slot* end)
+    {
+        for (var slot = _slots; slot < end; slot++)
+        {
+            if (slot->Hint == HashIndex.InChain) slot->Hint = _store.LookAheadIndex(slot->Database)!.ProbeChain(slot->Hash);
         }
     }
 

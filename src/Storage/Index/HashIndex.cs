@@ -19,6 +19,9 @@ namespace Kv.Storage;
 /// <remarks>Threads: any, inside of an epoch. Cost: one cache line for the bucket, one for the record.</remarks>
 internal sealed unsafe class HashIndex : IDisposable
 {
+    /// <summary>Instead of an address: there may be one in the bucket's chain, whose first bucket is brought into the cache.</summary>
+    public const ulong InChain = ulong.MaxValue;
+
     /// <summary>Average entries of a bucket at which the index doubles.</summary>
     public const int EntriesPerBucketMax = 5;
 
@@ -193,33 +196,62 @@ internal sealed unsafe class HashIndex : IDisposable
     }
 
     /// <summary>The first record whose tag fits, brought into the cache: a hint.</summary>
-    /// <returns>Its address, or 0.</returns>
+    /// <returns>Its address; 0: none; or <see cref="InChain"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong Probe(ulong hash)
     {
         // Not by Home: what its slow half takes by reference would live in memory on every path.
         ulong number = hash & ((1UL << Volatile.Read(ref _targetDepth)) - 1);
         ulong* bucket = Bucket(number);
-        int depth = DepthOf(number, HashBucket.ReadControl(bucket));
+        ulong control = HashBucket.ReadControl(bucket);
+        int depth = DepthOf(number, control);
         if (depth == 0 || (hash & ((1UL << depth) - 1)) != number) return ProbeSlow(hash);
-        return ProbeBucket(bucket, hash, depth);
+        return ProbeBucket(bucket, control, hash, depth);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ulong ProbeSlow(ulong hash)
     {
-        ulong* bucket = Home(hash, out _, out int depth);
-        return ProbeBucket(bucket, hash, depth);
+        ulong* bucket = Home(hash, out ulong control, out int depth);
+        return ProbeBucket(bucket, control, hash, depth);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private ulong ProbeBucket(ulong* bucket, ulong hash, int depth)
+    private ulong ProbeBucket(ulong* bucket, ulong control, ulong hash, int depth)
     {
         uint matches = HashBucket.Match(bucket, Tag(hash, depth));
-        if (matches == 0) return 0;
+        if (matches == 0) return HashBucket.OverflowOf(control) == 0 ? 0 : PrefetchChain(control);
         ulong address = HashBucket.AddressOf(Volatile.Read(ref bucket[BitOperations.TrailingZeroCount(matches)]));
         if (Sse.IsSupported) Sse.Prefetch0(_log.Pointer(address));
         return address;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ulong PrefetchChain(ulong control)
+    {
+        if (Sse.IsSupported) Sse.Prefetch0(Overflow[HashBucket.OverflowOf(control)]);
+        return InChain;
+    }
+
+    /// <summary>As <see cref="Probe"/>, in the chain of a bucket that had nothing.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public ulong ProbeChain(ulong hash)
+    {
+        Home(hash, out ulong link, out int depth);
+        ulong tag = Tag(hash, depth);
+        // Ends: with the chain. Shortened and used again it cannot be meanwhile: its buckets wait for an epoch.
+        for (uint next = HashBucket.OverflowOf(link); next != 0; next = HashBucket.OverflowOf(link))
+        {
+            ulong* bucket = Overflow[next];
+            link = HashBucket.ReadControl(bucket);
+            uint matches = HashBucket.Match(bucket, tag);
+            if (matches == 0) continue;
+            ulong address = HashBucket.AddressOf(Volatile.Read(ref bucket[BitOperations.TrailingZeroCount(matches)]));
+            if (Sse.IsSupported) Sse.Prefetch0(_log.Pointer(address));
+            return address;
+        }
+
+        return 0;
     }
 
     /// <summary>Publishes a record, unless the key has an entry already.</summary>
@@ -292,7 +324,64 @@ internal sealed unsafe class HashIndex : IDisposable
     {
         ulong* home = LatchHome(hash, out ulong control, out _);
         Volatile.Write(ref *SlotOf(home, control, address), 0);
+        uint unlinked = 0;
+        if (HashBucket.OverflowOf(control) != 0) control = ShortenLatched(home, control, out unlinked);
         Unlatch(home, control + HashBucket.SequenceOne);
+        // Behind the unlatching: what is deferred must have been unlinked before.
+        if (unlinked != 0) Overflow.Retire(unlinked, Deferred);
+    }
+
+    /// <summary>Takes the last bucket off a chain when those before it have room for its entries and one more.</summary>
+    /// <param name="unlinked">The bucket, to be retired behind the unlatching; 0: none.</param>
+    /// <returns>The control word of the home.</returns>
+    private ulong ShortenLatched(ulong* home, ulong control, out uint unlinked)
+    {
+        ulong* last = home, before = home;
+        int room = 0;
+        uint number = 0;
+        unlinked = 0;
+        for (uint next = HashBucket.OverflowOf(control); next != 0; next = HashBucket.OverflowOf(last[HashBucket.ControlIndex]))
+        {
+            room += HashBucket.Entries - CountEntries(last);
+            before = last;
+            number = next;
+            last = Overflow[next];
+        }
+
+        int moving = CountEntries(last);
+        if (moving != 0 && moving >= room) return control;      // an insert would soon need the bucket again
+
+        // Who is in the last bucket finds its entries there: it stays as it is for an epoch. Who has passed an entry's new
+        // place and does not come to the last bucket any more has read the control word before: its miss does not count.
+        ulong* to = home;
+        ulong link = control;
+        for (int from = 0, lane = 0; from < HashBucket.Entries; from++)
+        {
+            if (last[from] == 0) continue;
+            // Ends: there is room.
+            while (to[lane] != 0)
+            {
+                if (++lane < HashBucket.Entries) continue;
+                lane = 0;
+                to = Overflow[HashBucket.OverflowOf(link)];
+                link = to[HashBucket.ControlIndex];
+            }
+
+            Volatile.Write(ref to[lane], last[from]);       // release: the record was complete before its first entry
+        }
+
+        unlinked = number;
+        if (before == home) return control & ~(ulong)uint.MaxValue;
+        Volatile.Write(ref before[HashBucket.ControlIndex], 0);      // release: the entries before the chain is shorter
+        return control;
+    }
+
+    private static int CountEntries(ulong* bucket)
+    {
+        int count = 0;
+        for (int i = 0; i < HashBucket.Entries; i++)
+            if (bucket[i] != 0) count++;
+        return count;
     }
 
     private ulong* SlotOf(ulong* home, ulong control, ulong address)

@@ -228,8 +228,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         while (number != 0)
         {
             uint next = HashBucket.OverflowOf(index.Overflow[number][HashBucket.ControlIndex]);
-            index.Deferred.Defer(static (target, value) => ((OverflowBuckets)target!).Return((uint)value),
-                index.Overflow, (nint)number, HashBucket.Bytes);
+            index.Overflow.Retire(number, index.Deferred);
             number = next;
         }
     }

@@ -1,16 +1,40 @@
+using System.Numerics;
+
 namespace Kv.Storage;
+
+//  buckets, by number; 64 to a page of 4 KB                          free map: a word a page, bit i set = bucket i is free
+//  | page 0: 0 (nobody's), 1 .. 63 | page 1: 64 .. 127 | ...         | word 0 | word 1 | ...
+//
+//  A page whose 64 buckets are all free has been given back to the system. Numbers from _next on were never taken.
 
 /// <summary>Buckets for chains that outgrow their first one, by number; 0 is none.</summary>
 /// <remarks>
 /// Threads: taking and giving back lock (about one key in a hundred gets here); reading by number is free.
 /// A bucket comes zeroed. It is given back only after an epoch, since readers may still walk it.
+/// Memory: charged page by page. The lowest free bucket is taken first, so that the last pages run empty. (Where the
+/// system's pages are larger than 4 KB it refuses to take one of ours back; it is used again all the same.)
 /// </remarks>
-internal sealed unsafe class OverflowBuckets(MemoryBudget budget, long bucketsMax) : IDisposable
+internal sealed unsafe class OverflowBuckets : IDisposable
 {
-    private readonly byte* _buckets = VirtualMemory.Reserve((nuint)(bucketsMax * HashBucket.Bytes), HashBucket.Bytes);
-    private readonly Stack<uint> _free = new();
+    private const int BucketsPerPage = 64, PageBytes = BucketsPerPage * HashBucket.Bytes;
+
+    private readonly MemoryBudget _budget;
+    private readonly long _bucketsMax;
+    private readonly byte* _buckets;
+    private ulong* _free;           // null once disposed
     private readonly Lock _lock = new();
     private uint _next = 1;
+    private long _inUse, _pages;
+    private uint _firstPage;        // no page below it has a free bucket
+
+    public OverflowBuckets(MemoryBudget budget, long bucketsMax)
+    {
+        _budget = budget;
+        _bucketsMax = bucketsMax;
+        _buckets = VirtualMemory.Reserve((nuint)(bucketsMax * HashBucket.Bytes), PageBytes);
+        _free = (ulong*)VirtualMemory.Reserve((nuint)MapBytes);
+        if (_buckets != null) VirtualMemory.AvoidHugePages(_buckets, (nuint)(bucketsMax * HashBucket.Bytes));
+    }
 
     public ulong* this[uint number] => (ulong*)(_buckets + (long)number * HashBucket.Bytes);
 
@@ -19,56 +43,96 @@ internal sealed unsafe class OverflowBuckets(MemoryBudget budget, long bucketsMa
     {
         get
         {
-            lock (_lock) return _next - 1 - _free.Count;
+            lock (_lock) return _inUse;
         }
     }
 
-    /// <summary>Bytes charged: of all that were ever taken, in use or not.</summary>
+    /// <summary>Bytes charged: the pages of buckets in use.</summary>
     public long ChargedBytes
     {
         get
         {
-            lock (_lock) return (_next - 1) * (long)HashBucket.Bytes;
+            lock (_lock) return _pages * PageBytes;
         }
     }
 
+    private long MapBytes => (_bucketsMax / BucketsPerPage + 1) * sizeof(ulong);
+
     /// <summary>A zeroed bucket's number, or 0 when there is no memory.</summary>
-    /// <remarks>Throws nothing: callers hold a latch.</remarks>
+    /// <remarks>Throws nothing, and neither does giving back: callers hold a latch, and the free map is native memory.</remarks>
     public uint TryTake()
     {
-        if (budget.RefusesAllocation()) return 0;
+        if (_budget.RefusesAllocation() || _buckets == null || _free == null) return 0;
         uint number;
-        try
+        lock (_lock)
         {
-            lock (_lock)
+            number = TakeFree();
+            if (number == 0)
             {
-                if (!_free.TryPop(out number))
-                {
-                    if (_buckets == null || _next == bucketsMax) return 0;
-                    _free.EnsureCapacity((int)Math.Min(_next, int.MaxValue));       // so that giving back never needs memory
-                    number = _next++;
-                    budget.ChargeIndex(HashBucket.Bytes);
-                }
+                if (_next == _bucketsMax) return 0;
+                if (_next % BucketsPerPage == 0 || _next == 1) ChargePages(1);
+                number = _next++;
             }
-        }
-        catch (OutOfMemoryException)
-        {
-            return 0;
+
+            _inUse++;
         }
 
         new Span<ulong>(this[number], 8).Clear();
         return number;
     }
 
+    /// <summary>Takes a bucket back that nobody can reach any more.</summary>
+    /// <remarks>Also after the end: who was in a turn when the database was flushed may have retired it behind the database.</remarks>
     public void Return(uint number)
     {
-        lock (_lock) _free.Push(number);
+        lock (_lock)
+        {
+            if (_free == null) return;
+            uint page = number / BucketsPerPage;
+            _free[page] |= 1UL << (int)(number % BucketsPerPage);
+            _firstPage = Math.Min(_firstPage, page);
+            _inUse--;
+            if (_free[page] != ulong.MaxValue) return;
+            // Under the lock: as soon as it is let go of, a bucket of the page may be taken and written to.
+            VirtualMemory.GiveBack(_buckets + (long)page * PageBytes, PageBytes);
+            ChargePages(-1);
+        }
     }
+
+    /// <summary>Takes a bucket back once an epoch has passed: readers may be in it.</summary>
+    public void Retire(uint number, DeferredActions deferred) =>
+        deferred.Defer(static (target, value) => ((OverflowBuckets)target!).Return((uint)value), this, (nint)number, HashBucket.Bytes);
 
     public void Dispose()
     {
-        if (_buckets == null) return;
-        budget.ChargeIndex(-(_next - 1) * (long)HashBucket.Bytes);
-        VirtualMemory.Release(_buckets, (nuint)(bucketsMax * HashBucket.Bytes));
+        lock (_lock)
+        {
+            ChargePages(-_pages);
+            if (_buckets != null) VirtualMemory.Release(_buckets, (nuint)(_bucketsMax * HashBucket.Bytes));
+            if (_free != null) VirtualMemory.Release((byte*)_free, (nuint)MapBytes);
+            _free = null;
+        }
+    }
+
+    /// <returns>The lowest free bucket of those that were ever taken; 0: none.</returns>
+    private uint TakeFree()
+    {
+        // Ends: at the last page; what has been passed is not looked at again until something there is given back.
+        for (uint pages = (_next + BucketsPerPage - 1) / BucketsPerPage; _firstPage < pages; _firstPage++)
+        {
+            ulong free = _free[_firstPage];
+            if (free == 0) continue;
+            if (free == ulong.MaxValue) ChargePages(1);
+            _free[_firstPage] = free & (free - 1);
+            return _firstPage * BucketsPerPage + (uint)BitOperations.TrailingZeroCount(free);
+        }
+
+        return 0;
+    }
+
+    private void ChargePages(long pages)
+    {
+        _pages += pages;
+        _budget.ChargeIndex(pages * PageBytes);
     }
 }

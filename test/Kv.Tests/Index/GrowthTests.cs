@@ -70,6 +70,49 @@ public sealed class GrowthTests
         }
     }
 
+    [Fact]
+    public void Chains_become_shorter_as_keys_go_and_their_memory_goes_back()
+    {
+        using var test = new TestStore();
+        for (int i = 0; i < 100_000; i++) test.Set("key" + i, "v");
+        test.Settle();
+        HashIndex index = test.Store.Table[0]!.Index;
+        long chained = index.Overflow.InUse, charged = index.Overflow.ChargedBytes;
+        Assert.True(chained > 100, $"only {chained} overflow buckets");
+        Assert.InRange(charged, chained * HashBucket.Bytes, (chained + 64) * HashBucket.Bytes * 2);
+
+        for (int i = 0; i < 100_000; i++)
+            if (i % 10 != 0) Assert.True(test.Delete("key" + i));
+        test.Settle();
+        test.Check();
+        Assert.InRange(index.Overflow.InUse, 0, chained / 50);
+        Assert.InRange(index.Overflow.ChargedBytes, 0, charged / 2);     // few pages: the first, and those of the few that stay
+        for (int i = 0; i < 100_000; i++) Assert.Equal(i % 10 == 0 ? "v" : null, test.Get("key" + i));
+
+        for (int i = 0; i < 100_000; i++) test.Set("key" + i, "w");
+        test.Check();
+        for (int i = 0; i < 100_000; i++) Assert.Equal("w", test.Get("key" + i));
+    }
+
+    // A session's turn that began before a flush goes on in the database that was dropped, and what it retires is freed behind it.
+    [Fact]
+    public void Chains_may_become_shorter_in_a_database_that_was_flushed_meanwhile()
+    {
+        using var test = new TestStore();
+        for (int i = 0; i < 100_000; i++) test.Set("key" + i, "v");
+        test.Settle();
+        test.Session.BeginTurn();
+        test.Session.Select(0);
+        OverflowBuckets overflow = test.Store.Table[0]!.Index.Overflow;
+        long chained = overflow.InUse;
+        test.Store.Flush(0);
+        for (int i = 0; i < 100_000; i++) Assert.True(test.Session.Delete(test.Session.Key(TestStore.Bytes("key" + i))));
+        Assert.True(chained > 100, $"only {chained} overflow buckets");
+        test.Settle();
+        Assert.Equal(0, test.Store.Stats.PendingFrees);
+        test.Check();
+    }
+
     // As an unkeyed hash would leave it: many keys, one bucket. Slow is allowed, wrong is not.
     [Fact]
     public void Keys_of_one_bucket_are_all_kept_apart()

@@ -13,7 +13,7 @@ internal sealed class IndexModel
     {
         Begin, FarHome, NearHome, Match, Reload, Next, Validate, Spin, Latch,
         FillFar, PublishFar, FillNear, Unsplit,
-        Scan, LinkChain, WriteEntry, UnlatchInserted, WriteReplaced, UnlatchReplaced, WriteRemoved, UnlatchRemoved,
+        Scan, LinkChain, WriteEntry, UnlatchInserted, WriteReplaced, UnlatchReplaced, WriteRemoved, Shorten, UnlatchRemoved,
         ReadWord, ReadLow, ReadHigh, Recheck, TryLock, Kill, UnlockCopy, WriteLow, WriteHigh, UnlockWritten,
         Hint, HeldWrite, LetGo, ManyCheck, EarlyUnlock,
     }
@@ -246,7 +246,10 @@ internal sealed class IndexModel
             case Pc.WriteRemoved:
                 if (!TrySlotOf(s, t, t[RecordAt], out slotBucket, out slotLane)) return Fail("the entry of a live record is not in its home bucket");
                 s.Entry(slotBucket, slotLane) = 0;
-                t[PcAt] = (byte)Pc.UnlatchRemoved;
+                t[PcAt] = (byte)(ModelState.OverflowOf(t[ControlAt]) != 0 ? Pc.Shorten : Pc.UnlatchRemoved);
+                return true;
+            case Pc.Shorten:
+                Shorten(s, t);
                 return true;
             case Pc.UnlatchRemoved:
                 s.Control(t[HomeAt]) = _flaw == Flaw.RemoveKeepsSequence ? t[ControlAt] : Bump(t[ControlAt]);
@@ -652,6 +655,49 @@ internal sealed class IndexModel
             if (link == 0) return false;
             bucket = 1 + link;
             link = s.Link(bucket);
+        }
+    }
+
+    // Moves an entry of the chain's last bucket up, or takes the bucket off when all have been moved: whenever there is room,
+    // which is more often than the code does it.
+    private void Shorten(ModelState s, Span<byte> t)
+    {
+        int before = t[HomeAt], last = 1 + ModelState.OverflowOf(t[ControlAt]);
+        var kept = new List<byte>();
+        var room = new List<(int Bucket, int Lane)>();
+        Look(s, before);
+        for (; s.Link(last) != 0; last = 1 + s.Link(last))
+        {
+            Look(s, last);
+            before = last;
+        }
+
+        var moving = Enumerable.Range(0, _program.Entries).Select(lane => s.Entry(last, lane)).Where(entry => entry != 0 && !kept.Contains(entry)).ToList();
+        if (moving.Count > room.Count)
+        {
+            t[PcAt] = (byte)Pc.UnlatchRemoved;
+        }
+        else if (moving.Count > 0)
+        {
+            s.Entry(room[0].Bucket, room[0].Lane) = moving[0];
+            if (_flaw == Flaw.MovedUpNotKept)
+                for (int lane = 0; lane < _program.Entries; lane++)
+                    if (s.Entry(last, lane) == moving[0]) s.Entry(last, lane) = 0;
+        }
+        else
+        {
+            if (before == t[HomeAt]) t[ControlAt] &= unchecked((byte)~(7 << ModelState.OverflowShift));
+            else s.Link(before) = 0;
+            t[PcAt] = (byte)Pc.UnlatchRemoved;
+        }
+
+        void Look(ModelState state, int bucket)
+        {
+            for (int lane = 0; lane < _program.Entries; lane++)
+            {
+                if (state.Entry(bucket, lane) is var entry and not 0) kept.Add(entry);
+                else room.Add((bucket, lane));
+            }
         }
     }
 

@@ -78,9 +78,10 @@ internal enum Flaw
     ManyNotChecked,
     InsertKeepsSequence,
     SplitKeepsControl,
+    RemoveKeepsSequence,
 
     // Looked wrong, and are not: the model holds. Why is in docs/concurrency.md.
-    RemoveKeepsSequence,
     NearClearedFirst,
     DeadBeforeRemoved,
+    MovedUpNotKept,
 }

@@ -26,6 +26,7 @@ public sealed class SingleKeyStressTests(ITestOutputHelper output)
                 byte[] name = TestStore.Bytes("register" + number);
                 Key key = session.Key(name);
                 ulong hint = random.Next(2) == 0 ? session.LookAheadIndex(0)?.Probe(key.Hash) ?? 0 : 0;
+                if (hint == HashIndex.InChain) hint = session.LookAheadIndex(0)!.ProbeChain(key.Hash);
                 if (hint != 0) key = session.Key(name, key.Hash, hint);
                 if (random.Next(8) == 0) session.Select(0);     // as the next command does; the hint stays in use
                 List<Operation> history = histories[number * threads + own];

@@ -12,6 +12,7 @@ import argparse, os, re, shutil, signal, socket, statistics, subprocess, sys, te
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SERVER_CPU, CLIENT_CPU = "0", "1"
+PRIORITY = []       # chrt and its arguments, with --realtime
 KEY, VALUE = 8, 8
 
 # name: operation, depth, connections, keys, reply that limit sends
@@ -47,7 +48,7 @@ def publish(tools):
 class Server:
     def __init__(self, name, command, port):
         self.name, self.port = name, port
-        self.process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *command], stdout=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*PRIORITY, "taskset", "-c", SERVER_CPU, *command], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir())
         for _ in range(600):
             try:
@@ -70,7 +71,7 @@ class Server:
 
 
 def blast(tools, port, operation, depth, keys, seconds, connections):
-    out = subprocess.run(["taskset", "-c", CLIENT_CPU, f"{tools}/blast", "127.0.0.1", str(port), operation, "1", str(depth),
+    out = subprocess.run([*PRIORITY, "taskset", "-c", CLIENT_CPU, f"{tools}/blast", "127.0.0.1", str(port), operation, "1", str(depth),
                           str(KEY), str(VALUE), str(keys), str(seconds), str(connections)],
                          capture_output=True, text=True, timeout=600)
     return out.stdout + out.stderr
@@ -167,7 +168,10 @@ def main():
     parser.add_argument("--garnet", default=shutil.which("garnet-server"))
     parser.add_argument("--kv")
     parser.add_argument("--port", type=int, default=17000)
+    parser.add_argument("--realtime", action="store_true", help="servers and load at real-time priority, where others use the machine")
     args = parser.parse_args()
+    if args.realtime:
+        PRIORITY.extend(["chrt", "-r", "5"])
     args.servers = [name for name in args.servers.split(",") if name != "garnet" or args.garnet]
     args.tools = tempfile.mkdtemp(prefix="kv-compare-")
     build(args.tools)

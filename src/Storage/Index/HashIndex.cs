@@ -36,7 +36,7 @@ internal sealed unsafe class HashIndex : IDisposable
     private readonly ulong _firstCount;
     private int _targetDepth;
 
-    public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes)
+    public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes, bool hasUpkeep)
     {
         _log = log;
         _budget = budget;
@@ -54,7 +54,7 @@ internal sealed unsafe class HashIndex : IDisposable
         long bytes = buckets * HashBucket.Bytes;
         if (bytes >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets, (nuint)bytes);
         Overflow = new OverflowBuckets(budget, Math.Min(1L << MaxDepth, uint.MaxValue));
-        Growth = new IndexGrowth(this);
+        Growth = new IndexGrowth(this) { IsPrepared = hasUpkeep };
         budget.ChargeIndex(bytes);
     }
 
@@ -426,6 +426,16 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Release: the changes of the chain before the new control word.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Unlatch(ulong* bucket, ulong control) => Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
+
+    /// <summary>Takes the memory that the next doubling needs from the system.</summary>
+    public void PopulateHalf(int depth, Action pause)
+    {
+        const long step = SegmentedLog.SegmentBytes;
+        long half = (1L << depth) * HashBucket.Bytes;
+        VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
+        // Ends: at the end of the half, or where the system has no more memory: whoever touches the rest finds that out, too.
+        for (long done = 0; done < half && VirtualMemory.Populate(_buckets + half + done, (nuint)Math.Min(step, half - done)); done += step) pause();
+    }
 
     /// <summary>Doubles the number of buckets to come; only <see cref="IndexGrowth"/> decides when.</summary>
     public void RaiseTarget(int depth)

@@ -13,10 +13,17 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     // The sweep's place: | target depth 24 | next parent 40 |. One word, so that a claim says of which doubling it is.
     private const int PlaceBits = 40;
 
+    // A doubling waits for its memory until there are so many entries more, as a share of those that it is due at.
+    private const int LateShare = 16, NearShare = 32;
+
     private readonly Lock _begin = new();
     private long _place, _sweepDone;
     private int _completeDepth = index.TargetDepth;
-    private long _doublings;
+    private int _preparedDepth;
+    private long _doublings, _entriesBefore;
+
+    /// <summary>Whether upkeep runs by itself, and takes the memory of a doubling before it begins.</summary>
+    public bool IsPrepared { get; init; }
 
     /// <summary>Doublings begun since the index was made.</summary>
     public long Doublings => Volatile.Read(ref _doublings);
@@ -28,7 +35,10 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     public void Consider(long entries)
     {
         int depth = index.TargetDepth;
-        if (entries <= HashIndex.EntriesPerBucketMax * (1L << depth) || IsGrowing || depth == index.MaxDepth) return;
+        long due = HashIndex.EntriesPerBucketMax * (1L << depth);
+        if (entries <= due || IsGrowing || depth == index.MaxDepth) return;
+        // Acquire is enough, and little hangs on it: begun too early, a doubling meets page faults.
+        if (entries <= due + due / LateShare && NeedsPreparing(depth) && Volatile.Read(ref _preparedDepth) <= depth) return;
         lock (_begin)
         {
             if (index.TargetDepth != depth || Volatile.Read(ref _completeDepth) != depth) return;
@@ -38,6 +48,26 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             _doublings++;
         }
     }
+
+    /// <summary>Takes the memory of a doubling that is due from the system, so that no insert waits for it: inserts touch all
+    /// of the new half at once, and a huge page takes the system from a quarter of a millisecond to some.</summary>
+    /// <param name="pause">Called every few hundred microseconds.</param>
+    /// <returns>True when a doubling will soon be due: the caller is to come back in some milliseconds.</returns>
+    /// <remarks>Threads: upkeep's only.</remarks>
+    public bool Prepare(long entries, Action pause)
+    {
+        int depth = index.TargetDepth;
+        long due = HashIndex.EntriesPerBucketMax * (1L << depth);
+        bool more = entries > _entriesBefore;
+        _entriesBefore = entries;
+        if (IsGrowing || depth == index.MaxDepth || !NeedsPreparing(depth) || _preparedDepth > depth) return false;
+        if (entries <= due) return more && entries > due - due / NearShare;
+        index.PopulateHalf(depth, pause);
+        Volatile.Write(ref _preparedDepth, depth + 1);
+        return true;
+    }
+
+    private bool NeedsPreparing(int depth) => IsPrepared && (long)HashBucket.Bytes << depth >= VirtualMemory.HugePagesFromBytes;
 
     /// <summary>Splits a few buckets that nobody has touched yet.</summary>
     /// <returns>False when there is none left to claim.</returns>

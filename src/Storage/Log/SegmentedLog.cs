@@ -10,16 +10,18 @@ internal sealed unsafe class SegmentedLog : IDisposable
 {
     public const int SegmentBytes = 2 << 20;
     private const int SegmentUnitsShift = 18;   // 2 MB in units of 8 bytes
-    private const int KeptFreeMin = 2;
+    private const int KeptFreeMin = 2, ReadyMax = 2;
 
     private readonly MemoryBudget _budget;
     private readonly Stack<int> _cold = new();      // never used, or given back to the system
     private readonly Stack<int> _warm = new();      // free, pages still ours
+    private readonly Stack<int> _ready = new();     // free, their huge pages taken ahead
     private readonly Lock _lock = new();
     private readonly SegmentInfo* _infos;
     private readonly int _segmentsMax;
     private int _next = 1;                          // segment 0 stays unused, and with it address 0
     private int _taken;
+    private bool _tookHuge;
 
     public SegmentedLog(MemoryBudget budget)
     {
@@ -68,16 +70,9 @@ internal sealed unsafe class SegmentedLog : IDisposable
         {
             lock (_lock)
             {
-                warm = _warm.TryPop(out segment);
-                if (!warm && !_cold.TryPop(out segment))
-                {
-                    if (_next == _segmentsMax) return false;
-                    // Room for all that there are, so that taking one back never needs memory.
-                    _warm.EnsureCapacity(_next);
-                    _cold.EnsureCapacity(_next);
-                    segment = _next++;
-                }
-
+                warm = _warm.TryPop(out segment) || (huge && _ready.TryPop(out segment));
+                if (!warm && !TryTakeCold(out segment)) return false;
+                _tookHuge |= huge;
                 _taken++;
             }
         }
@@ -96,6 +91,48 @@ internal sealed unsafe class SegmentedLog : IDisposable
         info->LastWriteSeconds = nowSeconds;
         info->SealEpoch = 0;
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Active);
+        return true;
+    }
+
+    /// <summary>Takes the memory of a segment to come from the system, while writers of large databases take new ones: a huge
+    /// page takes the system some milliseconds where it has to ask its own host for it.</summary>
+    /// <returns>Whether a segment was taken since the last call: the caller is to come back in some milliseconds.</returns>
+    /// <remarks>Threads: upkeep's only.</remarks>
+    public bool Prepare()
+    {
+        int segment = 0;
+        try
+        {
+            lock (_lock)
+            {
+                if (!_tookHuge) return false;
+                if (_warm.Count + _ready.Count >= ReadyMax || !TryTakeCold(out segment))
+                {
+                    _tookHuge = false;
+                    return true;
+                }
+            }
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
+        }
+
+        VirtualMemory.PreferHugePages(Start(segment), SegmentBytes);
+        VirtualMemory.Populate(Start(segment), SegmentBytes);
+        lock (_lock) _ready.Push(segment);
+        return true;
+    }
+
+    private bool TryTakeCold(out int segment)
+    {
+        if (_cold.TryPop(out segment)) return true;
+        if (_next == _segmentsMax) return false;
+        // Room for all that there are, so that taking one back never needs memory.
+        _warm.EnsureCapacity(_next);
+        _cold.EnsureCapacity(_next);
+        _ready.EnsureCapacity(ReadyMax);
+        segment = _next++;
         return true;
     }
 

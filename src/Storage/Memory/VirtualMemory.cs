@@ -12,7 +12,7 @@ internal static unsafe partial class VirtualMemory
     public static readonly nuint PageBytes = (nuint)Environment.SystemPageSize;
 
     private const int ProtReadWrite = 3, MapPrivate = 2, RemapMayMove = 1;
-    private const int AdviseDontNeed = 4, AdviseFreeMac = 5, AdviseHugePage = 14, AdviseNoHugePage = 15;
+    private const int AdviseDontNeed = 4, AdviseFreeMac = 5, AdviseHugePage = 14, AdviseNoHugePage = 15, AdvisePopulateWrite = 23;
 
     private static int MapAnonymousNoReserve => OperatingSystem.IsMacOS() ? 0x1000 | 0x40 : 0x20 | 0x4000;
 
@@ -43,6 +43,11 @@ internal static unsafe partial class VirtualMemory
     {
         if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseHugePage);
     }
+
+    /// <summary>Takes the pages from the system now, not when they are first touched. The content stays as it is.</summary>
+    /// <returns>False when the system does not do that (Linux since 5.14 does), or has no memory.</returns>
+    public static bool Populate(byte* start, nuint bytes) =>
+        OperatingSystem.IsLinux() && Advise(start, bytes, AdvisePopulateWrite) == 0;
 
     /// <summary>Keeps a sparsely touched range small where the system's default is huge pages everywhere.</summary>
     public static void AvoidHugePages(byte* start, nuint bytes)

@@ -39,7 +39,7 @@ internal sealed unsafe class Database
         try
         {
             Fault.Point("database.create");
-            return new Database(store, id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes), stripes, stripesMax);
+            return new Database(store, id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes, store.Options.Background), stripes, stripesMax);
         }
         catch (Exception exception) when (exception is OutOfMemoryException or FaultException)
         {

@@ -278,6 +278,9 @@ public sealed class Store : IDisposable
         }
     }
 
+    /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
+    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowthNear;
+
     /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without one.</summary>
     public void Maintain()
     {

@@ -11,6 +11,10 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private readonly ExpirySweeper _sweeper = new(store);
     private readonly Reclaimer _reclaimer = new(store);
     private readonly StallWatch _stalls = new(store);
+    private Action? _pause;
+
+    /// <summary>Whether an index will soon double: upkeep is to run again in some milliseconds.</summary>
+    public bool IsGrowthNear { get; private set; }
 
     public long ReclaimedSegments => _reclaimer.ReclaimedSegments;
 
@@ -39,6 +43,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private void RunOnline()
     {
         Fault.Point("upkeep.round");
+        IsGrowthNear = false;
         foreach (Database? database in store.Table)
         {
             if (database == null) continue;
@@ -46,12 +51,20 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             _session.Use(database);
             if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
+            IsGrowthNear |= database.Index.Growth.Prepare(database.Keys, _pause ??= Pause);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
             // milliseconds on a worker's own processor is a pause for the worker.
             for (int sweep = 0; sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
                 _session.Tick();
         }
+    }
+
+    // On one processor with a worker: it is the worker's turn.
+    private void Pause()
+    {
+        _session.Tick();
+        Thread.Yield();
     }
 
     public void Dispose() => _session.Dispose();

@@ -41,7 +41,10 @@ internal readonly record struct BitField(bool IsSigned, byte Bits)
 
         if (overflow == BitOverflow.Saturate)
         {
-            result = (long)(sum > max ? max : min);
+            // The reference takes the distance to the upper end in 64 bits: a SET of a number so far below that the
+            // distance wraps saturates to the upper end there, and so here.
+            bool wraps = IsSigned && increment == 0 && unchecked((long)max - number) < 0;
+            result = (long)(sum > max || wraps ? max : min);
             return true;
         }
 

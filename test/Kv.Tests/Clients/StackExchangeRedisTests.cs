@@ -130,7 +130,7 @@ public class StackExchangeRedisTests
             {
                 return false;
             }
-        }, () => "no reconnect", 20_000);
+        }, () => "no reconnect", 60_000);
     }
 
     private static ConnectionMultiplexer Connect(TestServer server)

@@ -203,7 +203,7 @@ public partial class HonouredOptionTests
             int port = ServerProgram.FreePort();
             using var kv = KvProcess.StartOn(port, "--pidfile", pid, "--logfile", log, "--loglevel", "debug");
             Eventually.Holds(() => File.Exists(log) && File.ReadAllText(log).Contains("Ready to accept connections", StringComparison.Ordinal),
-                () => "not ready: " + kv.Log, 20_000);
+                () => "not ready: " + kv.Log, 60_000);
             Assert.Equal(kv.Process.Id.ToString(), File.ReadAllText(pid).Trim());
             using (var client = kv.Connect())
             {

@@ -43,7 +43,7 @@ public abstract class ServerProgram : TestServer
     }
 
     /// <summary>Waits until it accepts; false when it ended before.</summary>
-    public bool WaitUntilReady(int timeoutMs = 20_000)
+    public bool WaitUntilReady(int timeoutMs = 60_000)
     {
         long begin = Stopwatch.GetTimestamp();
         while (!_ready.Wait(20))

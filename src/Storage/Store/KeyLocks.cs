@@ -131,6 +131,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             changes.LetGo(ref _held[i]);
         }
 
+        changes.HeldAbsent = 0;
         _count = 0;
         if (_held.Length > 4096) (_held, _order) = (new HeldRecord[16], new int[16]);     // one huge command keeps nothing
     }

@@ -28,6 +28,7 @@ internal sealed unsafe class LongHold : IDisposable
     private Database _database = null!;
     private Phase _phase;
     private int _next, _locked;
+    private bool _isAbandoned;
 
     public LongHold(Store store, int database, int count, ILongWork work)
     {
@@ -63,6 +64,14 @@ internal sealed unsafe class LongHold : IDisposable
 
     /// <summary>What the work threw, whoever ran it; every key was let go of.</summary>
     public Exception? Failure { get; private set; }
+
+    /// <summary>Whether its owner has left it: it only lets go, and frees itself.</summary>
+    // Volatile: a round that reads false and misses it is followed by another, which the one who left it asked for.
+    public bool IsAbandoned
+    {
+        get => Volatile.Read(ref _isAbandoned);
+        private set => Volatile.Write(ref _isAbandoned, value);
+    }
 
     /// <summary>Bytes of the lists.</summary>
     public long Bytes => _count * (2L * sizeof(Item) + sizeof(int));
@@ -103,22 +112,35 @@ internal sealed unsafe class LongHold : IDisposable
         }
     }
 
-    /// <summary>Lets go of everything; what has begun to change is changed whole. From any thread.</summary>
+    /// <summary>Gives the command up: nothing has changed, or what has begun to change is changed whole. From any thread.</summary>
+    /// <remarks>Letting go, which needs nothing of the work, is left to the store's thread where it has one.</remarks>
     public void Dispose()
     {
         lock (_claim)
         {
-            if (_items == null) return;
+            if (_items == null || IsAbandoned) return;
             if (_phase is Phase.Lock or Phase.Look) GiveUp(StoreStatus.NotFound);
-            while (_phase is Phase.Change or Phase.LetGo) StepClaimed();
+            while (_phase == Phase.Change) StepClaimed();
+            if (_phase == Phase.LetGo && _store.TryWake())
+            {
+                IsAbandoned = true;
+                return;
+            }
+
+            while (_phase == Phase.LetGo) StepClaimed();
             _phase = Phase.Done;
-            NativeMemory.Free(_items);
-            NativeMemory.Free(_unsorted);
-            NativeMemory.Free(_places);
-            NativeMemory.Free(_bucketEnds);
-            _items = _unsorted = null;
-            _places = _bucketEnds = null;
+            FreeLists();
         }
+    }
+
+    private void FreeLists()
+    {
+        NativeMemory.Free(_items);
+        NativeMemory.Free(_unsorted);
+        NativeMemory.Free(_places);
+        NativeMemory.Free(_bucketEnds);
+        _items = _unsorted = null;
+        _places = _bucketEnds = null;
     }
 
     private bool StepClaimed()
@@ -329,8 +351,10 @@ internal sealed unsafe class LongHold : IDisposable
     private void End()
     {
         _phase = Phase.Done;
+        _session.Changes.HeldAbsent = 0;
         _session.GoOffline();
         _store.LongHolds.End();
+        if (IsAbandoned) FreeLists();
     }
 
     private void GoOn(Phase phase)

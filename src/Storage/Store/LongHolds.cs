@@ -55,5 +55,15 @@ internal sealed class LongHolds(Store store) : IDisposable
         if (wait.Count > SpinsMax) Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
     }
 
-    public void Dispose() => _session?.Dispose();
+    /// <summary>Lets go of the keys of a command whose owner has left it. For the store's thread.</summary>
+    public void FinishAbandoned()
+    {
+        if (Volatile.Read(ref _current) is { IsAbandoned: true } hold) hold.TryFinish(default, holdsOthers: false);
+    }
+
+    public void Dispose()
+    {
+        FinishAbandoned();
+        _session?.Dispose();
+    }
 }

@@ -30,6 +30,10 @@ internal sealed unsafe class RecordChanges
     /// <summary>The same in seconds.</summary>
     public long NowSeconds { get; private set; }
 
+    /// <summary>Keys held now that were absent: the index has their placeholders, though the database does not count them.</summary>
+    /// <remarks>Whoever lets go of the last one sets it to 0.</remarks>
+    public long HeldAbsent { get; set; }
+
     /// <summary>Tells the time that changes happen at.</summary>
     public void SetClock(long nowMs)
     {
@@ -120,6 +124,7 @@ internal sealed unsafe class RecordChanges
 
         if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside++;
         held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
+        HeldAbsent++;
         Grow(database);
         return StoreStatus.Ok;
     }
@@ -391,7 +396,7 @@ internal sealed unsafe class RecordChanges
         IndexGrowth growth = database.Index.Growth;
         // Counted a database: a session that fills two by turns would else ask only for one of them, always the same.
         long inserts = ++database.StripeOf(_slot)->Inserts;
-        if ((inserts & 63) == 0) growth.Consider(database.Keys);
+        if ((inserts & 63) == 0) growth.Consider(database.Keys + HeldAbsent);
         if ((inserts & 3) == 0 && growth.IsGrowing) growth.Sweep();
     }
 

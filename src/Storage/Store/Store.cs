@@ -250,6 +250,14 @@ public sealed class Store : IDisposable
         Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.MappedBytes);
     }
 
+    /// <summary>Asks for a round of upkeep soon.</summary>
+    /// <returns>False when the store has no thread for that.</returns>
+    internal bool TryWake()
+    {
+        _thread?.Wake();
+        return _thread != null;
+    }
+
     /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>
     internal void HelpFreeing()
     {

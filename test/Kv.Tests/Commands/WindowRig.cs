@@ -49,6 +49,13 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
     /// <summary>Keys of the first database.</summary>
     public long Keys => _instance.Server.Store.Count(0);
 
+    /// <summary>A command of another client, over a socket.</summary>
+    public Reply Other(string line)
+    {
+        using var client = _instance.Connect();
+        return client.Ok(line);
+    }
+
     /// <summary>The client is gone.</summary>
     public void End() => _session.End();
 

@@ -148,6 +148,27 @@ public sealed unsafe class LongHoldTests
         Assert.True(refused > 5, $"only {refused} were refused");
     }
 
+    // The placeholders of absent keys are in the index, though nothing counts them: with the 1,024 buckets that an empty one
+    // has, each of them would be looked for in a chain of hundreds.
+    [Fact]
+    public void The_index_grows_with_the_keys_that_are_held_absent()
+    {
+        const int keys = 100_000;
+        using var test = new TestStore();
+        test.Session.GoOffline();
+        using var work = new Work(keys, LongAction.Delete, "");
+        using var hold = new LongHold(test.Store, 0, keys, work);
+        while (!hold.Step())
+        {
+            // Ends: it gets on with each.
+        }
+
+        Assert.Equal(0, work.Deleted);
+        test.Begin();
+        Assert.True(test.Store.Table[0]!.Index.BucketCount >= keys / 8, $"{test.Store.Table[0]!.Index.BucketCount} buckets");
+        test.Check();
+    }
+
     [Fact]
     public void Two_long_commands_wait_for_each_other_and_get_on()
     {

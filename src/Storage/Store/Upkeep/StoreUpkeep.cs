@@ -22,6 +22,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
 
     public void Run()
     {
+        store.LongHolds.FinishAbandoned();
         // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
         store.Epochs.Advance();
         store.Deferred.Run();

@@ -18,6 +18,26 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     /// <summary>Where .hlog and .hgrm files go; null: nowhere.</summary>
     public string? HdrFolder { get; init; }
 
+    /// <summary>A runner as the options of a verb ask for.</summary>
+    /// <exception cref="UsageException">An option's value is off.</exception>
+    public static CellRunner Of(RunVerb verb, Surroundings surroundings)
+    {
+        if (verb.Repetitions < 1) throw new UsageException($"--reps takes a number from 1, not {verb.Repetitions}");
+        ProgressForm form = verb.Progress switch
+        {
+            null => ProgressForm.Default,
+            "tty" => ProgressForm.Tty,
+            "plain" => ProgressForm.Plain,
+            "off" => ProgressForm.Off,
+            _ => throw new UsageException($"--progress takes tty, plain or off, not '{verb.Progress}'"),
+        };
+        return new CellRunner(surroundings, new LiveLine(surroundings, form))
+        {
+            Interval = DurationText.Parse("--interval", verb.Interval),
+            HdrFolder = verb.Hdr,
+        };
+    }
+
     /// <summary>Measures.</summary>
     /// <param name="label">What the live line and the files call it.</param>
     /// <exception cref="Network.ConnectException">No connection.</exception>

@@ -20,6 +20,11 @@ internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shar
             : throw new CommandLine.UsageException($"--pct takes percentiles like 50,99.9,max, not '{word}'")),
     ];
 
+    /// <summary>The table as the options of a verb ask for.</summary>
+    /// <exception cref="CommandLine.UsageException">One is off.</exception>
+    public static ConsoleTable Of(RunVerb verb, CommandLine.Surroundings surroundings) =>
+        new(verb.Quiet ? TextWriter.Null : surroundings.Output, ReadShares(verb.Percentiles), verb.Digits);
+
     public void Head() => output.WriteLine($" target  conns depth     rate |      ops/s  ±95%CI |{_latencies} us | nil%    err | client hot/all  server hot/all     RSS | verdict");
 
     /// <summary>Writes the row of a cell.</summary>

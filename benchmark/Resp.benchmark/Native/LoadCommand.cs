@@ -16,6 +16,7 @@ internal static class LoadCommand
         bool whole = true;
         foreach (Target target in TargetReader.Read(verb))
         {
+            if (verb.Flush) Flush(target);
             IReadOnlyList<string> warnings = Load(target, workload, verb, surroundings);
             foreach (string warning in warnings) surroundings.Output.WriteLine($"WARN {target.Name}: {warning}");
             whole &= warnings.Count == 0;
@@ -24,16 +25,18 @@ internal static class LoadCommand
         return whole ? ExitCode.Ok : ExitCode.RunError;
     }
 
+    /// <summary>Empties a target.</summary>
+    /// <exception cref="TargetException">It refuses.</exception>
+    public static void Flush(Target target)
+    {
+        using ControlConnection control = ControlConnection.Open(target);
+        if (control.Send("FLUSHALL") is { IsError: true } refused) throw new TargetException(refused.Text);
+    }
+
     /// <summary>Loads one target.</summary>
     /// <returns>What is missing or wrong.</returns>
     public static IReadOnlyList<string> Load(Target target, WorkloadReader workload, WorkloadOptions options, Surroundings surroundings)
     {
-        if (options.Flush)
-        {
-            using ControlConnection control = ControlConnection.Open(target);
-            if (control.Send("FLUSHALL") is { IsError: true } refused) throw new TargetException(refused.Text);
-        }
-
         if (workload.Load() is not { } plan) return [];
         var phase = new LoadPhase(target, plan);
         using IDisposable attached = surroundings.Interrupt.OnRequest(phase.Stop);

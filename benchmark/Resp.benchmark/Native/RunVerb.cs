@@ -119,4 +119,7 @@ internal class RunVerb : WorkloadOptions
 
     [Option("restart", Default = "each-rep", HelpText = "each-rep, each-cell or never, for started servers.")]
     public string Restart { get; set; } = "each-rep";
+
+    /// <summary>The same options to be changed apart.</summary>
+    public RunVerb Copy() => (RunVerb)MemberwiseClone();
 }

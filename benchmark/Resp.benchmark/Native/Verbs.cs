@@ -2,6 +2,7 @@ using global::CommandLine;
 using global::CommandLine.Text;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Reports;
+using RespBenchmark.Suites;
 
 namespace RespBenchmark.Native;
 
@@ -10,7 +11,7 @@ internal static class Verbs
 {
     private static readonly Type[] Types =
     [
-        typeof(RunVerb), typeof(SweepVerb), typeof(RateVerb), typeof(LoadVerb), typeof(VerifyVerb),
+        typeof(RunVerb), typeof(SweepVerb), typeof(RateVerb), typeof(SuiteVerb), typeof(LoadVerb), typeof(VerifyVerb),
         typeof(CompareVerb), typeof(ReportVerb), typeof(DoctorVerb), typeof(NullServerVerb),
     ];
 
@@ -34,6 +35,7 @@ internal static class Verbs
     {
         switch (verb)
         {
+            case SuiteVerb suite: return new SuiteCommand(suite, surroundings).Run();
             case RunVerb run: return new RunCommand(run, surroundings).Run();
             case LoadVerb load: return LoadCommand.Run(load, surroundings);
             case VerifyVerb verify: return VerifyCommand.Run(verify, surroundings);

@@ -50,6 +50,9 @@ internal class WorkloadOptions : TargetOptions
     [Option("load-cmd", HelpText = "Template that loads instead of SET.")]
     public string? LoadCommand { get; set; }
 
+    [Option("load-count", HelpText = "Commands of --load-cmd (default: --keys).")]
+    public long? LoadCount { get; set; }
+
     [Option("flush", HelpText = "FLUSHALL before loading.")]
     public bool Flush { get; set; }
 

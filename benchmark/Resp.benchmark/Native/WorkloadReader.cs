@@ -53,8 +53,9 @@ internal sealed class WorkloadReader
     {
         if (_options.LoadCommand is { } template)
         {
-            ShapedWorkload load = Template.Parse([(template, 1)], new TemplateSettings { Keys = _keys with { Distribution = Distribution.Sequence }, Value = _value }, _options.Keys);
-            return LoadPlan.Of(load, _options.LoadSessions, _options.Keys);
+            long commands = _options.LoadCount ?? _options.Keys;
+            ShapedWorkload load = Template.Parse([(template, 1)], new TemplateSettings { Keys = _keys with { Distribution = Distribution.Sequence }, Value = _value }, commands);
+            return LoadPlan.Of(load, _options.LoadSessions, commands);
         }
 
         return LoadPlan.For(Kind(), Settings(1), _options.LoadSessions, expires: _ttl is not null);

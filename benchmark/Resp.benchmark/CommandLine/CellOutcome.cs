@@ -1,5 +1,6 @@
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
+using RespBenchmark.Saturation;
 
 namespace RespBenchmark.CommandLine;
 
@@ -19,4 +20,12 @@ internal sealed record CellOutcome
     public string Value { get; init; } = "";
 
     public string Distribution { get; init; } = "uniform";
+
+    /// <summary>What both sides used meanwhile; null: not watched.</summary>
+    public ResourceUse? Use { get; init; }
+
+    public Verdict Verdict { get; init; }
+
+    /// <summary>What the client alone reaches, over what was measured; null: not calibrated.</summary>
+    public double? Headroom { get; init; }
 }

@@ -1,4 +1,6 @@
 using RespBenchmark.Engine;
+using RespBenchmark.Reports;
+using RespBenchmark.Saturation;
 
 namespace RespBenchmark.CommandLine;
 
@@ -75,6 +77,12 @@ internal sealed class Extras
     /// <summary>Cells so far, in the order they were run.</summary>
     public List<CellOutcome> Outcomes { get; } = [];
 
+    /// <summary>What was warned of before the load.</summary>
+    public List<string> Warnings { get; } = [];
+
+    /// <summary>What the target said of itself; null: it was not looked at.</summary>
+    public TargetReport? Target { get; set; }
+
     /// <summary>Keeps a cell that was run.</summary>
     public void Add(CellOutcome outcome) => Outcomes.Add(outcome);
 
@@ -96,12 +104,11 @@ internal sealed class Extras
     /// <returns>The exit code as far as these options decide it.</returns>
     public int Finish(Surroundings surroundings, Grammar grammar)
     {
-        if (Calibrate || FailOnSaturation || ServerProcess != 0)
-            surroundings.Note("accepted without effect: --calibrate --server-pid --fail-on-saturation (no processes are sampled in this grammar yet)");
         try
         {
             OutcomeFiles.Write(this, surroundings, grammar);
-            return ExitCode.Ok;
+            bool isForeign = Outcomes.Any(outcome => outcome.Verdict is Verdict.ClientBound or Verdict.HostBound);
+            return FailOnSaturation && isForeign ? ExitCode.Saturated : ExitCode.Ok;
         }
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {

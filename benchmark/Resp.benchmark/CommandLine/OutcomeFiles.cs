@@ -1,6 +1,7 @@
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Reports;
+using RespBenchmark.Saturation;
 
 namespace RespBenchmark.CommandLine;
 
@@ -25,9 +26,10 @@ internal static class OutcomeFiles
         Argv = surroundings.Words,
         Grammar = Detection.NameOf(grammar),
         Started = extras.Started,
-        Host = new HostReport { Cores = Environment.ProcessorCount },
+        Host = HostFacts.Read(),
         Targets = [.. extras.Outcomes.Select(outcome => outcome.Plan.Target).DistinctBy(target => target.Name)
-            .Select(target => new TargetReport { Name = target.Name, Addr = target.Address })],
+            .Select(target => extras.Target ?? new TargetReport { Name = target.Name, Addr = target.Address })],
+        Warnings = extras.Warnings,
         Cells = [.. extras.Outcomes.Select(CellOf)],
     };
 
@@ -46,7 +48,9 @@ internal static class OutcomeFiles
             Loops = outcome.Measurement.LoopOccupancy.Count,
         },
         Target = outcome.Plan.Target.Name,
-        Reps = [Repetition.Of(outcome.Measurement)],
+        Reps = [outcome.Use is { } use ? use.AddTo(Repetition.Of(outcome.Measurement)) : Repetition.Of(outcome.Measurement)],
+        Verdict = outcome.Verdict.Name(),
+        Headroom = outcome.Headroom,
     }.Summarized();
 
     /// <summary>NAME.hlog, a line for each kind of command, and NAME.hgrm of all kinds together.</summary>

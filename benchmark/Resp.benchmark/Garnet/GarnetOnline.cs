@@ -10,12 +10,15 @@ namespace RespBenchmark.Garnet;
 /// <remarks>Threads: one.</remarks>
 internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundings)
 {
+    private CellWatch? _watch;
+
     /// <returns>The exit code.</returns>
     public int Run()
     {
         surroundings.Output.Write(GarnetOnlineText.Runner(options.Client, options.InsideThread > 1));
         using var log = OnlineBlocks.OpenLog(options);
         if (options.RunTime == 0) return ExitCode.Ok;
+        using var watch = _watch = CellWatch.Open(options.Target, options.Threads.Max(), options.Extras, surroundings);
         WarmUp.Run(PlanOf(options.Threads[0]), surroundings.Interrupt);
         bool hasErrors = false;
         foreach (int sessions in OnlineBlocks.Sessions(options, surroundings))
@@ -25,7 +28,7 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
         }
 
         int exitCode = options.Extras.Finish(surroundings, Grammar.Garnet);
-        return exitCode == ExitCode.Ok && hasErrors ? ExitCode.RunError : exitCode;
+        return hasErrors ? ExitCode.RunError : exitCode;
     }
 
     private Measurement RunBlock(int sessions, TextWriter? log)
@@ -35,6 +38,7 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
         surroundings.Note($"# {sessions} connections driven by {run.Loops} client threads");
         var rows = new OnlineRows(options, surroundings, log);
+        _watch!.Begin();
         run.Begin();
         long begun = System.Diagnostics.Stopwatch.GetTimestamp();
         for (int row = 1; options.RunTime < 0 || row <= options.RunTime; row++)
@@ -49,15 +53,16 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
 
         run.Wait(Timeout.InfiniteTimeSpan);
         var measured = run.Finish();
+        var use = _watch.Stop();
         long reads = measured.Kinds.Where(kind => kind.Name == "GET").Sum(kind => kind.Ops);
         rows.Summarize(measured.Elapsed, measured.Counters.Errors, measured.Counters.Nils, reads);
         CellFailures.Note(measured, surroundings);
-        options.Extras.Add(new CellOutcome
+        _watch.Add(new CellOutcome
         {
             Op = string.Join(',', options.OpWorkload.Zip(options.OpPercent, (op, percent) => $"{op}:{percent}")),
             Plan = plan, Measurement = measured, Keys = options.DbSize, Value = $"{options.ValueLength}",
             Distribution = options.Zipf ? "zipf:0.99" : "uniform",
-        });
+        }, use);
         return measured;
     }
 

@@ -13,10 +13,12 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
     private readonly TextWriter _output = surroundings.Output;
     private readonly GarnetOp _op = GarnetOps.Find(options.Op)!;
     private bool _hasErrors;
+    private CellWatch? _watch;
 
     /// <returns>The exit code.</returns>
     public int Run()
     {
+        using var watch = _watch = CellWatch.Open(options.Target, options.Threads.Max(), options.Extras, surroundings);
         if (GarnetRules.Loads(options)) _hasErrors |= !new GarnetLoad(options, _op, surroundings).Run();
         if (options.RunTime > 0)
         {
@@ -24,7 +26,7 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
         }
 
         int exitCode = options.Extras.Finish(surroundings, Grammar.Garnet);
-        return exitCode == ExitCode.Ok && (_hasErrors || surroundings.Interrupt.Requested) ? ExitCode.RunError : exitCode;
+        return _hasErrors || surroundings.Interrupt.Requested ? ExitCode.RunError : exitCode;
     }
 
     private void RunBatchSize(int batch)
@@ -61,18 +63,20 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
         surroundings.Note($"# {sessions} connections driven by {run.Loops} client threads");
         // A tenth of the cell, a second at most.
         run.WarmUp(TimeSpan.FromSeconds(Math.Min(1, options.RunTime / 10.0)));
+        _watch!.Begin();
         run.Begin();
         run.Wait(Timeout.InfiniteTimeSpan);
         var measured = run.Finish();
+        var use = _watch.Stop();
         _output.Write(GarnetThroughputText.Result(_op.Name, sessions, measured.Elapsed, measured.Counters.Ops, options.Extras.GarnetFormat));
         _output.Flush();
         CellFailures.Note(measured, surroundings);
         if (measured.Counters.Nils > 0) surroundings.Note($"# {measured.Counters.Nils} of {measured.Counters.Commands} replies were nil");
         _hasErrors |= measured.Counters.Errors > 0 || measured.End is not (RunEnd.Completed or RunEnd.Interrupted);
-        options.Extras.Add(new CellOutcome
+        _watch.Add(new CellOutcome
         {
             Op = _op.Name, Plan = plan, Measurement = measured, Keys = options.DbSize, Value = $"{options.ValueLength}",
             Distribution = options.Zipf ? "zipf:0.99" : "uniform",
-        });
+        }, use);
     }
 }

@@ -19,6 +19,8 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
         using var log = OnlineBlocks.OpenLog(options);
         if (options.RunTime == 0) return ExitCode.Ok;
         if (options.Extras.WritesFiles) surroundings.Note("# with --client SERedis no files are written: the cells are not the engine's");
+        if (options.Extras.Calibrate || options.Extras.FailOnSaturation)
+            surroundings.Note("accepted without effect: --calibrate --fail-on-saturation (with --client SERedis nobody is judged: the client is not the engine)");
         foreach (int sessions in OnlineBlocks.Sessions(options, surroundings)) RunBlock(sessions, log);
         return _errors > 0 ? ExitCode.RunError : ExitCode.Ok;
     }

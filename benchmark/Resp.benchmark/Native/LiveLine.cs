@@ -44,8 +44,9 @@ internal sealed class LiveLine
         int full = (int)(share * BarCells);
         TimeSpan left = whole > elapsed ? whole - elapsed : TimeSpan.Zero;
         string errors = counters.Errors > 0 ? string.Create(CultureInfo.InvariantCulture, $"  [red]{counters.Errors} errors[/]") : "";
+        Clear();
         _console.Markup(string.Create(CultureInfo.InvariantCulture,
-            $"\r\e[2K[green]{new string('━', full)}[/][grey]{new string('━', BarCells - full)}[/] {Markup.Escape(label)}  {elapsed.TotalSeconds:F0} s  [bold]{rate:N0}[/] ops/s  {left.TotalSeconds:F0} s left{errors}"));
+            $"[green]{new string('━', full)}[/][grey]{new string('━', BarCells - full)}[/] {Markup.Escape(label)}  {elapsed.TotalSeconds:F0} s  [bold]{rate:N0}[/] ops/s  {left.TotalSeconds:F0} s left{errors}"));
     }
 
     /// <summary>Takes the line away.</summary>

@@ -56,15 +56,24 @@ internal static class Verbs
 
     private static int Explain(ParserResult<object> result, TextWriter output, TextWriter errors)
     {
-        bool asked = result.Errors.IsHelp() || result.Errors.IsVersion();
-        HelpText help = HelpText.AutoBuild(result, text =>
+        if (result.Errors.IsVersion())
         {
-            text.AdditionalNewLineAfterOption = false;
-            text.Copyright = string.Empty;
-            return HelpText.DefaultParsingErrorsHandler(result, text);
-        }, example => example, verbsIndex: true);
-        (asked ? output : errors).WriteLine(help);
-        return asked ? ExitCode.Ok : ExitCode.Usage;
+            output.Write($"Resp.benchmark {ProgramName.Version}\n");
+            return ExitCode.Ok;
+        }
+
+        Type? verb = result.Errors.OfType<HelpVerbRequestedError>().FirstOrDefault()?.Type ?? result.TypeInfo.Current;
+        verb = Types.Contains(verb) ? verb : null;
+        if (result.Errors.IsHelp() || result.Errors.Any(error => error is HelpVerbRequestedError or HelpRequestedError))
+        {
+            output.Write(verb is null ? NativeHelp.Overview(Types) : NativeHelp.Of(verb));
+            return ExitCode.Ok;
+        }
+
+        var sentences = SentenceBuilder.Create();
+        foreach (Error error in result.Errors) errors.Write($"{sentences.FormatError(error)}\n");
+        errors.Write($"Resp.benchmark {(verb is null ? "" : Name(verb) + " ")}--help lists what there is.\n");
+        return ExitCode.Usage;
     }
 
     private static string Name(Type type) => ((VerbAttribute)type.GetCustomAttributes(typeof(VerbAttribute), false)[0]).Name;

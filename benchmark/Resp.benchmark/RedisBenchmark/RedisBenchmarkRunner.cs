@@ -14,6 +14,7 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
     private readonly ProgressLine _line = new(surroundings.Output, options.Extras.RedisBenchmarkFormat == RedisBenchmarkFormat.Legacy);
     private readonly ProgressClock _clock = new();
     private ServerSettings? _settings;
+    private CellWatch? _watch;
 
     /// <returns>The exit code.</returns>
     public int Run()
@@ -38,6 +39,7 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
     private int RunTests()
     {
         var tests = TestSelection.Of(options, ReadLast());
+        using var watch = _watch = CellWatch.Open(options.Target, options.Clients, options.Extras, surroundings);
         if (tests.Count > 0) WarmUp.Run(PlanOf(tests[0]), surroundings.Interrupt);
         if (options.Csv && !_legacy) _output.Write(ResultText.CsvHeader);
         int exitCode;
@@ -70,9 +72,11 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         using var run = LoadRun.Connect(plan);
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
         run.WarmUp(options.Warmup);
+        _watch!.Begin();
         run.Begin();
         Watch(run, test.Title);
         var measured = run.Finish();
+        var use = _watch.Stop();
         switch (measured.End)
         {
             case RunEnd.ErrorReply:
@@ -87,11 +91,11 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         }
 
         Print(test, measured);
-        options.Extras.Add(new CellOutcome
+        _watch.Add(new CellOutcome
         {
             Op = test.Title, Plan = plan, Measurement = measured, Keys = options.KeySpace, Value = $"{options.DataBytes}",
             Distribution = options.Sequential ? "seq" : "uniform",
-        });
+        }, use);
         return ExitCode.Ok;
     }
 

@@ -20,6 +20,9 @@ internal sealed record Repetition
 
     public long Nils { get; init; }
 
+    /// <summary>Values that were not what their keys must hold.</summary>
+    public long Wrong { get; init; }
+
     /// <summary>Sent and never answered.</summary>
     public long Lost { get; init; }
 
@@ -77,6 +80,7 @@ internal sealed record Repetition
         BytesIn = measurement.Counters.BytesIn,
         Errors = measurement.Errors.ToDictionary(error => error.Word, error => error.Count),
         Nils = measurement.Counters.Nils,
+        Wrong = measurement.Counters.Wrong,
         Lost = measurement.Counters.Lost,
         Service = LatencySummary.Of(measurement.Service),
         Response = measurement.Response is { } response ? LatencySummary.Of(response) : null,
@@ -85,8 +89,14 @@ internal sealed record Repetition
         ClientHot = measurement.LoopOccupancy.Count > 0 ? measurement.LoopOccupancy.Max() : null,
         Gc = new CollectionReport(measurement.Collections, measurement.CollectionPause.TotalMilliseconds),
         GeneratorLate = measurement.GeneratorLate,
-        End = measurement.End == RunEnd.Completed ? "completed" : measurement.Failure ?? measurement.End.ToString(),
+        End = EndOf(measurement),
     };
+
+    private static string EndOf(Measurement measurement)
+    {
+        if (measurement.Counters.Wrong > 0) return $"verification failed: {measurement.Counters.Wrong} wrong values";
+        return measurement.End == RunEnd.Completed ? "completed" : measurement.Failure ?? measurement.End.ToString();
+    }
 }
 
 /// <summary>A distribution of durations in microseconds. Null: fewer than ten values lie beyond that percentile.</summary>

@@ -1,3 +1,5 @@
+using RespBenchmark.Reports;
+
 namespace RespBenchmark.Saturation;
 
 /// <summary>What both sides used in one second. Shares are of one processor, 1.0 its whole.</summary>
@@ -47,4 +49,14 @@ internal sealed record ResourceUse
     public long ClientFaults { get; init; }
 
     public IReadOnlyList<ResourceSecond> Series { get; init; } = [];
+
+    /// <summary>What the engine measured, with what was used meanwhile.</summary>
+    public Repetition AddTo(Repetition repetition) => repetition with
+    {
+        ClientCpu = ClientCpu,
+        ServerHot = ServerSeen ? ServerHot : null,
+        ServerCpu = ServerSeen ? ServerCpu : null,
+        Rss = ServerSeen ? ServerRss : null,
+        Ctxt = ClientSwitches,
+    };
 }

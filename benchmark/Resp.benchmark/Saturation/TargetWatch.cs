@@ -2,12 +2,19 @@ using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;
+using RespBenchmark.Reports;
 
 namespace RespBenchmark.Saturation;
 
 /// <summary>A target that is loaded, as seen from beside the load: its process, what it says of itself, what it used.</summary>
 internal sealed class TargetWatch
 {
+    /// <summary>Shorter measurements are not judged: the kernel counts idle time in ticks of 10 ms, and 25 of them tell 5 % from none.</summary>
+    public static readonly TimeSpan JudgedMin = TimeSpan.FromMilliseconds(250);
+
+    private static readonly string[] ReportedInfo = ["redis_version", "garnet_version", "kv_version", "os", "arch_bits", "multiplexing_api", "process_id"];
+    private static readonly string[] ReportedConfig = ["io-threads", "save", "appendonly", "maxmemory", "maxmemory-policy", "worker-threads"];
+
     private readonly IReadOnlyList<int> _clientCores = ServerProcess.CoresOf(Environment.ProcessId);
 
     private TargetWatch(Target target, ServerFacts facts, int? process)
@@ -49,12 +56,22 @@ internal sealed class TargetWatch
             .Concat(Saturation.Warnings.OfHost(ServerProcess.IsHere(Target), _clientCores, Cores))
             .Concat(Saturation.Warnings.OfClient());
 
+    /// <summary>What reports say of it.</summary>
+    public TargetReport Report() => new()
+    {
+        Name = Target.Name, Addr = Target.Address, Product = Facts.Name, Pid = Process,
+        Cpus = Cores.Count > 0 ? string.Join(',', Cores) : null,
+        Info = Facts.Info.Where(pair => ReportedInfo.Contains(pair.Key)).ToDictionary(),
+        Config = Facts.Config.Where(pair => ReportedConfig.Contains(pair.Key)).ToDictionary(),
+    };
+
     /// <summary>Begins to watch both sides.</summary>
     public ResourceMonitor Begin() => ResourceMonitor.Start(Process);
 
-    /// <summary>Who was the bound.</summary>
+    /// <summary>Who was the bound; unknown where the measurement was too short to tell.</summary>
     public Verdict Judge(CellPlan plan, Measurement measurement, ResourceUse use)
     {
+        if (measurement.Elapsed < JudgedMin) return Verdict.Unknown;
         const double rateShareMin = 0.99;
         bool rateMet = plan.Arrivals is { } arrivals && measurement.OpsPerSecond >= arrivals.Rate * rateShareMin && !measurement.GeneratorLate;
         return Verdicts.Judge(use, measurement.LoopOccupancy.DefaultIfEmpty().Max(), Math.Max(1, _clientCores.Count), Cores.Count,

@@ -5,6 +5,9 @@ namespace RespBenchmark.Saturation;
 /// <summary>Known traps: what makes figures of a server, a host or this client mean less than they seem to.</summary>
 internal static class Warnings
 {
+    /// <summary>What the warning of more I/O threads than cores begins with: the loudest of them.</summary>
+    public const string SpinningThreads = "io-threads";
+
     /// <summary>What the server says of itself.</summary>
     /// <param name="sessions">Connections that are going to be opened.</param>
     /// <param name="serverCores">Processors that its process may use; 0 when it is not seen.</param>
@@ -13,7 +16,7 @@ internal static class Warnings
         long ioThreads = facts.Setting("io-threads") ?? 1;
         // Valid for servers whose I/O threads spin: they engage all once writes wait from 2 x io-threads clients.
         if (serverCores > 0 && ioThreads > serverCores && !facts.Info.ContainsKey("kv_version"))
-            yield return Text($"io-threads {ioThreads} > {serverCores} cores of the server: its I/O threads spin against each other; set io-threads to at most {Math.Max(1, serverCores / 2)}");
+            yield return Text($"{SpinningThreads} {ioThreads} > {serverCores} cores of the server: its I/O threads spin against each other; set io-threads to at most {Math.Max(1, serverCores / 2)}");
         if (facts.Config.GetValueOrDefault("appendonly") == "yes") yield return "appendonly is on: writes go to a file";
         if (facts.Config.TryGetValue("save", out string? save) && save.Length > 0) yield return $"save \"{save}\" is set: a snapshot may begin while measuring";
         if (facts.Number("rdb_bgsave_in_progress") > 0 || facts.Number("aof_rewrite_in_progress") > 0) yield return "a save or rewrite is running";

@@ -1,6 +1,7 @@
 using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
+using RespBenchmark.Saturation;
 using RespBenchmark.Workload;
 
 namespace RespBenchmark.Tair;
@@ -20,6 +21,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
     private readonly Histogram _latencies = new();
     private int _connections = options.Connections;
     private bool _stoppedByTime;
+    private CellWatch? _watch;
 
     /// <returns>The exit code.</returns>
     public int Run()
@@ -27,14 +29,17 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
         var workload = ReadTemplate();
         _screen.Begin(options);
         var plan = PlanOf(workload);
+        using var watch = _watch = CellWatch.Open(options.Target, plan.Sessions, options.Extras, surroundings);
         WarmUp.Run(plan, surroundings.Interrupt);
         using var run = LoadRun.Connect(plan);
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
+        watch.Begin();
         run.Begin();
         if (options.Load) WatchLoad(run);
         else if (options.Connections > 0) WatchRun(run, null);
         else WatchRun(run, new ConnectionLadder());
-        return Report(plan, run.Finish());
+        var measured = run.Finish();
+        return Report(plan, measured, watch.Stop());
     }
 
     private Workload.Workload ReadTemplate()
@@ -83,6 +88,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
             if (ladder.IsReady)
             {
                 run.ResetMeasurement();
+                _watch!.Begin();
                 _latencies.Reset();
                 continue;
             }
@@ -105,7 +111,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
         return left <= TimeSpan.Zero ? TimeSpan.FromMilliseconds(1) : left < wait ? left : wait;
     }
 
-    private int Report(CellPlan plan, Measurement measured)
+    private int Report(CellPlan plan, Measurement measured, ResourceUse? use)
     {
         if (measured.End is RunEnd.ErrorReply or RunEnd.AllDisconnected or RunEnd.BrokenReply or RunEnd.DrainTimeout)
         {
@@ -117,7 +123,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
             ? TairText.Loaded(measured.OpsPerSecond, measured.Elapsed)
             : TairText.Final(measured.OpsPerSecond, _connections, measured.Service));
         _screen.End();
-        options.Extras.Add(new CellOutcome { Op = options.Command, Plan = plan with { Sessions = _connections }, Measurement = measured });
+        _watch!.Add(new CellOutcome { Op = options.Command, Plan = plan with { Sessions = _connections }, Measurement = measured }, use);
         int exitCode = options.Extras.Finish(surroundings, Grammar.RespBenchmark);
         // A load that was cut short has not loaded; a run without bounds is meant to be interrupted.
         bool isCut = measured.End == RunEnd.Interrupted && !_stoppedByTime && (options.Load || options.Requests > 0 || options.Seconds > 0);

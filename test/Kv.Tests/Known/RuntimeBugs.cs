@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Known;
@@ -20,7 +21,11 @@ public sealed class RuntimeBugs
             for (int round = 0; !Volatile.Read(ref stop); round++)
             {
                 for (int i = 0; i < kept.Length; i++) kept[(i * 7) % kept.Length] = new byte[16 + (i + round) % 500];
+                long begun = Stopwatch.GetTimestamp();
                 GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true);
+                // As long as that took nobody ran: without a pause of the same length others would hardly run at all where the
+                // heap is large, as it is in the middle of all tests.
+                Thread.Sleep(1 + (int)Stopwatch.GetElapsedTime(begun).TotalMilliseconds);
                 Volatile.Write(ref collections, round + 1);
             }
         }) { IsBackground = true };

@@ -3,15 +3,14 @@ using System.Globalization;
 namespace RespBenchmark.Saturation;
 
 /// <summary>What the kernel says of a process at one moment.</summary>
-/// <param name="ThreadCpu">ns on a processor, by thread.</param>
+/// <param name="Cpu">ns on a processor, in steps of 10 ms: of all threads, those that have ended too.</param>
+/// <param name="ThreadCpu">ns on a processor, by living thread.</param>
 /// <param name="Rss">Resident bytes.</param>
 /// <param name="Switches">Context switches of all threads.</param>
 /// <param name="Faults">Page faults, minor and major.</param>
-internal sealed record ProcessSample(IReadOnlyDictionary<int, long> ThreadCpu, long Rss, long Switches, long Faults)
+internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> ThreadCpu, long Rss, long Switches, long Faults)
 {
     private const long ClockTickNs = 10_000_000;        // USER_HZ is 100 on every Linux that .NET runs on
-
-    public long Cpu => ThreadCpu.Values.Sum();
 
     /// <summary>Looks at a process; null when there is none, or it is not this user's to look at.</summary>
     public static ProcessSample? Of(int processId)
@@ -29,7 +28,7 @@ internal sealed record ProcessSample(IReadOnlyDictionary<int, long> ThreadCpu, l
             }
 
             string[] stat = Fields($"{folder}/stat");
-            return new ProcessSample(threads, Number(stat[21]) * Environment.SystemPageSize, switches, Number(stat[7]) + Number(stat[9]));
+            return new ProcessSample((Number(stat[11]) + Number(stat[12])) * ClockTickNs, threads, Number(stat[21]) * Environment.SystemPageSize, switches, Number(stat[7]) + Number(stat[9]));
         }
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {

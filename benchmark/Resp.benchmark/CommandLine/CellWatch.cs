@@ -77,7 +77,7 @@ internal sealed class CellWatch : IDisposable
         Measurement measured = outcome.Measurement;
         bool isLong = measured.Elapsed >= TargetWatch.JudgedMin;
         Verdict verdict = target.Judge(outcome.Plan, measured, use);
-        string advice = isLong ? verdict.Advice() : string.Create(CultureInfo.InvariantCulture, $"{measured.Elapsed.TotalMilliseconds:F0} ms are too short to tell");
+        string advice = isLong ? verdict.Advice(use.ServerSeen, measured.GeneratorLate) : string.Create(CultureInfo.InvariantCulture, $"{measured.Elapsed.TotalMilliseconds:F0} ms are too short to tell");
         string server = use.ServerSeen ? Load(use.ServerHot, use.ServerCpu) : "not seen";
         _surroundings.Note($"# {verdict.Name()}  client {Load(measured.LoopOccupancy.DefaultIfEmpty().Max(), use.ClientCpu)}, server {server}{(advice.Length > 0 ? $": {advice}" : "")}");
         return outcome with { Use = use, Verdict = verdict, Headroom = _extras.Calibrate ? Headroom(outcome) : null };

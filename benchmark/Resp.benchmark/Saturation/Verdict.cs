@@ -50,12 +50,16 @@ internal static class Verdicts
     };
 
     /// <summary>What to do about it; empty where nothing.</summary>
-    public static string Advice(this Verdict verdict) => verdict switch
+    /// <param name="serverSeen">Whether the server's process was watched.</param>
+    /// <param name="generatorLate">Whether sends of an open loop left late.</param>
+    public static string Advice(this Verdict verdict, bool serverSeen, bool generatorLate) => verdict switch
     {
-        Verdict.ClientBound => "more loops or cores: not a server result",
         Verdict.HostBound => "split the cores",
+        Verdict.ClientBound => "more loops or cores: not a server result",
+        // Whatever the server did: what waited here is in its latencies.
+        _ when generatorLate => "GENERATOR LATE: give the client a core of its own, more loops, or a lower rate",
         Verdict.LatencyBound => "raise conns or depth",
-        Verdict.Unknown => "--server-pid",
+        Verdict.Unknown => serverSeen ? "the rate was not met and nobody was busy: raise conns" : "--server-pid",
         _ => "",
     };
 }

@@ -26,6 +26,15 @@ public class VerdictTests
     }
 
     [Fact]
+    public void A_generator_that_was_late_is_never_told_to_look_for_the_server()
+    {
+        Assert.StartsWith("GENERATOR LATE: ", Verdict.Unknown.Advice(serverSeen: true, generatorLate: true));
+        Assert.StartsWith("GENERATOR LATE: ", Verdict.Unknown.Advice(serverSeen: false, generatorLate: true));
+        Assert.Equal("--server-pid", Verdict.Unknown.Advice(serverSeen: false, generatorLate: false));
+        Assert.Contains("the rate was not met", Verdict.Unknown.Advice(serverSeen: true, generatorLate: false));
+    }
+
+    [Fact]
     public void An_unseen_server_is_never_called_the_bound()
     {
         Assert.Equal(Verdict.Unknown, Verdicts.Judge(new ResourceUse { HostIdle = 1 }, 0.3, 2, 0, false, false, false));

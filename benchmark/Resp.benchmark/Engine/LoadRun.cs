@@ -29,7 +29,7 @@ internal sealed class LoadRun : IDisposable
         _loops = new Loop[loops];
         for (int number = 0; number < loops; number++)
         {
-            _loops[number] = portable ? new PortableLoop(plan, _control, number, loops)
+            _loops[number] = portable ? new PortableLoop(plan, _control, number, loops, dialer)
                 : new EpollLoop(plan, _control, number, loops, dialer);
         }
 

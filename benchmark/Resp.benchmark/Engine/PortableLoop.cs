@@ -8,8 +8,8 @@ namespace RespBenchmark.Engine;
 /// <summary>Drives sessions of any stream (TLS, other systems) with two blocking threads each, a writer and a reader; the
 /// loop's own thread only watches the time.</summary>
 /// <remarks>Threads: whoever touches a session, the source or the recorder holds <see cref="_lock"/>; sends and receives
-/// are made without it. A connection a request (Reconnect) is not made here.</remarks>
-internal sealed class PortableLoop(CellPlan plan, RunControl control, int number, int loops) : Loop(plan, control, number, loops)
+/// are made without it.</remarks>
+internal sealed class PortableLoop(CellPlan plan, RunControl control, int number, int loops, Dialer dialer) : Loop(plan, control, number, loops)
 {
     private const int ReceiveBytes = 64 * 1024;
     private const int RoundMs = 10;
@@ -28,7 +28,7 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         lock (_lock)
         {
             _exits = true;
-            foreach (Session session in Sessions) Shut(session);
+            foreach (Session session in Sessions) Shut(session.Connection);
             Monitor.PulseAll(_lock);
         }
 
@@ -46,7 +46,7 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         }
     }
 
-    protected override void Release(Session session) => Shut(session);
+    protected override void Release(Session session) => Shut(session.Connection);
 
     protected override void Drive()
     {
@@ -78,6 +78,7 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         while (true)
         {
             int count;
+            if (Plan.Reconnect && !Reconnect(session)) return;
             lock (_lock)
             {
                 count = Render(session, image);
@@ -106,6 +107,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
     {
         if (_exits || session.IsClosed) return -1;
         if (!_runs) return 0;
+        // Answered since its sender looked: a new connection first.
+        if (Plan.Reconnect && IsAnswered(session)) return 0;
         int allowance = Arrivals is null ? Allowance(session) : Due(session);
         if (allowance == 0) return 0;
         RequestChunk chunk = Source.Render(ref session.Stream, allowance);
@@ -113,6 +116,68 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         chunk.Bytes.CopyTo(image);
         Recorder.BytesOut += chunk.Bytes.Length;
         return chunk.Bytes.Length;
+    }
+
+    /// <summary>Once the connection's request is answered: a new one for the next, its handshake done.</summary>
+    /// <returns>False: the session, or the run, has ended.</returns>
+    private bool Reconnect(Session session)
+    {
+        Connection old;
+        lock (_lock)
+        {
+            if (_exits || session.IsClosed) return false;
+            if (!_runs || SendingEnded || !IsAnswered(session) || (Arrivals is null && Allowance(session) == 0)) return true;
+            session.HasAnswered = false;
+            session.Connecting = true;
+            session.Restart(handshakeReplies: 0);
+            old = session.Connection!;
+        }
+
+        Shut(old);
+        Connection? made = null;
+        string? failure = null;
+        try
+        {
+            made = dialer.Open();
+        }
+        catch (Exception error) when (error is ConnectException or TargetException)
+        {
+            failure = error.Message;
+        }
+
+        lock (_lock)
+        {
+            session.Connecting = false;
+            if (made is not null && !_exits && !session.IsClosed)
+            {
+                session.Connection = made;
+                Monitor.PulseAll(_lock);
+                return true;
+            }
+
+            made?.Dispose();
+            if (!_exits && !session.IsClosed) Close(session, RunEnd.AllDisconnected, failure);
+            Monitor.PulseAll(_lock);
+            return false;
+        }
+    }
+
+    /// <summary>All that went over its connection has its reply.</summary>
+    private static bool IsAnswered(Session session) => session is { HasAnswered: true, IsCut: false, Inflight.Commands: 0 };
+
+    /// <summary>Waits for the connection that takes the place of one that ended by our own doing.</summary>
+    /// <returns>Null: none did. The connection has failed.</returns>
+    private Connection? Successor(Session session, Connection ended)
+    {
+        lock (_lock)
+        {
+            // Ends: the sender, which began it, has the handshake's time; then there is a new one, or the session is closed.
+            while (session.Connecting && !_exits) Monitor.Wait(_lock);
+            if (_exits || session.IsClosed || session.Connection == ended) return null;
+        }
+
+        ended.Dispose();        // nobody else holds it any more
+        return session.Connection;
     }
 
     /// <summary>Open loop: whether this session may send the next operation; near its time it spins, holding the lock, as
@@ -142,30 +207,38 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
     {
         byte[] buffer = new byte[ReceiveBytes + ReplyFramer.LineBytesMax + 64];
         int carried = 0;
+        Connection connection = session.Connection!;
         // Ends: with the session, or the run.
         while (true)
         {
-            int received;
+            int received = 0;
+            string end = "the server closed the connection";
             try
             {
-                received = session.Connection!.Read(buffer.AsSpan(carried, ReceiveBytes));
+                received = connection.Read(buffer.AsSpan(carried, ReceiveBytes));
             }
             catch (Exception error) when (error is IOException or SocketException or ObjectDisposedException)
             {
-                Fail(session, error.Message);
-                return;
+                end = error.Message;
             }
 
             long now = Clock.Now;
             if (received == 0)
             {
-                Fail(session, "the server closed the connection");
+                if (Plan.Reconnect && Successor(session, connection) is { } next)
+                {
+                    (connection, carried) = (next, 0);
+                    continue;
+                }
+
+                Fail(session, end);
                 return;
             }
 
             lock (_lock)
             {
                 if (_exits || session.IsClosed) return;
+                if (session.Connecting || session.Connection != connection) continue;      // left over from a connection that is done
                 int total = carried + received;
                 int used = Received(session, buffer.AsSpan(0, total), received, now);
                 Recorder.Busy += Clock.Now - now;
@@ -188,11 +261,11 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
     }
 
     /// <summary>Ends both directions, so that blocked threads return; the socket itself is closed when the run is.</summary>
-    private static void Shut(Session session)
+    private static void Shut(Connection? connection)
     {
         try
         {
-            session.Connection?.Socket.Shutdown(SocketShutdown.Both);
+            connection?.Socket.Shutdown(SocketShutdown.Both);
         }
         catch (Exception error) when (error is SocketException or ObjectDisposedException)
         {

@@ -80,17 +80,26 @@ public class RunTests
         Assert.Equal((3 * 1234, RunEnd.Completed), (result.Counters.Commands, result.End));
     });
 
-    [Fact(Timeout = Watchdog)]
-    public Task A_connection_a_request_sends_exactly_so_many_over_as_many_connections() => Task.Run(() =>
+    [Theory(Timeout = Watchdog), InlineData("Epoll"), InlineData("Portable")]
+    public Task A_connection_a_request_sends_exactly_so_many_over_as_many_connections(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        Measurement result = Runs.ToEnd(Plan(server, "Epoll") with { Sessions = 5, Commands = 300, Reconnect = true, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(Plan(server, model) with { Sessions = 5, Commands = 300, Reconnect = true, Mode = DepthMode.Batch });
         Assert.Equal((300, 0, RunEnd.Completed), (result.Counters.Commands, result.Counters.Lost, result.End));
         Assert.Equal(300, server.Accepted);
     });
 
-    [Fact(Timeout = Watchdog)]
-    public Task A_new_connection_is_opened_with_its_handshake() => Task.Run(() =>
+    [Theory(Timeout = Watchdog), InlineData("Epoll"), InlineData("Portable")]
+    public Task A_batch_has_a_connection_of_its_own(string model) => Task.Run(() =>
+    {
+        using var server = FakeServer.Answering(CommandBytes, Value);
+        Measurement result = Runs.ToEnd(Plan(server, model) with { Commands = 800, Depth = 8, Reconnect = true, Mode = DepthMode.Batch });
+        Assert.Equal((800, 0, RunEnd.Completed), (result.Counters.Commands, result.Counters.Lost, result.End));
+        Assert.Equal(100, server.Accepted);
+    });
+
+    [Theory(Timeout = Watchdog), InlineData("Epoll"), InlineData("Portable")]
+    public Task A_new_connection_is_opened_with_its_handshake(string model) => Task.Run(() =>
     {
         byte[] handshake = Handshake.Encode("AUTH", "secret");
         int good = 0;
@@ -103,7 +112,7 @@ public class RunTests
             peer.Write(Value);
             peer.ReadCommands(int.MaxValue);
         });
-        Measurement result = Runs.ToEnd(Plan(server, "Epoll") with
+        Measurement result = Runs.ToEnd(Plan(server, model) with
         {
             Target = new Target { Port = server.Port, Password = "secret" }, Commands = 20, Reconnect = true, Mode = DepthMode.Batch,
         });

@@ -10,6 +10,7 @@ internal static class CellFailures
     {
         foreach (var error in measured.Errors) surroundings.Note($"# {error.Count} error replies {error.Word}: {error.FirstText}");
         if (measured.Counters.Mismatches > 0) surroundings.Note($"# {measured.Counters.Mismatches} replies of an unexpected type");
+        if (measured.Counters.Wrong > 0) surroundings.Note($"# {measured.Counters.Wrong} WRONG values");
         if (measured.Counters.Lost > 0) surroundings.Note($"# {measured.Counters.Lost} commands without a reply");
         if (measured.End is RunEnd.Completed or RunEnd.Interrupted) return;
         surroundings.Note($"# {measured.Failure ?? "the server closed every connection"}");

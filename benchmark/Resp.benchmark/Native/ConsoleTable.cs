@@ -46,9 +46,11 @@ internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shar
         string spread = cell.Summary is { Ci95: { } ci, Mean: > 0 and var mean } ? string.Create(CultureInfo.InvariantCulture, $"±{100 * ci / mean:F1}%") : "-";
         string headroom = cell.Headroom is { } room ? string.Create(CultureInfo.InvariantCulture, $"  headroom {room:F1}x") : "";
         output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-            $"{where} {cell.Summary?.Median ?? 0,10:N0} {spread,7} |{times} us | {nils,4:F0} {cell.Reps.Sum(rep => rep.ErrorCount()),6:N0} |{Load(last?.ClientHot, last?.ClientCpu),15} {Load(last?.ServerHot, last?.ServerCpu),15} {Megabytes(last?.Rss),7} | {cell.Verdict}{headroom}"));
+            $"{where} {cell.Summary?.Median ?? 0,10:N0} {spread,7} |{times} us | {nils,4:F0} {cell.Reps.Sum(rep => rep.ErrorCount()),6:N0} |{Load(last?.ClientHot, last?.ClientCpu),15} {Load(last?.ServerHot, last?.ServerCpu),15} {Megabytes(last?.Rss),7} | {cell.Verdict}{headroom}{Wrong(cell)}"));
         foreach (string warning in cell.Warnings) output.WriteLine($"         WARN {warning}");
     }
+
+    private static string Wrong(CellReport cell) => cell.Wrong() is > 0 and var wrong ? string.Create(CultureInfo.InvariantCulture, $"  {wrong:N0} WRONG values") : "";
 
     private static string Load(double? hot, double? all) => hot is null && all is null ? "-"
         : string.Create(CultureInfo.InvariantCulture, $"{100 * (hot ?? 0):F0}% / {all ?? 0:F2}c");

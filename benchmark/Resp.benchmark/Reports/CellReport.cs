@@ -27,6 +27,9 @@ internal sealed record CellReport
     /// <summary>The figures are the client's or the machine's, not the server's: hatched, and left out of means.</summary>
     public bool IsForeignBound() => Verdict is "CLIENT-BOUND" or "HOST-BOUND";
 
+    /// <summary>Values of all repetitions that were not what their keys must hold.</summary>
+    public long Wrong() => Reps.Sum(rep => rep.Wrong);
+
     /// <summary>The same with its summary made from its repetitions.</summary>
     public CellReport Summarized() => this with { Summary = RateSummary.Of(Reps) };
 }

@@ -15,7 +15,10 @@ internal sealed record Repetition
 
     public long BytesIn { get; init; }
 
-    /// <summary>Error replies by their first word.</summary>
+    /// <summary>The class of replies whose type their command never gives.</summary>
+    public const string TypeMismatch = "type-mismatch";
+
+    /// <summary>Error replies by their first word, and <see cref="TypeMismatch"/>.</summary>
     public IReadOnlyDictionary<string, long> Errors { get; init; } = new Dictionary<string, long>();
 
     public long Nils { get; init; }
@@ -78,7 +81,7 @@ internal sealed record Repetition
         OpsS = measurement.OpsPerSecond,
         BytesOut = measurement.Counters.BytesOut,
         BytesIn = measurement.Counters.BytesIn,
-        Errors = measurement.Errors.ToDictionary(error => error.Word, error => error.Count),
+        Errors = ErrorsOf(measurement),
         Nils = measurement.Counters.Nils,
         Wrong = measurement.Counters.Wrong,
         Lost = measurement.Counters.Lost,
@@ -91,6 +94,13 @@ internal sealed record Repetition
         GeneratorLate = measurement.GeneratorLate,
         End = EndOf(measurement),
     };
+
+    private static Dictionary<string, long> ErrorsOf(Measurement measurement)
+    {
+        Dictionary<string, long> errors = measurement.Errors.ToDictionary(error => error.Word, error => error.Count);
+        if (measurement.Counters.Mismatches > 0) errors[TypeMismatch] = measurement.Counters.Mismatches;
+        return errors;
+    }
 
     private static string EndOf(Measurement measurement)
     {

@@ -52,12 +52,15 @@ internal static class ReportCsv
         var text = new StringBuilder();
         // A comment line would break readers of the header, so that scaled figures carry the mark as a column.
         bool marked = report.Watermark is not null;
-        text.AppendJoin(',', Columns.Select(column => column.Name)).Append(marked ? ",watermark\n" : "\n");
+        // Only where values were checked and some were wrong: no reader of the usual columns may pass over that.
+        bool wrong = report.Cells.Any(cell => cell.Wrong() > 0);
+        text.AppendJoin(',', Columns.Select(column => column.Name)).Append(wrong ? ",wrong" : "").Append(marked ? ",watermark\n" : "\n");
         foreach (var cell in report.Cells)
         {
             for (int rep = 0; rep < cell.Reps.Count; rep++)
             {
                 text.AppendJoin(',', Columns.Select(column => Field(column.Of(cell, cell.Reps[rep], rep + 1))));
+                if (wrong) text.Append(',').Append(Field(cell.Reps[rep].Wrong));
                 if (marked) text.Append(',').Append(Field(report.Watermark));
                 text.Append('\n');
             }

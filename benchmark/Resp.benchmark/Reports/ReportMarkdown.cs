@@ -142,6 +142,7 @@ internal static class ReportMarkdown
     internal static string Verdict(CellReport cell)
     {
         var words = new List<string> { cell.Verdict };
+        if (cell.Wrong() is > 0 and var wrong) words.Insert(0, $"{ReportText.Count(wrong)} WRONG values");
         if (cell.Headroom is { } headroom) words.Add(string.Create(CultureInfo.InvariantCulture, $"headroom {headroom:F1}x"));
         if (cell.Summary?.Unstable() == true) words.Add("UNSTABLE");
         if (cell.Reps.Any(rep => !rep.Steady)) words.Add("not steady");

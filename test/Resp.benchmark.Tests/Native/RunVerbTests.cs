@@ -120,6 +120,7 @@ public sealed class RunVerbTests : IDisposable
         var run = RunAt(server.Port, ["run", .. data, "--load", "none", "--dist", "seq", "--ops", "100", "--verify", "value"]);
         Assert.Equal(ExitCode.VerificationFailed, run.ExitCode);
         Assert.Contains("1 wrong", run.Output);
+        Assert.Contains("1 WRONG values\n", run.Output);
     }
 
     [Fact]

@@ -39,6 +39,34 @@ public class ReportFileTests
         Assert.Throws<FormatException>(() => ReportJson.Read(json));
 
     [Fact]
+    public void Wrong_values_are_in_every_form_and_their_column_only_where_there_are_any()
+    {
+        var good = SampleReport.Closed(null);
+        Assert.DoesNotContain("wrong", ReportCsv.Write(good), StringComparison.OrdinalIgnoreCase);
+        Assert.DoesNotContain("wrong", ReportMarkdown.Write(good), StringComparison.OrdinalIgnoreCase);
+
+        var first = good.Cells[0];
+        var bad = good with { Cells = [first with { Reps = [first.Reps[0] with { Wrong = 17 }, .. first.Reps.Skip(1)] }, .. good.Cells.Skip(1)] };
+        string[] rows = ReportCsv.Write(bad).Split('\n');
+        Assert.EndsWith(",steady,wrong", rows[0], StringComparison.Ordinal);
+        Assert.EndsWith(",17", rows[1], StringComparison.Ordinal);
+        Assert.Contains("17 WRONG values", ReportMarkdown.Write(bad), StringComparison.Ordinal);
+        Assert.Contains("17 WRONG values", ReportHtml.Write(bad), StringComparison.Ordinal);
+        Assert.Contains("\"wrong\": 17", ReportJson.Write(bad), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Replies_of_a_type_that_a_command_never_gives_are_errors_of_a_class_of_their_own()
+    {
+        var rep = Repetition.Of(new Measurement
+        {
+            Elapsed = TimeSpan.FromSeconds(1), Counters = new RunCounters(5, 10, 10, 2, 0, 3, 0, 0, 1, 1), Service = new Histogram(), Kinds = [],
+            Errors = [new ErrorClass("ERR", 2, "ERR a")], LoopOccupancy = [],
+        });
+        Assert.Equal((5L, 3L), (rep.ErrorCount(), rep.Errors["type-mismatch"]));
+    }
+
+    [Fact]
     public void A_repetition_has_all_that_was_measured_and_leaves_out_percentiles_of_too_few()
     {
         var histogram = new Histogram();

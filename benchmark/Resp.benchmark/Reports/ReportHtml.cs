@@ -72,7 +72,8 @@ internal static class ReportHtml
     {
         if (cell.Unsupported is { } reason)
         {
-            text.Append($"<tr><td>{Escape(label)}</td><td>n/a</td><td colspan=\"10\"></td><td class=\"words long\">{Escape(reason)}</td></tr>\n");
+            // The reason begins beside n/a, not in the last column, which narrow windows do not show.
+            text.Append($"<tr><td>{Escape(label)}</td><td class=\"words\" colspan=\"12\">n/a <span class=\"reason\">{Escape(reason)}</span></td></tr>\n");
             return;
         }
 

@@ -65,6 +65,33 @@ public sealed class PageTests : IDisposable
         Assert.True(picture.Count(0xD5, 0x5E, 0x00) > 5_000, "B's orange");
     }
 
+    // A frame stands for the window: Chromium opens none narrower than 500 px, and the style looks at the frame's width.
+    [Theory]
+    [InlineData(1100)]
+    [InlineData(380)]
+    public void The_reason_of_a_cell_that_is_not_available_is_seen_whole(int width)
+    {
+        const string measure = """
+            <script>
+            addEventListener('load', () => {
+              const reasons = [...document.querySelectorAll('.reason')].map(one => one.getBoundingClientRect());
+              parent.postMessage(['reasons', reasons.length, 'right', Math.ceil(Math.max(...reasons.map(one => one.right))),
+                'page', document.documentElement.scrollWidth, 'end'].join(' '), '*');
+            });
+            </script>
+            """;
+        string page = Path.Combine(_folder, "framed.html");
+        File.WriteAllText(page, ReportHtml.Write(SampleReport.Closed()) + measure);
+        string frame = $"<script>onmessage = event => document.body.append(event.data)</script><iframe src=\"framed.html\" width=\"{width}\" height=\"900\" frameborder=\"0\"></iframe>";
+        var run = Browser(frame, "--dump-dom", "--virtual-time-budget=20000", "--window-size=1400,1000");
+
+        var found = Regex.Match(run.Output, "reasons ([0-9]+) right ([0-9]+) page ([0-9]+) end");
+        Assert.True(found.Success, run.Errors + run.Output);
+        Assert.Equal("1", found.Groups[1].Value);
+        Assert.InRange(int.Parse(found.Groups[2].Value, CultureInfo.InvariantCulture), 1, width);
+        Assert.InRange(int.Parse(found.Groups[3].Value, CultureInfo.InvariantCulture), 1, width);
+    }
+
     [Fact]
     public void The_page_names_no_other_file_and_no_address()
     {
@@ -106,10 +133,12 @@ public sealed class PageTests : IDisposable
         return PngPicture.Read(File.ReadAllBytes(png));
     }
 
-    private ChildResult Browser(Report report, params string[] what)
+    private ChildResult Browser(Report report, params string[] what) => Browser(ReportHtml.Write(report), what);
+
+    private ChildResult Browser(string html, params string[] what)
     {
         string page = Path.Combine(_folder, "page.html");
-        File.WriteAllText(page, ReportHtml.Write(report));
+        File.WriteAllText(page, html);
         string[] quiet =
         [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

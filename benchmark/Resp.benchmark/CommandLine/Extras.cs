@@ -83,6 +83,9 @@ internal sealed class Extras
     /// <summary>What the target said of itself; null: it was not looked at.</summary>
     public TargetReport? Target { get; set; }
 
+    /// <summary>Why a file that is written while cells run was not; null: all were.</summary>
+    public string? Unwritten { get; set; }
+
     /// <summary>Keeps a cell that was run.</summary>
     public void Add(CellOutcome outcome) => Outcomes.Add(outcome);
 
@@ -107,6 +110,7 @@ internal sealed class Extras
         try
         {
             OutcomeFiles.Write(this, surroundings, grammar);
+            if (Unwritten is { } reason) throw new IOException(reason);
             bool isForeign = Outcomes.Any(outcome => outcome.Verdict is Verdict.ClientBound or Verdict.HostBound);
             return FailOnSaturation && isForeign ? ExitCode.Saturated : ExitCode.Ok;
         }

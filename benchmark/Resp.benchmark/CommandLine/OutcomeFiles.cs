@@ -16,8 +16,6 @@ internal static class OutcomeFiles
         {
             Json = extras.JsonFile, Csv = extras.CsvFile, Markdown = extras.MarkdownFile, Html = extras.HtmlFile,
         });
-        if (extras.HdrFolder is not { } folder) return;
-        for (int number = 0; number < extras.Outcomes.Count; number++) WriteHistograms(folder, number + 1, extras.Outcomes[number], extras.Started);
     }
 
     private static Report ReportOf(Extras extras, Surroundings surroundings, Grammar grammar) => new()
@@ -52,13 +50,4 @@ internal static class OutcomeFiles
         Verdict = outcome.Verdict.Name(),
         Headroom = outcome.Headroom,
     }.Summarized();
-
-    /// <summary>NAME.hlog, a line for each kind of command, and NAME.hgrm of all kinds together.</summary>
-    private static void WriteHistograms(string folder, int number, CellOutcome outcome, DateTimeOffset started)
-    {
-        // The number first, so that cells differ and keep their order.
-        string name = $"{number:D2} {outcome.Op} c{outcome.Plan.Sessions} d{outcome.Plan.Depth}";
-        using var files = new HdrFiles(folder, name, started, $"Resp.benchmark {ProgramName.Version}");
-        foreach (var kind in outcome.Measurement.Kinds) files.Add(kind.Name, TimeSpan.Zero, outcome.Measurement.Elapsed, kind.Service);
-    }
 }

@@ -38,6 +38,8 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
         surroundings.Note($"# {sessions} connections driven by {run.Loops} client threads");
         var rows = new OnlineRows(options, surroundings, log);
+        string mix = string.Join(',', options.OpWorkload.Zip(options.OpPercent, (op, percent) => $"{op}:{percent}"));
+        using var histograms = CellLog.Open(options.Extras, mix, plan, run);
         _watch!.Begin();
         run.Begin();
         long begun = System.Diagnostics.Stopwatch.GetTimestamp();
@@ -48,10 +50,11 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
             bool ended = run.Wait(due);
             var interval = run.TakeInterval();
             rows.Add(interval.Service, interval.Counters.Ops, interval.Length);
+            histograms.Add(interval);
             if (ended) break;
         }
 
-        run.Wait(Timeout.InfiniteTimeSpan);
+        histograms.Follow(run);
         var measured = run.Finish();
         var use = _watch.Stop();
         long reads = measured.Kinds.Where(kind => kind.Name == "GET").Sum(kind => kind.Ops);
@@ -59,8 +62,7 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
         CellFailures.Note(measured, surroundings);
         _watch.Add(new CellOutcome
         {
-            Op = string.Join(',', options.OpWorkload.Zip(options.OpPercent, (op, percent) => $"{op}:{percent}")),
-            Plan = plan, Measurement = measured, Keys = options.DbSize, Value = $"{options.ValueLength}",
+            Op = mix, Plan = plan, Measurement = measured, Keys = options.DbSize, Value = $"{options.ValueLength}",
             Distribution = options.Zipf ? "zipf:0.99" : "uniform",
         }, use);
         return measured;

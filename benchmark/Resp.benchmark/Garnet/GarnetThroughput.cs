@@ -63,9 +63,10 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
         surroundings.Note($"# {sessions} connections driven by {run.Loops} client threads");
         // A tenth of the cell, a second at most.
         run.WarmUp(TimeSpan.FromSeconds(Math.Min(1, options.RunTime / 10.0)));
+        using var log = CellLog.Open(options.Extras, _op.Name, plan, run);
         _watch!.Begin();
         run.Begin();
-        run.Wait(Timeout.InfiniteTimeSpan);
+        log.Follow(run);
         var measured = run.Finish();
         var use = _watch.Stop();
         _output.Write(GarnetThroughputText.Result(_op.Name, sessions, measured.Elapsed, measured.Counters.Ops, options.Extras.GarnetFormat));

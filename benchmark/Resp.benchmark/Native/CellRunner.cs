@@ -48,6 +48,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         bool steady = WarmUp(run, plan.Warmup);
         using ResourceMonitor monitor = watch.Begin();
         DateTimeOffset started = surroundings.Clock.GetUtcNow();
+        if (HdrFolder is not null) run.SplitIntervals();
         run.Begin();
         List<SeriesPoint> series = Follow(run, plan, label, started);
         Measurement measurement = run.Finish();
@@ -92,7 +93,8 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     private List<SeriesPoint> Follow(LoadRun run, CellPlan plan, string label, DateTimeOffset started)
     {
         var series = new List<SeriesPoint>();
-        using HdrFiles? files = HdrFolder is { } folder ? new HdrFiles(folder, label, started, $"Resp.benchmark {ProgramName.Version}") : null;
+        using IntervalLog? log = HdrFolder is { } folder
+            ? new IntervalLog(new HdrFiles(folder, label, started, $"Resp.benchmark {ProgramName.Version}"), TimeSpan.Zero, plan.Workload.Kinds) : null;
         TimeSpan next = Interval;
         int collections = GC.CollectionCount(0);
         bool ended;
@@ -103,7 +105,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
             if (!ended && run.Elapsed < next) continue;
             IntervalSample sample = run.TakeInterval();
             next = run.Elapsed + Interval;
-            files?.Add(label.Split(' ')[0], sample.Start, sample.Length, sample.Service);
+            log?.Add(sample);
             if (sample.Length <= TimeSpan.Zero) continue;
             int now = GC.CollectionCount(0);
             series.Add(new SeriesPoint((sample.Start + sample.Length).TotalSeconds, sample.Counters.Ops / sample.Length.TotalSeconds,

@@ -72,9 +72,10 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         using var run = LoadRun.Connect(plan);
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
         run.WarmUp(options.Warmup);
+        using var log = CellLog.Open(options.Extras, test.Title, plan, run);
         _watch!.Begin();
         run.Begin();
-        Watch(run, test.Title);
+        Watch(run, test.Title, log);
         var measured = run.Finish();
         var use = _watch.Stop();
         switch (measured.End)
@@ -99,7 +100,7 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         return ExitCode.Ok;
     }
 
-    private void Watch(LoadRun run, string title)
+    private void Watch(LoadRun run, string title, CellLog log)
     {
         _line.Begin();
         bool draws = !options.Csv && options.Extras.Progress != ProgressForm.Off;
@@ -111,6 +112,7 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
             if (draws && _clock.IsDue)
             {
                 var interval = run.TakeInterval();
+                log.Add(interval);
                 count += interval.Service.Count;
                 sum += interval.Service.Sum;
                 double rate = interval.Length > TimeSpan.Zero ? interval.Counters.Ops / interval.Length.TotalSeconds : 0;
@@ -119,8 +121,11 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
                 _clock.Advance();
             }
 
-            if (run.Wait(draws ? _clock.UntilDue : TimeSpan.FromSeconds(1))) return;
+            if (run.Wait(draws ? _clock.UntilDue : TimeSpan.FromSeconds(1))) break;
+            if (!draws) log.Take(run);
         }
+
+        log.Take(run);
     }
 
     private void Print(PlannedTest test, Measurement measured)

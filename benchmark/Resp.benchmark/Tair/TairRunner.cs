@@ -22,6 +22,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
     private int _connections = options.Connections;
     private bool _stoppedByTime;
     private CellWatch? _watch;
+    private CellLog? _log;
 
     /// <returns>The exit code.</returns>
     public int Run()
@@ -33,11 +34,15 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
         WarmUp.Run(plan, surroundings.Interrupt);
         using var run = LoadRun.Connect(plan);
         using var attached = surroundings.Interrupt.OnRequest(run.Stop);
+        // A ramp is not part of the measurement: its file is opened when it is over.
+        if (options.Load || options.Connections > 0) OpenLog(run, plan);
         watch.Begin();
         run.Begin();
         if (options.Load) WatchLoad(run);
-        else if (options.Connections > 0) WatchRun(run, null);
-        else WatchRun(run, new ConnectionLadder());
+        else if (options.Connections > 0) WatchRun(run, plan, null);
+        else WatchRun(run, plan, new ConnectionLadder());
+        _log?.Take(run);
+        _log?.Dispose();
         var measured = run.Finish();
         return Report(plan, measured, watch.Stop());
     }
@@ -54,16 +59,19 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
         }
     }
 
+    private void OpenLog(LoadRun run, CellPlan plan) => _log = CellLog.Open(options.Extras, options.Command, plan, run);
+
     private void WatchLoad(LoadRun run)
     {
         for (var wait = First; !run.Wait(wait); wait = Period)
         {
             var interval = run.TakeInterval();
+            _log?.Add(interval);
             if (_draws) _screen.State(TairText.Loading(RateOf(interval), (double)run.Counters.Ops / options.Requests));
         }
     }
 
-    private void WatchRun(LoadRun run, ConnectionLadder? ladder)
+    private void WatchRun(LoadRun run, CellPlan plan, ConnectionLadder? ladder)
     {
         int connections = ladder?.Connections ?? options.Connections;
         TimeSpan stepStart = TimeSpan.Zero;
@@ -79,6 +87,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
 
             var interval = run.TakeInterval();
             _latencies.Add(interval.Service);
+            _log?.Add(interval);
             if (_draws) _screen.State(TairText.Running(RateOf(interval), OverallOf(run), connections, _latencies));
             if (ladder is not { IsReady: false }) continue;
             var stepTime = run.Elapsed - stepStart;
@@ -88,6 +97,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
             if (ladder.IsReady)
             {
                 run.ResetMeasurement();
+                OpenLog(run, plan with { Sessions = connections });
                 _watch!.Begin();
                 _latencies.Reset();
                 continue;

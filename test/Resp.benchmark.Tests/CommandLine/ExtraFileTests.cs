@@ -1,6 +1,7 @@
 using System.Text.Json;
 using Kv.Tests.Harness;
 using RespBenchmark.CommandLine;
+using RespBenchmark.Measure;
 
 namespace RespBenchmark.Tests.CommandLine;
 
@@ -25,6 +26,27 @@ public sealed class ExtraFileTests : IDisposable
         Assert.Equal(cells, Directory.GetFiles(hdr, "*.hlog").Length);
         Assert.Equal(cells, Directory.GetFiles(hdr, "*.hgrm").Length);
         Assert.DoesNotContain(_folder, run.Output);
+    }
+
+    [Theory]
+    [InlineData("garnet", "--op SET -t 1 -b 4 --runtime 3", "SET")]
+    [InlineData("garnet", "--online --op-workload GET,SET --op-percent 50,50 -b 1 -t 1 --runtime 2", "GET SET")]
+    [InlineData("redis-benchmark", "-q -c 2 -t set --duration 3", "SET")]
+    [InlineData("resp-benchmark", "-c 2 -s 3 PING", "PING")]
+    public void The_log_of_histograms_has_a_line_for_each_kind_and_second(string grammar, string line, string kinds)
+    {
+        string hdr = Path.Combine(_folder, "hdr"), json = Path.Combine(_folder, "out.json");
+        var run = ProgramRun.Of(["--as", grammar, "-p", $"{_server.Port}", "--hdr", hdr, "--json", json, .. line.Split(' ')]);
+        Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
+        string[][] lines = [.. File.ReadLines(Assert.Single(Directory.GetFiles(hdr, "*.hlog"))).Where(text => text.StartsWith("Tag=", StringComparison.Ordinal))
+            .Select(text => text[4..].Split(','))];
+        Assert.Equal(kinds.Split(' '), lines.Select(fields => fields[0]).Distinct().Order());
+        // A machine that is busy may merge seconds, never all: the run is asked at least twice.
+        Assert.True(lines.Length >= 2 * kinds.Split(' ').Length, $"{lines.Length} lines");
+        Assert.Equal(lines.Select(fields => fields[1]).Distinct().Count(), lines.Length / kinds.Split(' ').Length);
+        using var document = JsonDocument.Parse(File.ReadAllText(json));
+        long measured = document.RootElement.GetProperty("cells")[0].GetProperty("reps")[0].GetProperty("service").GetProperty("n").GetInt64();
+        Assert.Equal(measured, lines.Sum(fields => HdrEncoding.FromText(fields[4]).Count));
     }
 
     [Fact]

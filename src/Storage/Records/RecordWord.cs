@@ -88,4 +88,11 @@ internal static class RecordWord
     /// <summary>Whether a value of this kind is a pointer to a block.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool HoldsBlock(ulong word) => Kind(word) == ValueKind.BlockString;
+
+    /// <summary>Whether a value of this kind is a pointer to a region. Nobody looks into it without the lock.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool HoldsRegion(ulong word) => Kind(word) is >= ValueKind.List and <= ValueKind.Stream;
+
+    /// <summary>Whether a value of this kind is a pointer to memory outside of the log.</summary>
+    public static bool HoldsPointer(ulong word) => HoldsBlock(word) || HoldsRegion(word);
 }

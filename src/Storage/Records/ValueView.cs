@@ -76,6 +76,16 @@ public readonly unsafe ref struct ValueView
         }
     }
 
+    /// <summary>The elements of a small collection.</summary>
+    internal PackedRun Run => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+
+    /// <summary>A small set of integers.</summary>
+    internal IntegerSet IntegerSet => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+
+    /// <summary>The memory of a large collection: only for a reader that holds the lock, as it does whenever the value is one
+    /// (<see cref="StoreSession.Read"/>).</summary>
+    internal Region Region => Record.RegionOf(_record, _word);
+
     /// <summary>Bytes that key and value hold, with header and block.</summary>
     public long FootprintBytes
     {
@@ -83,6 +93,7 @@ public readonly unsafe ref struct ValueView
         {
             long bytes = RecordWord.Size(_word);
             if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).MappedBytes;
+            if (RecordWord.HoldsRegion(_word)) return bytes + Region.ChargedBytes;
             Block block = Block;        // once: a second look may find none, when a writer comes in between
             return block.IsNone ? bytes : bytes + block.MappedBytes;
         }

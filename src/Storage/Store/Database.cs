@@ -106,6 +106,7 @@ internal sealed unsafe class Database
             if (RecordWord.IsDead(word)) continue;
             if (RecordWord.KeyField(word) == RecordWord.LongKey) _store.Release(Record.LongKeyBlock(record, word));
             if (RecordWord.HoldsBlock(word)) _store.Release(Record.BlockOf(record, word));
+            if (RecordWord.HoldsRegion(word)) Record.RegionOf(record, word).Free();
         }
     }
 

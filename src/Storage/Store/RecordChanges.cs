@@ -24,6 +24,8 @@ internal sealed unsafe class RecordChanges
         _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
 
+    public Store Store => _store;
+
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
 
@@ -229,8 +231,58 @@ internal sealed unsafe class RecordChanges
 
     /// <summary>Whether a string without expiry is written where the old value is.</summary>
     private static bool FitsInPlace(ulong word, in NewValue next) =>
-        !ValueWriter.NeedsBlock(next) && RecordWord.Kind(word) != ValueKind.BlockString
+        !ValueWriter.NeedsBlock(next) && !RecordWord.HoldsPointer(word)
         && RecordWord.ValueOffset(word) + next.Length <= RecordWord.Size(word);
+
+    /// <summary>Gives the value of a held key, or what is to become one, room for so many bytes, as another kind if need be.</summary>
+    /// <param name="kind">Held in the record: not a block.</param>
+    /// <param name="valueBytes">At least so many: a value keeps the room that it has.</param>
+    /// <param name="keepBytes">Bytes of the old value that the new one begins with.</param>
+    /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
+    public StoreStatus Resize(ref HeldRecord held, ValueKind kind, int valueBytes, int keepBytes)
+    {
+        Fault.Point("record.write");
+        ulong word = held.Word;
+        if (RecordWord.ValueBytes(word) >= valueBytes)
+        {
+            bool existed = held.Exists;
+            held.Word = RecordWord.WithValue(word, kind, RecordWord.ValueBytes(word));
+            if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
+            else Touch(held.Record);
+            if (kind != RecordWord.Kind(word)) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);      // views go by it
+            return StoreStatus.Ok;
+        }
+
+        long expiry = held.Exists ? Record.ExpiryOf(held.Record, word) : NewValue.NoExpiry;
+        if (!_builder.TryStart(held.Database, held.Key, kind, valueBytes, expiry != NewValue.NoExpiry, out byte* record, out ulong newWord, LongKeyOf(held)))
+            return StoreStatus.OutOfMemory;
+        if (expiry != NewValue.NoExpiry) Record.SetExpiry(record, expiry);
+        Buffer.MemoryCopy(Record.ValueOf(held.Record, word), Record.ValueOf(record, newWord), valueBytes, keepBytes);
+        Exchange(ref held, record, newWord, expiry);
+        return StoreStatus.Ok;
+    }
+
+    /// <summary>Makes a region the value of a held key, in the place of what it has. Cannot fail: room for 8 bytes is there.</summary>
+    public void SetRegion(ref HeldRecord held, ValueKind kind, Region region)
+    {
+        Database.Stripe* stripe = held.Database.StripeOf(_slot);
+        bool existed = held.Exists;
+        if (existed) ReleaseValue(held.Database, held.Record, held.Word);
+        Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), (nint)region.Start);
+        int oldSize = RecordWord.Size(held.Word);
+        held.Word = RecordWord.WithValue(held.Word, kind, sizeof(long));
+        GiveBack(held.Record, oldSize, RecordWord.Size(held.Word));
+        stripe->Outside++;
+        if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+    }
+
+    /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will notice.</summary>
+    public void BeginChange(ref HeldRecord held)
+    {
+        held.Word = RecordWord.NextVersion(held.Word);
+        Touch(held.Record);
+    }
 
     private static Block LongKeyOf(in HeldRecord held) =>
         RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default;
@@ -294,7 +346,7 @@ internal sealed unsafe class RecordChanges
         }
         else
         {
-            if (oldKind == ValueKind.BlockString) return false;
+            if (RecordWord.HoldsPointer(word)) return false;
             if (next.KeepContent && oldKind != kind) return false;
             int valueBytes = kind switch
             {
@@ -312,12 +364,7 @@ internal sealed unsafe class RecordChanges
             held.Word = RecordWord.NextVersion(word);       // should the update throw half way, readers notice that it wrote
             ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
             word = RecordWord.WithValue(word, kind, valueBytes);
-            if (size < oldSize)
-            {
-                int rest = oldSize - (int)size;
-                Record.WriteWord(held.Record + size, RecordWord.Filler(rest));      // before the shorter word: release
-                _log.AddDead(held.Record, rest);
-            }
+            GiveBack(held.Record, oldSize, (int)size);
         }
 
         held.Word = block ? RecordWord.NextVersion(word) : word;
@@ -326,6 +373,14 @@ internal sealed unsafe class RecordChanges
         if (hasSlot) Record.SetExpiry(held.Record, next.ExpiryMs);
         Note(held.Database, held.Record, held.Word, next.ExpiryMs, alreadyOutside: true);
         return true;
+    }
+
+    /// <summary>Makes the end of a record that gets shorter a filler. Before the shorter word is written.</summary>
+    private void GiveBack(byte* record, int oldSize, int size)
+    {
+        if (size == oldSize) return;
+        Record.WriteWord(record + size, RecordWord.Filler(oldSize - size));     // release: before the word that says so
+        _log.AddDead(record, oldSize - size);
     }
 
     private StoreStatus SetExpiry(ref HeldRecord held, long expiryMs)
@@ -370,7 +425,7 @@ internal sealed unsafe class RecordChanges
         Touch(record);
         if (!alreadyOutside)
         {
-            if (RecordWord.HoldsBlock(word)) stripe->Outside++;
+            if (RecordWord.HoldsPointer(word)) stripe->Outside++;
             if (RecordWord.KeyField(word) == RecordWord.LongKey) stripe->Outside++;
         }
 
@@ -402,9 +457,10 @@ internal sealed unsafe class RecordChanges
 
     private void ReleaseValue(Database database, byte* record, ulong word)
     {
-        if (!RecordWord.HoldsBlock(word)) return;
+        if (!RecordWord.HoldsPointer(word)) return;
         database.StripeOf(_slot)->Outside--;
-        Retire(Record.BlockOf(record, word));
+        if (RecordWord.HoldsRegion(word)) _store.Release(Record.RegionOf(record, word));
+        else Retire(Record.BlockOf(record, word));
     }
 
     /// <summary>Gives up the record's reference once nobody can be reading the record any more.</summary>

@@ -24,6 +24,7 @@ public sealed class Store : IDisposable
     private readonly SemaphoreSlim _leases;
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
+    private readonly KeyHash _hash = KeyHash.Create();
     private Database?[] _table;
     private int _databaseIds, _sessions;
     private long _expiredByDropped, _growthsByDropped;
@@ -43,7 +44,6 @@ public sealed class Store : IDisposable
         Epochs = new EpochTable(options.SessionsMax);
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
-        Hash = KeyHash.Create();
         LongHolds = new LongHolds(this);
         _table = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
@@ -66,6 +66,9 @@ public sealed class Store : IDisposable
     /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
     public bool ActiveExpiry { get; set; } = true;
 
+    /// <summary>Up to what size collections are kept packed.</summary>
+    public PackedLimits PackedLimits { get; } = new();
+
     /// <summary>Bytes of index, log, blocks, and what others charged.</summary>
     public long UsedBytes => Budget.UsedBytes;
 
@@ -80,7 +83,7 @@ public sealed class Store : IDisposable
     internal EpochTable Epochs { get; }
     internal DeferredActions Deferred { get; }
     internal ExpiryClock Clock { get; }
-    internal KeyHash Hash { get; }
+    internal ref readonly KeyHash Hash => ref _hash;
     internal LongHolds LongHolds { get; }
 
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
@@ -248,6 +251,13 @@ public sealed class Store : IDisposable
         }
 
         Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.MappedBytes);
+    }
+
+    /// <summary>Frees a large collection that nobody can find any more; a huge one on the store's thread.</summary>
+    internal unsafe void Release(Region region)
+    {
+        if (region.ChargedBytes < FreeElsewhereFromBytes || _thread == null) region.Free();
+        else Deferred.Defer(static (_, start) => new Region((byte*)start).Free(), null, (nint)region.Start, region.ChargedBytes);
     }
 
     /// <summary>Asks for a round of upkeep soon.</summary>

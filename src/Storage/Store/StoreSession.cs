@@ -23,6 +23,7 @@ public sealed unsafe class StoreSession : IDisposable
     private int _databaseNumber;
     private bool _hintsHold;
     private Thread? _holder;
+    private HeldRecord _one;
 
     internal StoreSession(Store store, int slot)
     {
@@ -164,6 +165,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
         if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return ReadSlow(key, type, ref read);
+        if (type != DataType.String && RecordWord.HoldsRegion(word)) return ReadSlow(key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
         read.Read(new ValueView(record, word));
         Volatile.ReadBarrier();     // the value before the word again
@@ -181,7 +183,7 @@ public sealed unsafe class StoreSession : IDisposable
             if (record == null) return StoreStatus.NotFound;
             ulong word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) continue;
-            bool locked = round > OptimisticReadsMax || (word & RecordWord.Lock) != 0;
+            bool locked = round > OptimisticReadsMax || (word & RecordWord.Lock) != 0 || RecordWord.HoldsRegion(word);
             if (locked)
             {
                 if ((word & RecordWord.Lock) != 0 && round <= OptimisticReadsMax * 64)
@@ -327,6 +329,57 @@ public sealed unsafe class StoreSession : IDisposable
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
             _store.LongHolds.Wait(ref wait);
         }
+    }
+
+    /// <summary>Holds a key for the caller alone until disposed.</summary>
+    /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
+    /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound the status.</param>
+    /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
+    internal HeldKey Hold(in Key key, DataType type, int expectedBytes = -1)
+    {
+        byte* record = Locate(key);
+        // Ends: as in Update.
+        while (true)
+        {
+            if (record == null)
+            {
+                if (expectedBytes < 0) return new HeldKey(this, StoreStatus.NotFound, ref _one);
+                _database ??= CreateDatabase(_databaseNumber);
+                if (_database == null) return new HeldKey(this, StoreStatus.OutOfMemory, ref _one);
+                if (key.Bytes.Length > Store.KeyBytesMax) return new HeldKey(this, StoreStatus.TooLarge, ref _one);
+                var status = _changes.HoldAbsent(_database, key, Math.Max(8, expectedBytes), ref _one, out bool again);
+                if (!again) return new HeldKey(this, status, ref _one);
+            }
+            else if (TryLock(record, out ulong word))
+            {
+                _one = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref _one);
+                if (_one.Exists)
+                {
+                    if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type) return new HeldKey(this, StoreStatus.Ok, ref _one);
+                    Record.Unlock(record, word);
+                    return new HeldKey(this, StoreStatus.WrongType, ref _one);
+                }
+
+                if (expectedBytes >= 0)
+                {
+                    _changes.HeldAbsent++;
+                    return new HeldKey(this, StoreStatus.Ok, ref _one);
+                }
+
+                _changes.LetGo(ref _one);
+                return new HeldKey(this, StoreStatus.NotFound, ref _one);
+            }
+
+            record = Find(key);
+        }
+    }
+
+    /// <summary>Ends <see cref="Hold(in Key, DataType, int)"/>.</summary>
+    internal void LetGo(ref HeldRecord held)
+    {
+        _changes.LetGo(ref held);
+        _changes.HeldAbsent = 0;
     }
 
     /// <summary>Deletes a key.</summary>

@@ -18,6 +18,28 @@ public enum ValueKind : byte
     /// <summary>A string of over 64 KB: 8 bytes of pointer to a <see cref="Block"/>.</summary>
     BlockString = 4,
 
+    /// <summary>A small list: a run of elements (<see cref="PackedRun"/>).</summary>
+    PackedList = 5,
+
+    /// <summary>A small hash: a run of fields, each followed by its value.</summary>
+    PackedHash = 6,
+
+    /// <summary>A small set: a run of members.</summary>
+    PackedSet = 7,
+
+    /// <summary>A small set of integers: an ascending array of them.</summary>
+    IntegerSet = 8,
+
+    /// <summary>A small sorted set: a run of members, each followed by its score, in the order of the scores.</summary>
+    PackedSortedSet = 9,
+
+    /// <summary>A large list. This and those below: 8 bytes of pointer to a <see cref="Region"/>.</summary>
+    List = 10,
+    Hash = 11,
+    Set = 12,
+    SortedSet = 13,
+    Stream = 14,
+
     /// <summary>An absent key that a multi-key command has locked; never seen unlocked.</summary>
     Placeholder = 15,
 }
@@ -42,6 +64,11 @@ public static class ValueKinds
     public static DataType TypeOf(ValueKind kind) => kind switch
     {
         ValueKind.String or ValueKind.Integer or ValueKind.GrowingString or ValueKind.BlockString => DataType.String,
+        ValueKind.PackedList or ValueKind.List => DataType.List,
+        ValueKind.PackedHash or ValueKind.Hash => DataType.Hash,
+        ValueKind.PackedSet or ValueKind.IntegerSet or ValueKind.Set => DataType.Set,
+        ValueKind.PackedSortedSet or ValueKind.SortedSet => DataType.SortedSet,
+        ValueKind.Stream => DataType.Stream,
         _ => DataType.Any,
     };
 }

@@ -23,7 +23,8 @@ public partial class SourceTests
     [Fact]
     public void The_numbers_of_value_kinds_are_frozen()
     {
-        (string, int)[] frozen = [("Filler", 0), ("String", 1), ("Integer", 2), ("GrowingString", 3), ("BlockString", 4), ("Placeholder", 15)];
+        (string, int)[] frozen = [("Filler", 0), ("String", 1), ("Integer", 2), ("GrowingString", 3), ("BlockString", 4), ("PackedList", 5), ("PackedHash", 6),
+            ("PackedSet", 7), ("IntegerSet", 8), ("PackedSortedSet", 9), ("List", 10), ("Hash", 11), ("Set", 12), ("SortedSet", 13), ("Stream", 14), ("Placeholder", 15)];
         Assert.Equal(frozen, Enum.GetValues<ValueKind>().Select(kind => (kind.ToString(), (int)kind)));
         Assert.True(Enum.GetValues<ValueKind>().All(kind => (int)kind < 16), "a kind has 4 bits");
     }

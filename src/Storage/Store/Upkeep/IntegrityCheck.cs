@@ -38,6 +38,7 @@ internal static unsafe class IntegrityCheck
         {
             if (RecordWord.IsDead(word)) continue;
             if (RecordWord.HoldsBlock(word)) Count(Record.BlockOf(record, word));
+            if (RecordWord.HoldsRegion(word)) bytes += CollectionCheck.Run(Record.RegionOf(record, word), RecordWord.Kind(word), store.Hash);
             if (RecordWord.KeyField(word) == RecordWord.LongKey) Count(Record.LongKeyBlock(record, word));
         }
 
@@ -77,7 +78,7 @@ internal static unsafe class IntegrityCheck
                     Require(index.Tag(hash, depth) == HashBucket.TagOf(bucket[i]), $"the tag of the record at {address} is wrong");
                     Require(indexed.Add(address), $"the record at {address} has two entries");
                     if (Record.ExpiryOf(record, word) != NewValue.NoExpiry) withExpiry++;
-                    if (RecordWord.HoldsBlock(word)) outside++;
+                    if (RecordWord.HoldsPointer(word)) outside++;
                     if (RecordWord.KeyField(word) == RecordWord.LongKey) outside++;
                 }
 

@@ -1,0 +1,20 @@
+namespace Kv.Storage;
+
+/// <summary>Walks a large collection and throws, with what is wrong, when it disagrees with itself. For tests.</summary>
+internal static class CollectionCheck
+{
+    /// <summary>Checks it.</summary>
+    /// <returns>What the budget is charged with for it.</returns>
+    public static long Run(Region region, ValueKind kind, in KeyHash hash)
+    {
+        region.Check();
+        switch (kind)
+        {
+            case ValueKind.Hash or ValueKind.Set:
+                new MemberTable(region, in hash).Check();
+                break;
+        }
+
+        return region.ChargedBytes;
+    }
+}

@@ -1,0 +1,412 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using System.Runtime.Intrinsics;
+using System.Runtime.Intrinsics.X86;
+
+namespace Kv.Storage;
+
+//  head of the region:  | count 4 | buckets 4 | segments 28 x 4 | longest chain 4 | rest: the type's
+//
+//  bucket, 64 bytes:    | tags 12 x 1 | next 4 | items 12 x 4 |       a tag of 0: an empty place
+//
+//  Linear hashing: with N the largest power of two that is not above the number of buckets, a member's bucket is its hash
+//  modulo 2N if there is such a bucket, else modulo N. One more bucket: the members of bucket (buckets - N) are dealt out to
+//  it and the new one. So the table grows and shrinks a bucket at a time, and no change waits for the rest.
+//  Segment 0 has buckets 0 to 15, segment k those from 8 << k to (16 << k) - 1: none ever moves.
+
+/// <summary>Finds the members of a large collection by their bytes.</summary>
+/// <remarks>
+/// A member is a piece of the region (<see cref="MemberItem"/>); the table holds its name and 8 bits of its hash.
+/// Cost: a find touches a bucket and the item, two cache lines; 7 bytes of table a member at the usual load.
+/// </remarks>
+internal readonly unsafe ref struct MemberTable
+{
+    /// <summary>Bytes of the head that are the table's; the rest is the type's.</summary>
+    public const int HeadBytes = 128;
+
+    private const int Places = 12, BucketBytes = 64, FirstBuckets = 16, NextOffset = 12, ItemsOffset = 16;
+    private const int LastDoubling = 24;        // a segment is a piece, and a piece is below 2 GB
+    private const uint LoadMax = 9, LoadMin = 3;
+
+    private readonly Region _region;
+    private readonly ref readonly KeyHash _hash;
+
+    public MemberTable(Region region, ref readonly KeyHash hash)
+    {
+        _region = region;
+        _hash = ref hash;
+    }
+
+    /// <summary>Members of the collection.</summary>
+    public uint Count => CountRef;
+
+    private ref uint CountRef => ref ((uint*)_region.Head)[0];
+    private ref uint Buckets => ref ((uint*)_region.Head)[1];
+    private uint* Segments => (uint*)_region.Head + 2;
+    private ref uint LongestChain => ref ((uint*)_region.Head)[30];
+
+    /// <summary>A name for the hash of a member, for the calls below.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong HashOf(ReadOnlySpan<byte> member) => _hash.Of(member);
+
+    /// <summary>Begins a table in a new region that has room for <see cref="ReserveBytes"/> of none.</summary>
+    public void Begin()
+    {
+        Segments[0] = _region.TakeAligned(FirstBuckets * BucketBytes);
+        new Span<byte>(_region.At(Segments[0]), FirstBuckets * BucketBytes).Clear();
+        Buckets = FirstBuckets;
+        LongestChain = 1;
+    }
+
+    /// <summary>Bytes of a region to reserve for so many inserts, the items themselves aside.</summary>
+    public static long ReserveBytes(Region region, long inserts)
+    {
+        uint buckets = region.IsNone ? 0 : ((uint*)region.Head)[1];
+        long count = region.IsNone ? 0 : *(uint*)region.Head;
+        const long bucket = BucketBytes + 56;
+        // An overflow bucket for one insert, or for one in six of many: at the load allowed fewer than one in 60 need one.
+        long bytes = bucket + (inserts * bucket / 6);
+        long target = Math.Max(buckets, (count + inserts) / LoadMax) + 2;
+        // A segment whenever the number passes a power of two.
+        for (long size = Math.Max(FirstBuckets, (long)BitOperations.RoundUpToPowerOf2(buckets)); size < target; size *= 2)
+            bytes += (size * BucketBytes) + bucket;
+        return buckets == 0 ? bytes + (FirstBuckets * BucketBytes) + bucket : bytes + (4 * bucket);
+    }
+
+    /// <summary>Finds a member.</summary>
+    /// <returns>Its place in the table, for <see cref="ItemAt"/>, <see cref="Replace"/> and <see cref="Remove"/>; null: it is not there.</returns>
+    public uint* Find(ReadOnlySpan<byte> member, ulong hash)
+    {
+        byte* bucket = Bucket(BucketOf(hash));
+        Vector128<byte> tag = Vector128.Create(TagOf(hash));
+        // Ends: a chain has an end.
+        while (true)
+        {
+            uint matches = Vector128.Equals(Vector128.Load(bucket), tag).ExtractMostSignificantBits() & ((1 << Places) - 1);
+            for (; matches != 0; matches &= matches - 1)
+            {
+                uint* place = Items(bucket) + BitOperations.TrailingZeroCount(matches);
+                if (MemberItem.MemberOf(_region.At(*place)).SequenceEqual(member)) return place;
+            }
+
+            uint next = NextOf(bucket);
+            if (next == 0) return null;
+            bucket = _region.At(next);
+        }
+    }
+
+    /// <summary>The item at a place.</summary>
+    public byte* ItemAt(uint* place) => _region.At(*place);
+
+    /// <summary>Another item of the same member.</summary>
+    public static void Replace(uint* place, uint item) => *place = item;
+
+    /// <summary>Adds an item whose member is not there, out of what was reserved.</summary>
+    public void Insert(uint item, ulong hash)
+    {
+        Append(Bucket(BucketOf(hash)), item, TagOf(hash));
+        CountRef++;
+        if (CountRef > (long)Buckets * LoadMax) Split();
+    }
+
+    /// <summary>Takes a place out of the table; the item is still the caller's to give back.</summary>
+    /// <param name="place">As <see cref="Find"/> returned it, with no change in between.</param>
+    /// <param name="hash">Of its member.</param>
+    public void Remove(uint* place, ulong hash)
+    {
+        byte* bucket = (byte*)((nuint)place & ~(nuint)(BucketBytes - 1));
+        bucket[(int)(((byte*)place - bucket - ItemsOffset) / sizeof(uint))] = 0;
+        *place = 0;
+        uint home = BucketOf(hash);
+        if (NextOf(Bucket(home)) != 0) Close(Bucket(home));
+        CountRef--;
+        if (CountRef < (long)Buckets * LoadMin && Buckets > FirstBuckets) Merge();
+    }
+
+    /// <summary>One member, each as likely as another. There must be one.</summary>
+    public byte* Random(Random random)
+    {
+        // Ends: every place is as likely, and at least one in about 4 has a member (one in 12 of the smallest tables).
+        while (true)
+        {
+            byte* bucket = Bucket((uint)random.NextInt64(Buckets));
+            int place = random.Next(Places * (int)LongestChain);
+            for (; place >= Places && bucket != null; place -= Places) bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket));
+            if (bucket != null && bucket[place] != 0) return _region.At(Items(bucket)[place]);
+        }
+    }
+
+    /// <summary>Visits the members of one bucket, or of the two that it was split into.</summary>
+    /// <param name="cursor">0 to begin, else what the last call returned.</param>
+    /// <returns>The next cursor; 0: done. A member that is there from the first call to the last is visited at least once.</returns>
+    /// <remarks>Reverse-binary, as the store's SCAN: the order of buckets is that of their numbers read backwards, so that what
+    /// a bucket is split into, or merged from, is visited next to it.</remarks>
+    public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
+    {
+        uint half = BitOperations.RoundUpToPowerOf2(Buckets + 1) / 2;
+        uint bucket = (uint)cursor & (half - 1);
+        VisitChain(Bucket(bucket), ref visit);
+        if (bucket + half < Buckets) VisitChain(Bucket(bucket + half), ref visit);
+        return Reverse(Reverse(cursor | ~(ulong)(half - 1)) + 1);
+    }
+
+    /// <summary>All members, one after another, in no order that means anything. No change in between.</summary>
+    public Walk GetWalk() => new(this);
+
+    /// <summary>Walks the whole table and throws when anything disagrees. For tests.</summary>
+    public void Check()
+    {
+        long members = 0;
+        for (uint number = 0; number < Buckets; number++)
+        {
+            uint chain = 0;
+            for (byte* bucket = Bucket(number); bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+            {
+                Require(++chain <= LongestChain, $"the chain of bucket {number} is longer than known");
+                for (int place = 0; place < Places; place++)
+                {
+                    if (bucket[place] == 0) continue;
+                    members++;
+                    ulong hash = _hash.Of(MemberItem.MemberOf(_region.At(Items(bucket)[place])));
+                    Require(BucketOf(hash) == number, $"a member of bucket {number} is not at home");
+                    Require(TagOf(hash) == bucket[place], $"a tag of bucket {number} is wrong");
+                }
+            }
+        }
+
+        Require(members == Count, $"{Count} members are counted, {members} are there");
+    }
+
+    private uint BucketOf(ulong hash)
+    {
+        // 2N - 1: all ones up to the highest bit of the number of buckets.
+        uint mask = uint.MaxValue >> BitOperations.LeadingZeroCount(Buckets);
+        uint bucket = (uint)hash & mask;
+        return bucket < Buckets ? bucket : bucket & (mask >> 1);
+    }
+
+    private static byte TagOf(ulong hash)
+    {
+        byte tag = (byte)(hash >> 56);
+        return tag == 0 ? (byte)1 : tag;
+    }
+
+    private byte* Bucket(uint number)
+    {
+        if (number < FirstBuckets) return _region.At(Segments[0]) + (number * BucketBytes);
+        int log = BitOperations.Log2(number);
+        return _region.At(Segments[log - 3]) + ((long)(number - (1u << log)) * BucketBytes);
+    }
+
+    private static ref uint NextRef(byte* bucket) => ref *(uint*)(bucket + NextOffset);
+    private static uint NextOf(byte* bucket) => *(uint*)(bucket + NextOffset);
+    private static uint* Items(byte* bucket) => (uint*)(bucket + ItemsOffset);
+
+    private void Append(byte* bucket, uint item, byte tag)
+    {
+        // Ends: at the first empty place, of a new bucket at the latest.
+        for (uint chain = 2; ; chain++)
+        {
+            uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero).ExtractMostSignificantBits() & ((1 << Places) - 1);
+            if (empty != 0)
+            {
+                int place = BitOperations.TrailingZeroCount(empty);
+                bucket[place] = tag;
+                Items(bucket)[place] = item;
+                return;
+            }
+
+            if (NextOf(bucket) == 0)
+            {
+                uint added = _region.TakeAligned(BucketBytes);
+                new Span<byte>(_region.At(added), BucketBytes).Clear();
+                NextRef(bucket) = added;
+                if (chain > LongestChain) LongestChain = chain;
+            }
+
+            bucket = _region.At(NextOf(bucket));
+        }
+    }
+
+    /// <summary>One bucket more: some of the members of another go there.</summary>
+    private void Split()
+    {
+        uint to = Buckets;
+        int log = BitOperations.Log2(to);
+        uint half = 1u << log;
+        if (to == half)
+        {
+            if (log > LastDoubling) return;     // 300 million members: from here on chains grow
+            Segments[log - 3] = _region.TakeAligned((int)half * BucketBytes);
+        }
+
+        byte* source = Bucket(to - half);
+        Buckets = to + 1;
+        byte* target = Bucket(to);
+        new Span<byte>(target, BucketBytes).Clear();
+        for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket))) Prefetch(bucket);
+        for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+        {
+            for (int place = 0; place < Places; place++)
+            {
+                if (bucket[place] == 0) continue;
+                uint item = Items(bucket)[place];
+                if ((_hash.Of(MemberItem.MemberOf(_region.At(item))) & half) == 0) continue;
+                Append(target, item, bucket[place]);
+                bucket[place] = 0;
+            }
+        }
+
+        if (NextOf(source) != 0) Close(source);
+    }
+
+    /// <summary>One bucket less: its members go back to the one that they came from. Not now, when that is too full.</summary>
+    private void Merge()
+    {
+        uint from = Buckets - 1;
+        int log = BitOperations.Log2(from);
+        byte* source = Bucket(from), target = Bucket(from - (1u << log));
+        if (MembersOf(source) > Places - MembersOf(target) || NextOf(target) != 0) return;
+        for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+        {
+            for (int place = 0; place < Places; place++)
+            {
+                if (bucket[place] == 0) continue;
+                Append(target, Items(bucket)[place], bucket[place]);
+                bucket[place] = 0;
+            }
+        }
+
+        if (NextOf(source) != 0) Close(source);
+        Buckets = from;
+        if (from != 1u << log) return;
+        _region.Give(Segments[log - 3], (int)from * BucketBytes);
+        Segments[log - 3] = 0;
+    }
+
+    /// <summary>Closes the gaps of a chain and gives back the buckets that it does not need any more.</summary>
+    private void Close(byte* head)
+    {
+        byte* to = head;
+        int toPlace = 0;
+        for (byte* from = head; from != null; from = NextOf(from) == 0 ? null : _region.At(NextOf(from)))
+        {
+            for (int place = 0; place < Places; place++)
+            {
+                if (from[place] == 0) continue;
+                if (toPlace == Places)
+                {
+                    to = _region.At(NextOf(to));
+                    toPlace = 0;
+                }
+
+                (byte tag, uint item) = (from[place], Items(from)[place]);
+                from[place] = 0;
+                to[toPlace] = tag;
+                Items(to)[toPlace++] = item;
+            }
+        }
+
+        uint next = NextOf(to);
+        NextRef(to) = 0;
+        while (next != 0)
+        {
+            uint behind = NextOf(_region.At(next));
+            _region.Give(next, BucketBytes);
+            next = behind;
+        }
+    }
+
+    private static int MembersOf(byte* bucket)
+    {
+        uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero).ExtractMostSignificantBits() & ((1 << Places) - 1);
+        return NextOf(bucket) != 0 ? int.MaxValue / 2 : Places - BitOperations.PopCount(empty);
+    }
+
+    private void VisitChain<TVisit>(byte* bucket, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
+    {
+        Prefetch(bucket);
+        for (; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+        {
+            for (int place = 0; place < Places; place++)
+                if (bucket[place] != 0) visit.Visit(_region.At(Items(bucket)[place]));
+        }
+    }
+
+    private void Prefetch(byte* bucket)
+    {
+        if (!Sse.IsSupported) return;
+        for (int place = 0; place < Places; place++)
+            if (bucket[place] != 0) Sse.Prefetch0(_region.At(Items(bucket)[place]));
+    }
+
+    private static ulong Reverse(ulong value)
+    {
+        value = ((value >> 1) & 0x5555555555555555) | ((value & 0x5555555555555555) << 1);
+        value = ((value >> 2) & 0x3333333333333333) | ((value & 0x3333333333333333) << 2);
+        value = ((value >> 4) & 0x0F0F0F0F0F0F0F0F) | ((value & 0x0F0F0F0F0F0F0F0F) << 4);
+        return System.Buffers.Binary.BinaryPrimitives.ReverseEndianness(value);
+    }
+
+    private static void Require(bool holds, string what)
+    {
+        if (!holds) throw new InvalidOperationException($"A member table is damaged: {what}.");
+    }
+
+    /// <summary>A walk over all members.</summary>
+    public ref struct Walk
+    {
+        private readonly MemberTable _table;
+        private uint _number;
+        private byte* _bucket;
+        private int _place;
+
+        internal Walk(MemberTable table)
+        {
+            _table = table;
+            _bucket = table.Bucket(0);
+            table.Prefetch(_bucket);
+        }
+
+        /// <summary>The next one.</summary>
+        /// <returns>False at the end.</returns>
+        public bool Next(out byte* item)
+        {
+            item = null;
+            // Ends: at a member, or behind the last bucket.
+            while (true)
+            {
+                for (; _place < Places; _place++)
+                {
+                    if (_bucket[_place] == 0) continue;
+                    item = _table._region.At(Items(_bucket)[_place++]);
+                    return true;
+                }
+
+                _place = 0;
+                uint next = NextOf(_bucket);
+                if (next != 0) _bucket = _table._region.At(next);
+                else if (++_number >= _table.Buckets) return Stop();
+                else
+                {
+                    _bucket = _table.Bucket(_number);
+                    _table.Prefetch(_bucket);
+                }
+            }
+        }
+
+        private bool Stop()
+        {
+            _number = _table.Buckets - 1;
+            _place = Places;
+            return false;
+        }
+    }
+}
+
+/// <summary>Sees the members of a bucket.</summary>
+internal unsafe interface IMemberVisit
+{
+    /// <summary>One member's item (<see cref="MemberItem"/>).</summary>
+    void Visit(byte* item);
+}

@@ -1,0 +1,283 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+//   0        8         16        24          32     36     40            48                280            448
+//  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
+//  | bytes  | charged | counter | occupied  | used | free | spare       | free lists 58x4 | head of type | pieces ...
+//  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
+//   bytes of the allocation (above 256 KB: of reserved addresses); bytes charged to *counter (the budget's address);
+//   one bit for each free list that is not empty; units handed out, units of those that are free again
+//
+//  A piece is a whole number of units of 8 bytes, named by its first unit: 32 bits reach 32 GB, and stay right when the
+//  region moves. A free piece:  | next free 4 | units 4 | ...      Lists 0 to 31: pieces of exactly 1 to 32 units;
+//  list 32 + i: of over 32 << i, at most 64 << i units.
+//
+// Invariant: used and free are exact; a piece is free exactly when a list holds it.
+
+/// <summary>The memory of one large collection, all of it: a head, and pieces that are taken and given back.</summary>
+/// <remarks>
+/// One region for each collection, so that freeing one is one call, copying one is one copy, and its bytes are known.
+/// Whoever changes it reserves first (<see cref="TryReserve"/>): that is all that can fail or move the region. Pointers into
+/// it hold until the next reservation.
+/// Threads: the owner of the record's lock, readers too.
+/// </remarks>
+internal readonly unsafe struct Region
+{
+    public const int UnitBytes = 8;
+
+    /// <summary>Where the head of the collection's type is, and its most bytes.</summary>
+    public const int HeadOffset = 280, HeadBytes = 168;
+
+    private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
+    private const long FirstBytes = 1024, MapFromBytes = 256 * 1024, ChargeStep = 64 * 1024;
+    private const int ReserveFactor = 8;
+
+    public Region(byte* start) => Start = start;
+
+    public byte* Start { get; }
+
+    public bool IsNone => Start == null;
+
+    /// <summary>The type's own part, zeros at first.</summary>
+    public byte* Head => Start + HeadOffset;
+
+    /// <summary>What the budget is charged with for it.</summary>
+    public long ChargedBytes => Field(8);
+
+    /// <summary>Bytes of the pieces that are in use.</summary>
+    public long UsedBytes => (long)(UsedUnits - FreeUnits) * UnitBytes;
+
+    private ref long Field(int offset) => ref *(long*)(Start + offset);
+    private ref ulong Occupied => ref *(ulong*)(Start + 24);
+    private ref uint UsedUnits => ref *(uint*)(Start + 32);
+    private ref uint FreeUnits => ref *(uint*)(Start + 36);
+    private uint* FreeLists => (uint*)(Start + ListsOffset);
+    private bool IsMapped => Field(0) >= MapFromBytes;
+
+    /// <summary>Makes an empty region with room for so many bytes of pieces; none when there is no memory.</summary>
+    public static Region Create(MemoryBudget budget, long bytes)
+    {
+        if (budget.RefusesAllocation()) return default;
+        long size = Math.Max(FirstBytes, RoundUp((FirstUnit * UnitBytes) + bytes));
+        byte* start = Acquire(ref size);
+        if (start == null) return default;
+        NativeMemory.Clear(start, FirstUnit * UnitBytes);
+        var region = new Region(start);
+        region.Field(0) = size;
+        region.Field(16) = (long)budget.BlockCounter;
+        region.UsedUnits = FirstUnit;
+        region.Charge(region.IsMapped ? Math.Min(size, bytes + ChargeStep) : size);
+        return region;
+    }
+
+    /// <summary>The same content in another region; none when there is no memory.</summary>
+    public Region Copy(MemoryBudget budget)
+    {
+        Region copy = Create(budget, ((long)UsedUnits - FirstUnit) * UnitBytes);
+        if (copy.IsNone) return copy;
+        long bytes = (long)UsedUnits * UnitBytes;
+        Buffer.MemoryCopy(Start + 24, copy.Start + 24, bytes - 24, bytes - 24);
+        return copy;
+    }
+
+    /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the region.</summary>
+    /// <param name="bytes">Of the pieces, each rounded up to 8, and 56 more for each that is aligned.</param>
+    /// <returns>False when there is no memory; nothing has changed then.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes)
+    {
+        long wanted = ((long)region.UsedUnits * UnitBytes) + bytes;
+        return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool TryReserveSlow(ref Region region, MemoryBudget budget, long wanted)
+    {
+        if (wanted > uint.MaxValue * (long)UnitBytes || budget.RefusesAllocation()) return false;
+        long size = region.Field(0);
+        if (wanted > size)
+        {
+            long newSize = RoundUp(Math.Max(wanted, size + (size / 2)));
+            byte* start;
+            if (region.IsMapped)
+            {
+                newSize = wanted * ReserveFactor;
+                start = VirtualMemory.Resize(region.Start, (nuint)size, (nuint)RoundToPages(ref newSize));
+            }
+            else
+            {
+                start = Acquire(ref newSize);
+                if (start != null)
+                {
+                    Buffer.MemoryCopy(region.Start, start, newSize, (long)region.UsedUnits * UnitBytes);
+                    NativeMemory.AlignedFree(region.Start);
+                }
+            }
+
+            if (start == null) return false;
+            region = new Region(start);
+            region.Field(0) = newSize;
+        }
+
+        region.Charge(region.IsMapped ? Math.Min(region.Field(0), RoundUpTo(wanted + (wanted / 16), ChargeStep)) : region.Field(0));
+        return true;
+    }
+
+    /// <summary>A piece of so many bytes (what is in it is undefined), out of what was reserved.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public uint Take(int bytes)
+    {
+        uint units = UnitsFor(bytes);
+        if (units <= ExactUnits && (Occupied & (1UL << ((int)units - 1))) != 0) return Pop((int)units - 1);
+        return TakeSlow(units);
+    }
+
+    /// <summary>The same, at a multiple of 64 bytes of address, as long as the region stays at one.</summary>
+    public uint TakeAligned(int bytes)
+    {
+        uint behind = UsedUnits & 7;
+        if (behind != 0)
+        {
+            UsedUnits += 8 - behind;
+            Push(UsedUnits - (8 - behind), 8 - behind);
+        }
+
+        return Extend(UnitsFor(bytes));
+    }
+
+    /// <summary>Gives a piece back.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Give(uint piece, int bytes) => Push(piece, UnitsFor(bytes));
+
+    /// <summary>Where a piece is, until the next reservation.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* At(uint piece) => Start + ((long)piece * UnitBytes);
+
+    /// <summary>Bytes that a piece for so many bytes takes.</summary>
+    public static int SizeOf(int bytes) => (int)UnitsFor(bytes) * UnitBytes;
+
+    /// <summary>Frees everything. The handle is void.</summary>
+    public void Free()
+    {
+        Interlocked.Add(ref *(long*)Field(16), -ChargedBytes);
+        if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0));
+        else NativeMemory.AlignedFree(Start);
+    }
+
+    /// <summary>Walks the free lists and throws when they and the counts disagree. For tests.</summary>
+    public void Check()
+    {
+        long free = 0;
+        for (int list = 0; list < Lists; list++)
+        {
+            Require(FreeLists[list] != 0 == ((Occupied >> list & 1) != 0), $"the bit of free list {list} is wrong");
+            for (uint piece = FreeLists[list]; piece != 0; piece = *(uint*)At(piece))
+            {
+                uint units = list < ExactUnits ? (uint)list + 1 : ((uint*)At(piece))[1];
+                Require(piece >= FirstUnit && piece + units <= UsedUnits, $"free piece {piece} is outside of the region");
+                Require(ListOf(units) == list, $"free piece {piece} of {units} units is in list {list}");
+                free += units;
+                Require(free <= UsedUnits, $"free list {list} has a cycle");
+            }
+        }
+
+        Require(free == FreeUnits, $"{FreeUnits} units are counted free, the lists have {free}");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private uint TakeSlow(uint units)
+    {
+        // Fresh memory first, while little is free: it is next to what was taken last.
+        if (FreeUnits > UsedUnits / 8)
+        {
+            // A list whose pieces all are large enough.
+            int list = ListOf(units);
+            ulong larger = Occupied & ~((2UL << list) - 1);
+            if (larger != 0) return Split(BitOperations.TrailingZeroCount(larger), units);
+        }
+
+        return Extend(units);
+    }
+
+    private uint Extend(uint units)
+    {
+        uint piece = UsedUnits;
+        Invariant.Check((long)(piece + units) * UnitBytes <= Field(8), "what is taken was reserved");
+        UsedUnits += units;
+        return piece;
+    }
+
+    private uint Split(int list, uint units)
+    {
+        uint piece = FreeLists[list];
+        uint size = list < ExactUnits ? (uint)list + 1 : ((uint*)At(piece))[1];
+        Pop(list);
+        if (size > units) Push(piece + units, size - units);
+        return piece;
+    }
+
+    private uint Pop(int list)
+    {
+        uint piece = FreeLists[list];
+        uint* at = (uint*)At(piece);
+        FreeLists[list] = at[0];
+        if (at[0] == 0) Occupied &= ~(1UL << list);
+        FreeUnits -= list < ExactUnits ? (uint)list + 1 : at[1];
+        return piece;
+    }
+
+    private void Push(uint piece, uint units)
+    {
+        int list = ListOf(units);
+        uint* at = (uint*)At(piece);
+        at[0] = FreeLists[list];
+        at[1] = units;
+        FreeLists[list] = piece;
+        Occupied |= 1UL << list;
+        FreeUnits += units;
+    }
+
+    private static int ListOf(uint units) =>
+        units <= ExactUnits ? (int)units - 1 : ExactUnits + BitOperations.Log2((units - 1) / ExactUnits);
+
+    private static uint UnitsFor(int bytes) => Math.Max(1, ((uint)bytes + UnitBytes - 1) / UnitBytes);
+
+    private void Charge(long bytes)
+    {
+        Interlocked.Add(ref *(long*)Field(16), bytes - Field(8));
+        Field(8) = bytes;
+    }
+
+    private static byte* Acquire(ref long size)
+    {
+        if (size < MapFromBytes)
+        {
+            try
+            {
+                return (byte*)NativeMemory.AlignedAlloc((nuint)size, 64);
+            }
+            catch (OutOfMemoryException)
+            {
+                return null;
+            }
+        }
+
+        size *= ReserveFactor;
+        RoundToPages(ref size);
+        return VirtualMemory.Reserve((nuint)size);
+    }
+
+    private static long RoundToPages(ref long size) => size = RoundUpTo(size, (long)VirtualMemory.PageBytes);
+
+    private static long RoundUp(long size) => RoundUpTo(size, 64);
+
+    private static long RoundUpTo(long size, long step) => (size + step - 1) / step * step;
+
+    private static void Require(bool holds, string what)
+    {
+        if (!holds) throw new InvalidOperationException($"A region is damaged: {what}.");
+    }
+}

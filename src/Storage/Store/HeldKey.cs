@@ -1,0 +1,27 @@
+namespace Kv.Storage;
+
+/// <summary>One key that the caller alone may read and change until it disposes this.</summary>
+internal readonly ref struct HeldKey
+{
+    private readonly StoreSession _session;
+    private readonly ref HeldRecord _held;
+
+    internal HeldKey(StoreSession session, StoreStatus status, ref HeldRecord held)
+    {
+        _session = session;
+        _held = ref held;
+        Status = status;
+    }
+
+    /// <summary>Ok: it is held. Else nothing is: NotFound, WrongType, OutOfMemory, TooLarge.</summary>
+    public StoreStatus Status { get; }
+
+    /// <summary>What the key holds.</summary>
+    public HeldValue Value => new(_session.Changes, ref _held);
+
+    /// <summary>Lets go: others see what was done. A key without a value is gone.</summary>
+    public void Dispose()
+    {
+        if (Status == StoreStatus.Ok) _session.LetGo(ref _held);
+    }
+}

@@ -1,0 +1,95 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>The value of a held key, for the collections, which change it in place.</summary>
+/// <remarks>
+/// The rule of every change: reserve first, which is all that can fail or move the value; then change. Pointers and runs
+/// that were taken before a reservation are void.
+/// </remarks>
+internal readonly unsafe ref struct HeldValue
+{
+    private readonly RecordChanges _changes;
+    private readonly ref HeldRecord _held;
+
+    internal HeldValue(RecordChanges changes, ref HeldRecord held)
+    {
+        _changes = changes;
+        _held = ref held;
+    }
+
+    /// <summary>False for a key that is held and has no value (yet, or any more).</summary>
+    public bool Exists => _held.Exists;
+
+    public ValueKind Kind => RecordWord.Kind(_held.Word);
+
+    /// <summary>What clients see as its type.</summary>
+    public DataType Type => Exists ? ValueKinds.TypeOf(Kind) : DataType.Any;
+
+    /// <summary>The elements of a small collection.</summary>
+    public PackedRun Run => new(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
+
+    /// <summary>The bytes that a value in the record has room for.</summary>
+    public Span<byte> Bytes => new(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
+
+    /// <summary>The memory of a large collection.</summary>
+    public Region Region => Record.RegionOf(_held.Record, _held.Word);
+
+    /// <summary>Secrets of this store.</summary>
+    public ref readonly KeyHash Hash => ref _changes.Store.Hash;
+
+    /// <summary>What the store may hold.</summary>
+    public MemoryBudget Budget => _changes.Store.Budget;
+
+    /// <summary>Up to what size a collection is a packed run.</summary>
+    public PackedLimits Limits => _changes.Store.PackedLimits;
+
+    /// <summary>As a reader sees it.</summary>
+    public ValueView View => _held.View;
+
+    /// <summary>Makes room for a run of so many bytes of elements, for a change that follows. A key without a value gets an empty one.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryReserveRun(ValueKind kind, int bytes)
+    {
+        bool isNew = !Exists;
+        int room = RecordWord.ValueBytes(_held.Word), wanted = PackedRun.HeaderBytes + bytes;
+        int used = isNew ? 0 : PackedRun.HeaderBytes + Run.Used;
+        if (wanted > room && !isNew) wanted = Math.Min(wanted + Math.Max(8, wanted / 4), PackedRun.HeaderBytes + PackedRun.BytesMax);
+        if (_changes.Resize(ref _held, kind, wanted, used) != StoreStatus.Ok) return false;
+        if (isNew) Run.SetSize(0, 0);
+        return true;
+    }
+
+    /// <summary>Makes room for an array in the record, as <see cref="TryReserveRun"/>; the first bytes stay as they are.</summary>
+    public bool TryReserveBytes(ValueKind kind, int bytes)
+    {
+        int room = RecordWord.ValueBytes(_held.Word);
+        if (bytes > room && Exists) bytes += Math.Max(8, bytes / 4);
+        return _changes.Resize(ref _held, kind, bytes, Exists ? room : 0) == StoreStatus.Ok;
+    }
+
+    /// <summary>Makes sure that pieces of so many bytes can be taken from the region without fail, for a change that follows.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryReserve(long bytes)
+    {
+        Region region = Region;
+        byte* before = region.Start;
+        bool done = Region.TryReserve(ref region, Budget, bytes);
+        if (region.Start != before) Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
+        if (done) _changes.BeginChange(ref _held);
+        return done;
+    }
+
+    /// <summary>For a change that takes no memory.</summary>
+    public void BeginChange() => _changes.BeginChange(ref _held);
+
+    /// <summary>Makes a region the value, in the place of what there is. Cannot fail.</summary>
+    public void Become(ValueKind kind, Region region) => _changes.SetRegion(ref _held, kind, region);
+
+    /// <summary>Deletes the value; its memory is free. The key stays held.</summary>
+    public void Delete()
+    {
+        _changes.MakeAbsent(ref _held);
+        Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);      // views go by it
+    }
+}

@@ -6,18 +6,18 @@ public sealed class PackedLimits
 {
     /// <summary>Most fields of a packed hash, and most bytes of a field or value.</summary>
     public int HashEntries { get; set; } = 128;
-    public int HashValue { get; set; } = 64;
+    public int HashBytes { get; set; } = 64;
 
     /// <summary>Most members of a set of integers that is kept as an array.</summary>
     public int IntegerSetEntries { get; set; } = 512;
 
     /// <summary>Most members of a packed set, and most bytes of one.</summary>
     public int SetEntries { get; set; } = 128;
-    public int SetValue { get; set; } = 64;
+    public int SetBytes { get; set; } = 64;
 
     /// <summary>Most members of a packed sorted set, and most bytes of one.</summary>
     public int SortedSetEntries { get; set; } = 128;
-    public int SortedSetValue { get; set; } = 64;
+    public int SortedSetBytes { get; set; } = 64;
 
     /// <summary>Size of a list's node: positive: elements, -1 to -5: 4 KB to 64 KB.</summary>
     public int ListSize { get; set; } = -2;

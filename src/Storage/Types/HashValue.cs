@@ -29,7 +29,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
             PackedLimits limits = _value.Limits;
             int used = _value.Exists ? _value.Run.Used : 0;
             // Far more fields than are packed: not one by one into a run first.
-            if (longest <= limits.HashValue && used + packed <= PackedRun.BytesMax && Count + fields <= 2L * limits.HashEntries)
+            if (longest <= limits.HashBytes && used + packed <= PackedRun.BytesMax && Count + fields <= 2L * limits.HashEntries)
                 return _value.TryReserveRun(ValueKind.PackedHash, used + (int)(longest < 254 ? bytes + (2L * fields) : packed));
             if (!TryUnpack(packed)) return false;
         }

@@ -41,7 +41,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         if (!_value.Exists || _value.Kind is ValueKind.PackedSet or ValueKind.IntegerSet)
         {
             int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
-            bool packs = longest <= limits.SetValue && used + items <= PackedRun.BytesMax && count + members <= 2L * limits.SetEntries;
+            bool packs = longest <= limits.SetBytes && used + items <= PackedRun.BytesMax && count + members <= 2L * limits.SetEntries;
             if (packs && _value.Exists && _value.Kind == ValueKind.IntegerSet) packs = count <= limits.SetEntries;
             if (packs && (!_value.Exists || _value.Kind == ValueKind.PackedSet))
                 return _value.TryReserveRun(ValueKind.PackedSet, used + (int)(longest < 254 ? bytes + members : items));

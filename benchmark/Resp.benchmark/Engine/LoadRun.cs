@@ -244,7 +244,8 @@ internal sealed class LoadRun : IDisposable
         foreach (string script in _plan.Workload.Scripts) connection.Ask(Handshake.Encode("SCRIPT", "LOAD", script), 1);
     }
 
-    private static int LoopCount(CellPlan plan, Dialer dialer)
+    /// <summary>Threads that drive a plan's sessions.</summary>
+    internal static int LoopCount(CellPlan plan, Dialer dialer)
     {
         int sessions = Math.Max(1, plan.Sessions);
         if (plan.Model == SessionModel.Thread) return sessions;

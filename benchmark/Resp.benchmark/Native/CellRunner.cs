@@ -23,15 +23,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     public static CellRunner Of(RunVerb verb, Surroundings surroundings)
     {
         if (verb.Repetitions < 1) throw new UsageException($"--reps takes a number from 1, not {verb.Repetitions}");
-        ProgressForm form = verb.Progress switch
-        {
-            null => ProgressForm.Default,
-            "tty" => ProgressForm.Tty,
-            "plain" => ProgressForm.Plain,
-            "off" => ProgressForm.Off,
-            _ => throw new UsageException($"--progress takes tty, plain or off, not '{verb.Progress}'"),
-        };
-        return new CellRunner(surroundings, new LiveLine(surroundings, form))
+        return new CellRunner(surroundings, LiveLine.Of(verb, surroundings))
         {
             Interval = DurationText.Parse("--interval", verb.Interval),
             HdrFolder = verb.Hdr,

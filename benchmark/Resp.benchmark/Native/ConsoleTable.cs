@@ -47,6 +47,7 @@ internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shar
         string headroom = cell.Headroom is { } room ? string.Create(CultureInfo.InvariantCulture, $"  headroom {room:F1}x") : "";
         output.WriteLine(string.Create(CultureInfo.InvariantCulture,
             $"{where} {cell.Summary?.Median ?? 0,10:N0} {spread,7} |{times} us | {nils,4:F0} {cell.Reps.Sum(rep => rep.ErrorCount()),6:N0} |{Load(last?.ClientHot, last?.ClientCpu),15} {Load(last?.ServerHot, last?.ServerCpu),15} {Megabytes(last?.Rss),7} | {cell.Verdict}{headroom}{Wrong(cell)}"));
+        if (ScenarioFigures.Line(cell) is { } figures) output.WriteLine($"         {figures}");
         foreach (string warning in cell.Warnings) output.WriteLine($"         WARN {warning}");
     }
 

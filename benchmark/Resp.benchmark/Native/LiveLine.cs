@@ -28,6 +28,17 @@ internal sealed class LiveLine
         });
     }
 
+    /// <summary>The line as the options of a verb ask for.</summary>
+    /// <exception cref="UsageException">--progress is off.</exception>
+    public static LiveLine Of(RunVerb verb, Surroundings surroundings) => new(surroundings, verb.Progress switch
+    {
+        null => ProgressForm.Default,
+        "tty" => ProgressForm.Tty,
+        "plain" => ProgressForm.Plain,
+        "off" => ProgressForm.Off,
+        _ => throw new UsageException($"--progress takes tty, plain or off, not '{verb.Progress}'"),
+    });
+
     public TimeSpan Period => TimeSpan.FromMilliseconds(250);
 
     /// <summary>Draws the line anew.</summary>

@@ -16,6 +16,7 @@ internal static class NativeHelp
     [
         ("Suite", ["list", "profile", "scale", "dry-run"]),
         ("Shape", ["conns", "depth", "mode", "loops", "session-model", "cores"]),
+        ("Scenario", ["scenario", "peers"]),
         ("Time", ["warmup", "duration", "ops", "drain", "cooldown", "reps"]),
         ("Open loop", ["rate", "rate-sweep", "arrival", "max-inflight"]),
         ("Checks and gates", ["verify", "on-error", "fail-on-saturation", "baseline", "fail-if"]),

@@ -3,6 +3,7 @@ using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Network;
 using RespBenchmark.Reports;
+using RespBenchmark.Scenarios;
 using RespBenchmark.Saturation;
 
 namespace RespBenchmark.Native;
@@ -23,7 +24,10 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     /// <summary>Cells that are not run, by their place: another panel did.</summary>
     public Func<CellAxis, bool> IsDone { get; init; } = _ => false;
 
-    public string Name => Title ?? _workload.Name;
+    /// <summary>What is run instead of operations; null: operations are.</summary>
+    public ScenarioRunner? Scenario { get; init; }
+
+    public string Name => Title ?? Scenario?.Name ?? _workload.Name;
 
     /// <summary>Runs all cells until an interrupt; what was measured by then is returned.</summary>
     public IReadOnlyList<CellReport> Run(ConsoleTable table)
@@ -73,10 +77,13 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
         Target target = targets.All[0];
         LoadOnce(target);
         GridCell place = CellGrid.Read(verb, null)[0];
-        (Repetition repetition, _) = runner.Run(targets.WatchOf(target), Plan(target, place) with { Duration = TimeSpan.FromSeconds(3), Commands = 0 }, "closed loop");
+        (Repetition repetition, _) = RunOnce(target, Plan(target, place) with { Duration = TimeSpan.FromSeconds(3), Commands = 0 }, "closed loop");
         surroundings.Note(string.Create(CultureInfo.InvariantCulture, $"closed loop: {repetition.OpsS:N0} ops/s"));
         return repetition.OpsS;
     }
+
+    private (Repetition Repetition, Verdict Verdict) RunOnce(Target target, CellPlan plan, string label) =>
+        Scenario is { } scenario ? scenario.Run(targets.WatchOf(target), plan, label) : runner.Run(targets.WatchOf(target), plan, label);
 
     /// <summary>One cell on every target.</summary>
     private IEnumerable<CellReport> Measure(GridCell place)
@@ -100,7 +107,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
                 warnings[target.Name].AddRange(LoadOnce(target));
                 CellPlan plan = Plan(target, place);
                 string label = string.Create(CultureInfo.InvariantCulture, $"{target.Name} {Name} c{plan.Sessions} d{plan.Depth} rep {rep + 1}/{verb.Repetitions}");
-                (Repetition Repetition, Verdict Verdict) one = runner.Run(targets.WatchOf(target), plan, label);
+                (Repetition Repetition, Verdict Verdict) one = RunOnce(target, plan, label);
                 reps[target.Name].Add(one);
                 if (verb.Probe && rep == 0) warnings[target.Name].AddRange(Probe(target, plan, one.Repetition));
                 surroundings.Interrupt.Wait(DurationText.Parse("--cooldown", verb.Cooldown));
@@ -172,7 +179,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     {
         if (!_loaded.Add(target.Name)) return [];
         if (verb.Flush) LoadCommand.Flush(target);
-        if (verb.Load is "none") return [];
+        if (verb.Load is "none" || Scenario is not null) return [];
         return LoadCommand.Load(target, _workload, verb, surroundings);
     }
 

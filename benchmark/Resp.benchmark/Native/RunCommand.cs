@@ -3,6 +3,7 @@ using RespBenchmark.CommandLine;
 using RespBenchmark.Network;
 using RespBenchmark.Reports;
 using RespBenchmark.Saturation;
+using RespBenchmark.Scenarios;
 
 namespace RespBenchmark.Native;
 
@@ -12,7 +13,8 @@ internal sealed class RunCommand
     private readonly RunVerb _verb;
     private readonly Surroundings _surroundings;
     private readonly TargetSet _targets;
-    private readonly PanelRun _panel;
+    private readonly CellRunner _runner;
+    private readonly ScenarioRunner? _scenario;
     private readonly RunReport _report;
 
     /// <exception cref="UsageException">An option's value is off.</exception>
@@ -22,7 +24,9 @@ internal sealed class RunCommand
         _surroundings = surroundings;
         _targets = new TargetSet(verb);
         _report = new RunReport(verb, surroundings, _targets);
-        _panel = new PanelRun(verb, _targets, CellRunner.Of(verb, surroundings), surroundings);
+        _runner = CellRunner.Of(verb, surroundings);
+        if (verb.Scenario is { } scenario) _scenario = new ScenarioRunner(Scenario.Find(scenario), verb, surroundings, LiveLine.Of(verb, surroundings));
+        else if (verb.Peers is not null) throw new UsageException("--peers is for --scenario");
     }
 
     /// <returns>The exit code.</returns>
@@ -32,20 +36,26 @@ internal sealed class RunCommand
         using (_targets)
         {
             _targets.Open();
+            var panel = new PanelRun(_verb, _targets, _runner, _surroundings) { Scenario = _scenario, Unsupported = Missing() };
             var table = ConsoleTable.Of(_verb, _surroundings);
-            Head(table);
-            return _report.Finish(_panel.Run(table));
+            Head(table, panel.Name);
+            return _report.Finish(panel.Run(table));
         }
     }
 
-    private void Head(ConsoleTable table)
+    /// <summary>Targets that lack a command of the scenario, and which.</summary>
+    private Dictionary<string, string> Missing() => _scenario is not { } scenario ? []
+        : _targets.All.Select(target => (target.Name, Reason: scenario.Missing(target))).Where(one => one.Reason is not null)
+            .ToDictionary(one => one.Name, one => one.Reason!);
+
+    private void Head(ConsoleTable table, string name)
     {
         TextWriter output = _verb.Quiet ? TextWriter.Null : _surroundings.Output;
         foreach (Target target in _targets.All)
         {
             TargetWatch watch = _targets.WatchOf(target);
             string seen = watch.Process is { } process ? string.Create(CultureInfo.InvariantCulture, $"pid {process}, cpus {string.Join(',', watch.Cores)}") : "process not seen";
-            output.WriteLine($"Resp.benchmark  {_panel.Name}  {_verb.Distribution} over {_verb.Keys:N0} keys, {_verb.Value} B values  target {target.Name} {target.Address} ({watch.Facts.Name}, {seen})");
+            output.WriteLine($"Resp.benchmark  {name}  {(_scenario is { } scenario ? scenario.About : $"{_verb.Distribution} over {_verb.Keys:N0} keys, {_verb.Value} B values")}  target {target.Name} {target.Address} ({watch.Facts.Name}, {seen})");
             foreach (string warning in watch.Warnings(CellGrid.Read(_verb, null).Max(cell => cell.Sessions))) output.WriteLine($"WARN {target.Name}: {warning}");
         }
 

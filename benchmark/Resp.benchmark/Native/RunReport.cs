@@ -51,7 +51,8 @@ internal sealed class RunReport(RunVerb verb, Surroundings surroundings, TargetS
         }
 
         if (verb.FailOnSaturation && cells.Any(cell => cell.IsForeignBound())) return ExitCode.Saturated;
-        bool failed = verb.OnError == "abort" && cells.Any(cell => cell.Reps.Any(rep => rep.ErrorCount() > 0));
+        // What ended by itself ends with 1: connections lost, replies missing or no RESP, the first error where that was to end it.
+        bool failed = cells.Any(cell => cell.Reps.Any(rep => rep.End is not ("completed" or nameof(Measure.RunEnd.Interrupted))));
         return failed || cells.Count == 0 ? ExitCode.RunError : ExitCode.Ok;
     }
 }

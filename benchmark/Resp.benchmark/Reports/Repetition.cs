@@ -65,6 +65,9 @@ internal sealed record Repetition
 
     public bool GeneratorLate { get; init; }
 
+    /// <summary>What a scenario measured beside its operations; null: it was none.</summary>
+    public ScenarioReport? Scenario { get; init; }
+
     /// <summary>How it ended; completed else a reason.</summary>
     public string End { get; init; } = "completed";
 

@@ -46,6 +46,7 @@ internal static class ReportMarkdown
         string product = target.Product is { } known ? $"{known}, " : "";
         Head(text, $"{target.Name}: {product}{target.Addr}", report);
         table.Write(text);
+        ScenarioFigures.WriteTable(text, report.Cells.Where(cell => cell.Target == target.Name).Select(cell => (ReportText.Label(cell.Axis, varying), cell)));
     }
 
     // As seed 004: for each command QPS, mean and p99 of every target.

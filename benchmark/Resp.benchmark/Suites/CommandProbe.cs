@@ -17,17 +17,25 @@ internal static class CommandProbe
         ShapedWorkload workload = reader.Workload(1);
         IEnumerable<CommandKind> kinds = workload.Kinds;
         if (options.Load != "none" && reader.Load() is { } load) kinds = kinds.Concat(load.Workload.Kinds);
+        if (Missing(target, kinds.Select(kind => CommandOf(kind.Name)).Distinct()) is { } missing) return missing;
         using ControlConnection control = ControlConnection.Open(target);
-        foreach (string name in kinds.Select(kind => CommandOf(kind.Name)).Distinct())
-        {
-            RespValue reply = control.Send(name);
-            if (reply.IsError && reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase)) return $"{name} is not known there";
-        }
-
         foreach (string script in workload.Scripts)
         {
             RespValue reply = control.Send("SCRIPT", "LOAD", script);
             if (reply.IsError) return $"scripts do not load: {reply.Text}";
+        }
+
+        return null;
+    }
+
+    /// <returns>The first command that is not known there, in words; null: all are.</returns>
+    public static string? Missing(Target target, IEnumerable<string> commands)
+    {
+        using ControlConnection control = ControlConnection.Open(target);
+        foreach (string name in commands)
+        {
+            RespValue reply = control.Send(name);
+            if (reply.IsError && reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase)) return $"{name} is not known there";
         }
 
         return null;

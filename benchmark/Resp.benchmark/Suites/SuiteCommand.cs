@@ -22,6 +22,7 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         if (verb.Name is not { } name) throw new UsageException("suite: which? suite NAME, or suite --list");
         Suite suite = SuiteTable.Find(name) ?? throw new UsageException($"suite: there is no {name}; suite --list names all");
         if (verb.Rate is not null) throw new UsageException("suite: the published figures are of a closed loop, --rate is not taken");
+        if (verb.Scenario is not null) throw new UsageException("suite: the published figures are of plain operations, --scenario is not taken");
         if (!verb.DryRun) return Measure(suite, profile);
         Print(suite, new SuitePlan(suite, profile, verb, [.. TargetReader.Read(verb).Select(target => new PlannedTarget(target.Name))]));
         return ExitCode.Ok;

@@ -1,0 +1,102 @@
+using System.Globalization;
+using RespBenchmark.CommandLine;
+using RespBenchmark.Engine;
+using RespBenchmark.Measure;
+using RespBenchmark.Native;
+using RespBenchmark.Network;
+using RespBenchmark.Reports;
+using RespBenchmark.Saturation;
+using RespBenchmark.Suites;
+using RespBenchmark.Workload;
+
+namespace RespBenchmark.Scenarios;
+
+/// <summary>Runs repetitions of a scenario as the options of a verb say.</summary>
+internal sealed class ScenarioRunner
+{
+    private readonly Scenario _scenario;
+    private readonly RunVerb _verb;
+    private readonly Surroundings _surroundings;
+    private readonly LiveLine _live;
+    private readonly int? _peers;
+    private readonly int _valueBytes;
+    private readonly Distribution _distribution;
+
+    /// <exception cref="UsageException">An option does not go with it.</exception>
+    public ScenarioRunner(Scenario scenario, RunVerb verb, Surroundings surroundings, LiveLine live)
+    {
+        (_scenario, _verb, _surroundings, _live) = (scenario, verb, surroundings, live);
+        Refuse(verb.Op is not null || verb.Mix is not null || verb.Commands.Any() || verb.CommandFile is not null, "it says itself what is sent: not --op, --mix, --cmd");
+        Refuse(verb.Calibrate || verb.Probe, "--calibrate and --probe are for plain operations");
+        Refuse(verb.Verify != "frame", "--verify is for plain operations; txn, lua and lock count lost updates by themselves");
+        Refuse(!OperatingSystem.IsLinux(), "it needs Linux");
+        Refuse(verb.Peers is not null && !scenario.HasPeers, "it has one role, --peers is for pubsub, blocking and stream-group");
+        Refuse(verb.Peers is < 1 or > 100_000, "--peers takes a number from 1 to 100000");
+        Refuse(!scenario.TakesDepth && verb.Depths != "1", "a session does one thing at a time: not --depth");
+        Refuse(verb.Sessions == "auto", "--conns takes numbers here");
+        Refuse(verb.Keys < 1, "--keys takes a number from 1");
+        _peers = verb.Peers;
+        _valueBytes = int.TryParse(verb.Value, NumberStyles.None, CultureInfo.InvariantCulture, out int bytes) && bytes <= 1 << 24 ? bytes
+            : throw Wrong($"--value takes bytes to {1 << 24} here, not '{verb.Value}'");
+        _distribution = Distribution.Parse(verb.Distribution);
+    }
+
+    public string Name => _scenario.Name;
+
+    /// <summary>Who does what with what.</summary>
+    public string About => _scenario.Keyed
+        ? string.Create(CultureInfo.InvariantCulture, $"{_verb.Distribution} over {_verb.Keys:N0} keys")
+        : string.Create(CultureInfo.InvariantCulture, $"{(_peers is { } peers ? $"{peers}" : "as many")} {_scenario.PeerName}, messages of {Math.Max(Stamp.BytesMin, _valueBytes)} B");
+
+    /// <summary>Why a target cannot run it; null: it can.</summary>
+    /// <exception cref="ConnectException">The target cannot be reached.</exception>
+    public string? Missing(Target target)
+    {
+        Refuse(target.Tls is not null, "it needs plain TCP or a unix socket, not TLS");
+        return CommandProbe.Missing(target, _scenario.Commands);
+    }
+
+    /// <summary>Measures once.</summary>
+    /// <param name="plan">Everything but what is sent.</param>
+    public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label)
+    {
+        using ScenarioRun run = ScenarioRun.Connect(_scenario, plan, StageOf(plan));
+        using IDisposable attached = _surroundings.Interrupt.OnRequest(run.Stop);
+        run.WarmUp(plan.Warmup);
+        using ResourceMonitor monitor = watch.Begin();
+        DateTimeOffset started = _surroundings.Clock.GetUtcNow();
+        run.Begin();
+        while (!run.Wait(_live.Period)) _live.Show(label, run.Elapsed, plan.Duration, run.Counters);
+        ResourceUse use = monitor.Stop();
+        _live.Clear();
+        Measurement measured = run.Finish();
+        if (_verb.Hdr is { } folder)
+        {
+            using var files = new HdrFiles(folder, label, started, $"Resp.benchmark {ProgramName.Version}");
+            files.Add(measured.Kinds[0].Name, TimeSpan.Zero, measured.Elapsed, measured.Service);
+        }
+
+        Repetition repetition = use.AddTo(Repetition.Of(measured)) with
+        {
+            Scenario = new ScenarioReport
+            {
+                Name = _scenario.Name,
+                Figures = run.Figures(measured),
+                Latencies = measured.Kinds.ToDictionary(kind => kind.Name, kind => LatencySummary.Of(kind.Service)),
+            },
+        };
+        return (repetition, watch.Judge(plan, measured, use));
+    }
+
+    private ScenarioStage StageOf(CellPlan plan) => new(plan.Sessions, _scenario.HasPeers ? _peers ?? plan.Sessions : 0,
+        plan.Arrivals is { } arrivals && _scenario.TakesDepth ? arrivals.InflightMax : plan.Depth, _valueBytes, _verb.Keys, _distribution, plan.Seed,
+        // Not from the seed: two clients with the same options may load one server.
+        Guid.NewGuid().ToString("N")[..8]);
+
+    private void Refuse(bool isWrong, string why)
+    {
+        if (isWrong) throw Wrong(why);
+    }
+
+    private UsageException Wrong(string why) => new($"--scenario {_scenario.Name}: {why}");
+}

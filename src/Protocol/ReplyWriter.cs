@@ -94,6 +94,15 @@ public sealed unsafe class ReplyWriter : IDisposable
         _replyStart = _output.Length;
     }
 
+    /// <summary>Ends a reply that was made of several, each begun with <see cref="BeginReply"/>: an array of what commands answered.</summary>
+    /// <param name="start">Where it begins.</param>
+    public void EndReplies(int start)
+    {
+        _owed = 0;
+        _mayBeError = 0;
+        _replyStart = start;
+    }
+
     public ReplyMark Mark() => new(_output.Length, _owed);
 
     /// <summary>Forgets all that was written since the mark.</summary>

@@ -30,7 +30,7 @@ internal static class Fault
         "command.run", "worker.turn", "worker.inbox", "reply.send",
 
         // Lists of subscribers.
-        "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push",
+        "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push", "transaction.command",
     ];
 
     public static readonly bool IsOn =

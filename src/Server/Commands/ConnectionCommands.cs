@@ -51,7 +51,7 @@ internal static class ConnectionCommands
             Summary = "Closes the connection after the replies so far.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Connection,
             Flags = CommandFlags.AllowBusy | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale |
-                CommandFlags.Fast | CommandFlags.NoAuth | CommandFlags.ChangesSession,
+                CommandFlags.Fast | CommandFlags.NoAuth | CommandFlags.ChangesSession | CommandFlags.NotQueued,
             Categories = AclCategories.Connection,
             DeprecatedSince = "7.2.0",
         },
@@ -60,7 +60,7 @@ internal static class ConnectionCommands
             Summary = "Makes the connection as it was when it was opened.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Connection,
             Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast |
-                CommandFlags.NoAuth | CommandFlags.AllowBusy | CommandFlags.ChangesSession,
+                CommandFlags.NoAuth | CommandFlags.AllowBusy | CommandFlags.ChangesSession | CommandFlags.NotQueued,
             Categories = AclCategories.Connection,
         },
         new("SELECT", arity: 2, Select)
@@ -222,6 +222,7 @@ internal static class ConnectionCommands
             session.Subscriptions = null;
             session.WriteMessages(context.Reply);   // published before this: it expects none behind the reply
         }
+        session.Transaction?.Close();
         session.Kind = ClientKind.Normal;
         session.Database = 0;
         session.Name = null;

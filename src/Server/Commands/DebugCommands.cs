@@ -18,6 +18,7 @@ internal static class DebugCommands
             Summary = "Holds what tests of servers and clients need.",
             Complexity = "Depends on the subcommand.", Since = "1.0.0", Group = CommandGroup.Server,
             Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Protected,
+            UnnamedKeysFrom = 1,
         },
     ];
 

@@ -96,6 +96,7 @@ internal static class KeyCommands
                 KeySpec.At(1, KeyAccess.RO | KeyAccess.Access),
                 KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
             ],
+            UnnamedKeysFrom = 5,        // COPY source destination DB 1
         },
         new("MOVE", arity: 3, Move)
         {
@@ -104,6 +105,7 @@ internal static class KeyCommands
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            UnnamedKeysFrom = 1,
         },
         new("OBJECT", arity: -2, handler: null)
         {
@@ -157,7 +159,7 @@ internal static class KeyCommands
             return;
         }
 
-        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        if (context.IsLong(context.Args.Count - 1))
         {
             context.ContinueLong(LongKind.DeleteAll);
             return;
@@ -199,7 +201,7 @@ internal static class KeyCommands
             return;
         }
 
-        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        if (context.IsLong(context.Args.Count - 1))
         {
             context.ContinueLong(LongKind.Count);
             return;

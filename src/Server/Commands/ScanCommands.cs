@@ -18,6 +18,7 @@ internal static class ScanCommands
             Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of keys.",
             Since = "2.8.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.ReadOnly | CommandFlags.TouchesArbitraryKeys,
+            UnnamedKeysFrom = 1,
             Tips = ["nondeterministic_output", "request_policy:special", "response_policy:special"],
         },
         new("KEYS", arity: 2, Keys)
@@ -27,6 +28,7 @@ internal static class ScanCommands
             Complexity = "O(N) where N is the number of keys of the database, for patterns and keys of bounded length.",
             Since = "1.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.ReadOnly, Categories = AclCategories.Dangerous,
+            UnnamedKeysFrom = 1,
             Tips = ["request_policy:all_shards", "nondeterministic_output_order"],
         },
         new("RANDOMKEY", arity: 1, RandomKey)
@@ -34,6 +36,7 @@ internal static class ScanCommands
             Summary = "Returns any one of the keys.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.ReadOnly | CommandFlags.TouchesArbitraryKeys,
+            UnnamedKeysFrom = 1,
             Tips = ["request_policy:all_shards", "response_policy:special", "nondeterministic_output"],
         },
     ];

@@ -405,7 +405,7 @@ internal static unsafe class StringCommands
             return;
         }
 
-        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        if (context.IsLong(context.Args.Count - 1))
         {
             context.ContinueLong(LongKind.GetAll);
             return;
@@ -438,7 +438,7 @@ internal static unsafe class StringCommands
         {
             Set(ref context);
         }
-        else if (context.Args.Count / 2 > LongCommand.KeysMax)
+        else if (context.IsLong(context.Args.Count / 2))
         {
             context.ContinueLong(LongKind.SetAll);
         }
@@ -460,7 +460,7 @@ internal static unsafe class StringCommands
         {
             SetNx(ref context);
         }
-        else if (context.Args.Count / 2 > LongCommand.KeysMax)
+        else if (context.IsLong(context.Args.Count / 2))
         {
             context.ContinueLong(LongKind.SetAllIfNoneExists);
         }

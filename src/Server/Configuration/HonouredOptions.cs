@@ -110,6 +110,10 @@ internal static class HonouredOptions
         {
             Summary = "most subscriptions of a client", Change = OptionChange.Live,
         },
+        new Option<long>("multi-queue-limit", new BytesType(64 << 10, long.MaxValue), o => o.MultiQueueLimit, (o, v) => o.MultiQueueLimit = v)
+        {
+            Summary = "bytes of queued commands of a transaction", Change = OptionChange.Live,
+        },
         new Option<long>("proto-inline-max-size", new BytesType(1 << 10, 64 << 20),
             o => o.ProtoInlineMaxSize, (o, v) => o.ProtoInlineMaxSize = (int)v)
         {

@@ -91,6 +91,9 @@ public sealed class ServerOptions
     /// <summary>The longest key, in bytes.</summary>
     public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
 
+    /// <summary>Bytes of queued commands a transaction may have.</summary>
+    public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 20;
+
     /// <summary>The longest reply, in bytes.</summary>
     public long MaxReplyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1L << 30;
 

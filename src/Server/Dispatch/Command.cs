@@ -44,6 +44,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place.</summary>
     public int FirstKey { get; private init; }
 
+    /// <summary>From so many arguments on, with the name, a call may use keys that <see cref="Keys"/> does not name: all of a database, or
+    /// those of another one. In a transaction everybody else then stands still. 0: never.</summary>
+    public int UnnamedKeysFrom { get; init; }
+
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 

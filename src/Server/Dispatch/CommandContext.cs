@@ -28,6 +28,12 @@ internal ref struct CommandContext
     /// <summary>The arguments, positioned behind the command's (and the subcommand's) name.</summary>
     public CommandArguments Args;
 
+    /// <summary>Runs what EXEC runs.</summary>
+    internal TransactionRun Transactions { readonly get; init; }
+
+    /// <summary>Whether EXEC runs the command: nothing may be left to a later turn, and nobody waits.</summary>
+    public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
+
     /// <summary>Where replies that are sent from a block without a copy are noted.</summary>
     internal SessionOutput Output { readonly get; init; }
 
@@ -41,6 +47,9 @@ internal ref struct CommandContext
     /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
 
+    /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on them at once.</summary>
+    public readonly bool IsLong(int keys) => keys > LongCommand.KeysMax && !InTransaction;
+
     /// <summary>Does a command over very many keys in steps.</summary>
     public void ContinueLong(LongKind kind) => Continue(new LongCommand(ref this, kind));
 
@@ -49,7 +58,7 @@ internal ref struct CommandContext
     /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is sent at once.</param>
     public readonly void Park(long milliseconds, ICommandSteps? then = null)
     {
-        Session.Park(milliseconds < 0 ? long.MaxValue : Server.TickMs + milliseconds);
+        if (!InTransaction) Session.Park(milliseconds < 0 ? long.MaxValue : Server.TickMs + milliseconds);
         Session.Steps = then;
     }
 }

@@ -35,6 +35,9 @@ internal enum CommandFlags
 
     /// <summary>Changes how later commands of the session are read or looked up (SELECT, AUTH, HELLO, RESET, ...): the look-ahead stops here.</summary>
     ChangesSession = 1 << 25,
+
+    /// <summary>Runs at once between MULTI and EXEC, where other commands are queued.</summary>
+    NotQueued = 1 << 26,
 }
 
 /// <summary>The groups that COMMAND DOCS names.</summary>

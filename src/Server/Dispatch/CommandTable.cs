@@ -24,6 +24,7 @@ internal sealed class CommandTable
         ServerCommands.Table,
         ConfigCommands.Table,
         PubSubCommands.Table,
+        TransactionCommands.Table,
         ClusterCommands.Table,
         StringCommands.Table,
         BitmapCommands.Table,

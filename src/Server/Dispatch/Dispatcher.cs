@@ -19,6 +19,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private const int EchoBytes = 128;
 
     private readonly ReplyWriter _reply = output.Reply;
+    private TransactionRun? _transactions;
 
     /// <summary>Where the running command's reply begins.</summary>
     public int ReplyStart => _reply.ReplyStart;
@@ -34,6 +35,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         new()
         {
             Server = server, Reply = _reply, Store = store, Counters = counters, Output = output,
+            Transactions = _transactions ??= new TransactionRun(this, output, counters),
             Args = new CommandArguments(null, 0, store, 0, 0, 0, null),
         };
 
@@ -48,13 +50,36 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         var session = context.Session;
         var mode = session.ReplyMode;
         session.LastCommand = context.Command;
-        Fault.Point("command.run");
-        context.Command.Handler!(ref context);
-        counters.ByCommand[context.Command.Id].Calls++;
-        if (!_reply.IsDone) FinishSlow(ref context);
+        if (session.InMulti && (context.Command.Flags & CommandFlags.NotQueued) == 0)
+        {
+            Queue(ref context, items);
+        }
+        else
+        {
+            Fault.Point("command.run");
+            context.Command.Handler!(ref context);
+            counters.ByCommand[context.Command.Id].Calls++;
+            if (!_reply.IsDone) FinishSlow(ref context);
+        }
+
         if (mode == ReplyMode.On) return;
         if (session.Steps != null) SilenceStep(session);
-        else if (!IsPushed(context.Command)) Silence(session, mode);
+        else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
+    }
+
+    private void Queue(ref CommandContext context, Argument* items)
+    {
+        var transaction = context.Session.Transaction!;
+        if (transaction.IsAborted || transaction.TryQueue(context.Command, items, context.Args.Count, server.Options.MultiQueueLimit))
+        {
+            _reply.WriteSimple("QUEUED"u8);
+            return;
+        }
+
+        transaction.Abort();
+        _reply.WriteError("ERR transaction queue is larger than multi-queue-limit"u8);
+        counters.ByCommand[context.Command.Id].Rejected++;
+        CountError();
     }
 
     /// <summary>Goes on with a session that waited: its held command, or the next step of a long one.</summary>
@@ -137,6 +162,14 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     {
         bool partlySent = session.IsInReply;
         session.IsInReply = false;
+        FailPart(session, exception);
+        if (partlySent) session.CloseAfterReply = true;     // half a reply has left: nothing sensible can follow
+        if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
+    }
+
+    /// <summary>The same for one of several commands that are answered together.</summary>
+    public void FailPart(Session session, Exception exception)
+    {
         session.EndSteps();
         output.Rewind(new ReplyMark(ReplyStart, 1));
         _reply.BeginReply();
@@ -147,8 +180,6 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             _ => Errors.Internal,
         });
         CountError();
-        if (partlySent) session.CloseAfterReply = true;     // half a reply has left: nothing sensible can follow
-        if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         if (exception is ReplyTooLargeException) return;
         server.Log.LogError(exception, "A command of client {Client} failed", session.Id);
     }
@@ -195,6 +226,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         }
 
         var mode = context.Session.ReplyMode;
+        if (context.Session.InMulti) context.Session.Transaction!.Abort();
         _reply.WriteError(text.ToArray());
         CountError();
         if (mode != ReplyMode.On) Silence(context.Session, mode);
@@ -229,6 +261,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!command.Takes(count)) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
         var gate = context.Session.Gate;
         if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0) return Refuse(ref context, Errors.NoAuth);
+        if ((gate & SessionGate.Multi) != 0 && (command.Flags & CommandFlags.NoMulti) != 0) return Refuse(ref context, "ERR Command not allowed inside a transaction"u8);
         if ((gate & SessionGate.Reserved) != 0 && Network.Admission.IsTurnedAway(server, context.Session, command)) return Refuse(ref context, Errors.MaxClients);
         if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
         {
@@ -238,8 +271,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub) return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
         if (server.Options.NoObj && IsOfObjects(command.Group)) return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
-        if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.IsOverBudget) return Refuse(ref context, Errors.OutOfMemory);
+        if (server.Store.IsOverBudget && IsRefusedOverBudget(context.Session, command)) return Refuse(ref context, Errors.OutOfMemory);
         return true;
+    }
+
+    /// <summary>What may need memory: queueing always does, and EXEC if something queued does.</summary>
+    private static bool IsRefusedOverBudget(Session session, Command command)
+    {
+        if ((command.Flags & CommandFlags.DenyOom) != 0) return true;
+        if (!session.InMulti) return false;
+        if ((command.Flags & CommandFlags.NotQueued) == 0) return command.Name != "UNWATCH";
+        return command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0;
     }
 
     private bool HasTooLongKey(Command command, in CommandArguments args)
@@ -259,6 +301,14 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
     private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error)
     {
+        var session = context.Session;
+        if (session.InMulti) session.Transaction!.Abort();
+        if (context.Command.Name == "EXEC")
+        {
+            if (session.InMulti) session.Transaction!.Close();
+            error = (byte[])[.. Errors.ExecAbortBecause, .. error.StartsWith("ERR "u8) ? error[4..] : error];
+        }
+
         _reply.WriteError(error);
         counters.ByCommand[context.Command.Id].Rejected++;
         CountError();
@@ -271,7 +321,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private bool MustWait(ref CommandContext context, Argument* items)
     {
         if (!server.Pause.IsActive || items == null) return false;
-        bool writes = (context.Command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
+        var flags = context.Command.Flags;
+        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
+        bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
         // CLIENT itself always runs: somebody must be able to end the pause.
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
         long until = server.Pause.WaitUntil(writes);

@@ -35,6 +35,7 @@ internal static class Errors
     public static ReadOnlySpan<byte> NoProto => "NOPROTO unsupported protocol version"u8;
     public static ReadOnlySpan<byte> OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'."u8;
     public static ReadOnlySpan<byte> MaxClients => "ERR max number of clients reached"u8;
+    public static ReadOnlySpan<byte> ExecAbortBecause => "EXECABORT Transaction discarded because of: "u8;
     public static ReadOnlySpan<byte> NoCluster => "ERR This instance has cluster support disabled"u8;
     public static ReadOnlySpan<byte> Internal => "ERR internal error, see the server's log"u8;
 

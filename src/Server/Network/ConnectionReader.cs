@@ -123,7 +123,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
     public bool CheckLimits(EpollConnection connection)
     {
         var session = connection.Session;
-        long held = connection.Pending.Length + (session.Blocks?.Bytes ?? 0);
+        long held = connection.Pending.Length + (session.Blocks?.Bytes ?? 0) + (session.Transaction?.QueuedBytes ?? 0);
         return held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes);
     }
 

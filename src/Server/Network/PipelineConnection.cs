@@ -361,7 +361,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private bool IsInputAllowed()
     {
-        long held = Pending.Length + (Session.Blocks?.Bytes ?? 0);
+        long held = Pending.Length + (Session.Blocks?.Bytes ?? 0) + (Session.Transaction?.QueuedBytes ?? 0);
         return held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes);
     }
 

@@ -14,14 +14,16 @@ internal static class ClientLine
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
         long waiting = session.OutputBytes;
         var subscriptions = session.Subscriptions;
+        var transaction = session.Transaction;
+        long queued = transaction?.QueuedBytes ?? 0;
         text.Append(CultureInfo.InvariantCulture, $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
             .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")
             .Append(CultureInfo.InvariantCulture, $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
             .Append(CultureInfo.InvariantCulture, $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
-            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi=-1 watch=0")
-            .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0")
+            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction!.QueuedCount : -1)} watch=0")
+            .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free=0 argv-mem=0 multi-mem={queued} rbs=0 rbp=0")
             .Append(CultureInfo.InvariantCulture, $" obl=0 oll={(waiting > 0 ? 1 : 0)} omem={waiting}")
-            .Append(CultureInfo.InvariantCulture, $" tot-mem={session.BufferBytes + waiting} events=r")
+            .Append(CultureInfo.InvariantCulture, $" tot-mem={session.BufferBytes + waiting + queued} events=r")
             .Append(CultureInfo.InvariantCulture, $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")
             .Append(CultureInfo.InvariantCulture, $" resp={(session.Version == RespVersion.Resp3 ? 3 : 2)}")
             .Append(CultureInfo.InvariantCulture, $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");
@@ -34,11 +36,12 @@ internal static class ClientLine
 
     private static string Flags(Session session)
     {
-        Span<char> flags = stackalloc char[9];
+        Span<char> flags = stackalloc char[11];
         int count = 0;
         if (session.Kind == ClientKind.Replica) flags[count++] = 'S';
         if (session.Kind == ClientKind.Primary) flags[count++] = 'M';
         if (session.Kind == ClientKind.PubSub) flags[count++] = 'P';
+        if (session.InMulti) flags[count++] = 'x';
         if (session.IsBlocked) flags[count++] = 'b';
         if (session.CloseAfterReply) flags[count++] = 'c';
         if (session.IsKilled) flags[count++] = 'A';

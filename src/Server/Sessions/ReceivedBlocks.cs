@@ -75,4 +75,11 @@ internal sealed unsafe class ReceivedBlocks
         if (!Current.IsNone) store.Release(Current);
         Current = default;
     }
+
+    /// <summary>The same outside of a turn, when all have arrived.</summary>
+    public void Release(Store store)
+    {
+        foreach (var block in _complete) store.Release(block);
+        _complete.Clear();
+    }
 }

@@ -113,6 +113,12 @@ internal sealed class Session : ISubscriber
     /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its end.</summary>
     internal bool IsInReply { get; set; }
 
+    /// <summary>Between MULTI and EXEC.</summary>
+    public bool InMulti { get; set => SetGate(ref field, value); }
+
+    /// <summary>What is queued and watched; null as long as the client has never done either.</summary>
+    public Transaction? Transaction { get; set; }
+
     /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
     internal HeldCommand? Held { get; set => SetGate(ref field, value); }
 
@@ -203,6 +209,7 @@ internal sealed class Session : ISubscriber
         Held?.Dispose();
         Held = null;
         EndSteps();
+        Transaction?.Dispose();
     }
 
     /// <summary>Gives the rest of a long command up, with all that it holds.</summary>
@@ -236,6 +243,7 @@ internal sealed class Session : ISubscriber
             | (Kind == ClientKind.PubSub && Version == RespVersion.Resp2 ? SessionGate.Subscriber : 0)
             | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0)
             | (IsReserved ? SessionGate.Reserved : 0)
+            | (InMulti ? SessionGate.Multi : 0)
             | (CloseAfterReply || Steps != null || Held != null || IsParked || OutputPaused ? SessionGate.Stopped : 0);
     }
 }

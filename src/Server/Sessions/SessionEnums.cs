@@ -51,4 +51,7 @@ internal enum SessionGate : byte
 
     /// <summary>In a place kept for administrators: only their commands, while more than maxclients are connected.</summary>
     Reserved = 16,
+
+    /// <summary>Between MULTI and EXEC: commands are queued.</summary>
+    Multi = 32,
 }

@@ -62,6 +62,14 @@ internal sealed unsafe class EpochTable : IDisposable
         return safe;
     }
 
+    /// <summary>Whether nobody but one session may hold anything.</summary>
+    public bool IsOnlyOnline(int slot)
+    {
+        for (int other = 0; other < _slotsMax; other++)
+            if (other != slot && IsOnline(other)) return false;
+        return true;
+    }
+
     /// <summary>The session that has stood still for longest: online, with the oldest epoch of all.</summary>
     /// <returns>Its slot, -1 when nobody shows an older epoch than the current one.</returns>
     public int FindSlowest(out ulong announced)

@@ -22,6 +22,9 @@ internal unsafe struct HeldRecord
     /// <summary>Which value of the list is prepared: the last one, when a key is there twice.</summary>
     public int PreparedIndex;
 
+    /// <summary>Which of the transaction's held records it is a copy of.</summary>
+    public int LenderIndex;
+
     public readonly bool Exists => RecordWord.Kind(Word) != ValueKind.Placeholder;
 
     public readonly ReadOnlySpan<byte> Key => Storage.Record.KeyOf(Record, Word);

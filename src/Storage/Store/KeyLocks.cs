@@ -4,14 +4,39 @@ namespace Kv.Storage;
 /// <remarks>
 /// Threads: one session's. Keys are locked in one order (<see cref="KeyList.Compare"/>), the same whatever table of
 /// databases a holder began with, so holders never wait in a circle; a holder waits for nothing else.
+/// A command inside of a transaction locks nothing: it borrows what the transaction holds, and gives it back changed.
 /// </remarks>
 internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, LongHolds longHolds)
 {
     private HeldRecord[] _held = new HeldRecord[16];
     private int[] _order = new int[16];
+    private KeyLocks? _lender;
     private int _count;
 
     public ref HeldRecord this[int held] => ref _held[held];
+
+    /// <summary>The databases that the keys were locked in.</summary>
+    public Database?[] Table { get; private set; } = [];
+
+    /// <summary>Which held record is that of a key; -1 when the key is not held.</summary>
+    public int IndexOf(Database database, in Key key)
+    {
+        // The first one in the order that is not before the key.
+        int low = 0, high = _count;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            ref HeldRecord held = ref _held[middle];
+            bool before = held.Database.Id != database.Id ? held.Database.Id < database.Id : held.Hash < key.Hash;
+            if (before) low = middle + 1;
+            else high = middle;
+        }
+
+        // Several keys of one hash are as good as never.
+        for (; low < _count && _held[low].Hash == key.Hash && _held[low].Database == database; low++)
+            if (_held[low].Key.SequenceEqual(key.Bytes)) return low;
+        return -1;
+    }
 
     /// <summary>Locks every key of the list once.</summary>
     public StoreStatus Acquire(KeyList keys)
@@ -21,6 +46,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         if (_order.Length < count) _order = new int[count * 2];
         if (_held.Length < count) _held = new HeldRecord[count * 2];
         if (!TryFindDatabases(keys, out Database?[] table)) return StoreStatus.OutOfMemory;
+        Table = table;
+        _lender = session.Transaction;
         Sort(keys, count);
         bool done = false;
         try
@@ -47,7 +74,9 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             }
 
             Fault.Point("keys.lock");
-            var status = LockOne(table[item.Database]!, item, ref _held[_count]);
+            var status = _lender != null
+                ? Borrow(_lender, table[item.Database]!, item, ref _held[_count])
+                : LockOne(table[item.Database]!, item, ref _held[_count]);
             if (status != StoreStatus.Ok) return status;
             item.Held = _count++;
         }
@@ -108,6 +137,15 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
     }
 
+    private static StoreStatus Borrow(KeyLocks lender, Database database, in KeyList.Entry item, ref HeldRecord held)
+    {
+        int index = lender.IndexOf(database, new Key(item.Bytes, item.Hash));
+        if (index < 0) throw StoreSession.NotHeld();
+        held = lender[index];
+        held.LenderIndex = index;
+        return StoreStatus.Ok;
+    }
+
     private bool TryLock(byte* record, in KeyList.Entry item, out ulong word)
     {
         // Ends: owners never wait in a circle, since all lock in one order; a long command that has come further than this
@@ -128,10 +166,12 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         for (int i = 0; i < _count; i++)
         {
             changes.GiveUpPrepared(ref _held[i]);
-            changes.LetGo(ref _held[i]);
+            if (_lender != null) _lender[_held[i].LenderIndex] = _held[i];
+            else changes.LetGo(ref _held[i]);
         }
 
-        changes.HeldAbsent = 0;
+        if (_lender == null) changes.HeldAbsent = 0;
+        _lender = null;
         _count = 0;
         if (_held.Length > 4096) (_held, _order) = (new HeldRecord[16], new int[16]);     // one huge command keeps nothing
     }

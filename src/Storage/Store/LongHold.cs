@@ -231,7 +231,7 @@ internal sealed unsafe class LongHold : IDisposable
     {
         if (!_store.LongHolds.TryBegin(this, out var session)) return;    // another's turn, and a step of it is done; asked again in the next
         _session = session;
-        session.BeginTurn();
+        session.BeginInnerTurn();
         if ((session.Table[_databaseNumber] ?? session.CreateDatabase(_databaseNumber)) is { } database)
         {
             _database = database;

@@ -61,6 +61,9 @@ internal sealed class LongHolds(Store store) : IDisposable
         if (Volatile.Read(ref _current) is { IsAbandoned: true } hold) hold.TryFinish(default, holdsOthers: false);
     }
 
+    /// <summary>Does what the current command has left, if it holds keys. For one who has none.</summary>
+    public void Finish() => Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+
     public void Dispose()
     {
         FinishAbandoned();

@@ -45,6 +45,7 @@ public sealed class Store : IDisposable
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
         LongHolds = new LongHolds(this);
+        Pause = new StorePause(Epochs, LongHolds);
         _table = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
         for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
@@ -85,6 +86,7 @@ public sealed class Store : IDisposable
     internal ExpiryClock Clock { get; }
     internal ref readonly KeyHash Hash => ref _hash;
     internal LongHolds LongHolds { get; }
+    internal StorePause Pause { get; }
 
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
     internal Database?[] Table => Volatile.Read(ref _table);
@@ -320,6 +322,7 @@ public sealed class Store : IDisposable
         _thread?.Dispose();
         _upkeep.Dispose();
         LongHolds.Dispose();
+        Pause.Dispose();
         while (_leasable.TryTake(out StoreSession? session)) session.Dispose();
         lock (_freeSlots)
             Invariant.Check(_sessions == 0, "a store is disposed after its sessions");

@@ -24,6 +24,7 @@ public sealed unsafe class StoreSession : IDisposable
     private bool _hintsHold;
     private Thread? _holder;
     private HeldRecord _one;
+    private KeyLocks? _transaction, _transactionLocks;
 
     internal StoreSession(Store store, int slot)
     {
@@ -52,14 +53,30 @@ public sealed unsafe class StoreSession : IDisposable
 
     internal KeyLocks Locks => _locks;
 
-    /// <summary>The databases as of now.</summary>
-    internal Database?[] Table => _store.Table;
+    /// <summary>The databases as of now, or as of when a transaction began.</summary>
+    internal Database?[] Table => _transaction?.Table ?? _store.Table;
+
+    /// <summary>What the session's transaction holds; null outside of one.</summary>
+    internal KeyLocks? Transaction => _transaction;
 
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()
     {
-        if (_store.Epochs.IsOnline(_slot)) _store.Epochs.Announce(_slot);
+        if (_store.Epochs.IsOnline(_slot) && !_store.Pause.IsRequested) _store.Epochs.Announce(_slot);
         else GoOnline();
+        BeginTurnOnline();
+    }
+
+    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause already.</summary>
+    internal void BeginInnerTurn()
+    {
+        _holder = Thread.CurrentThread;
+        _store.Epochs.Enter(_slot);
+        BeginTurnOnline();
+    }
+
+    private void BeginTurnOnline()
+    {
         ReadClock();
         _lookAheadTable = _store.Table;
         _selectedTable = null;      // the next Select asks whether hints hold
@@ -69,7 +86,18 @@ public sealed unsafe class StoreSession : IDisposable
     private void GoOnline()
     {
         _holder = Thread.CurrentThread;
-        _store.Epochs.Enter(_slot);
+        // Ends: a pause does; a session that is online before another is asked for is waited for.
+        while (true)
+        {
+            if (_store.Pause.IsRequested)
+            {
+                _store.Epochs.Leave(_slot);
+                _store.Pause.WaitForEnd();
+            }
+
+            _store.Epochs.Enter(_slot);     // with a full fence: either it is seen here, or this session there
+            if (!_store.Pause.IsRequested) return;
+        }
     }
 
     /// <summary>In a long command: what the session found before is void, so that others' memory can be freed.</summary>
@@ -100,6 +128,8 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void SelectSlow(Database?[] table, int database)
     {
+        // A transaction sees the databases as they were when it locked its keys: a flush comes behind all of it.
+        if (_transaction != null) table = _transaction.Table;
         _hintsHold = table == _lookAheadTable;
         _selectedTable = table;
         _table = table;
@@ -175,6 +205,7 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private StoreStatus ReadSlow<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
     {
+        if (_transaction != null) return ReadHeld(key, type, ref read);
         // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
         var wait = new SpinWait();
         for (int round = 1; ; round++)
@@ -277,6 +308,7 @@ public sealed unsafe class StoreSession : IDisposable
     public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
+        if (_transaction != null) return UpdateHeld(key, type, ref update);
         byte* record = Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
@@ -337,6 +369,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
     internal HeldKey Hold(in Key key, DataType type, int expectedBytes = -1)
     {
+        if (_transaction != null) return HoldHeld(key, type, expectedBytes);
         byte* record = Locate(key);
         // Ends: as in Update.
         while (true)
@@ -378,6 +411,12 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Ends <see cref="Hold(in Key, DataType, int)"/>.</summary>
     internal void LetGo(ref HeldRecord held)
     {
+        if (_transaction != null)
+        {
+            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // until the transaction ends
+            return;
+        }
+
         _changes.LetGo(ref held);
         _changes.HeldAbsent = 0;
     }
@@ -386,6 +425,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>Whether there was one.</returns>
     public bool Delete(in Key key)
     {
+        if (_transaction != null) return DeleteHeld(key);
         byte* record = Locate(key);
         // Ends: as in Update.
         while (record != null)
@@ -429,9 +469,91 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>
     public HeldKeys Hold(KeyList keys) => new(keys, _locks, _changes, _locks.Acquire(keys));
 
+    /// <summary>Holds all keys of a transaction: until <see cref="EndTransaction"/> every operation of this session on one of them
+    /// works on what is held, and others wait for the end.</summary>
+    /// <param name="keys">Every key that the transaction uses; free for other use afterwards.</param>
+    /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
+    public StoreStatus BeginTransaction(KeyList keys)
+    {
+        _transactionLocks ??= new KeyLocks(this, _changes, _store.LongHolds);
+        var status = _transactionLocks.Acquire(keys);
+        if (status != StoreStatus.Ok) return status;
+        _transaction = _transactionLocks;
+        _selectedTable = null;      // from here on the transaction's
+        return StoreStatus.Ok;
+    }
+
+    /// <summary>Publishes what the transaction did, and lets go of its keys.</summary>
+    public void EndTransaction()
+    {
+        _transaction = null;
+        _selectedTable = null;
+        _transactionLocks!.Release();
+    }
+
+    /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named keys.</summary>
+    /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has been stopped.</returns>
+    public bool TryPauseOthers() => _store.Pause.TryBegin(_slot);
+
+    /// <summary>Lets the others go on.</summary>
+    public void EndPause() => _store.Pause.End();
+
+    /// <summary>A mistake in a command's row, which costs that command only.</summary>
+    internal static InvalidOperationException NotHeld() => new("A command of a transaction uses a key that its row does not name.");
+
+    private ref HeldRecord HeldOf(in Key key)
+    {
+        int index = _database == null ? -1 : _transaction!.IndexOf(_database, key);
+        if (index < 0) throw NotHeld();
+        ref HeldRecord held = ref _transaction![index];
+        if (held.Exists && Record.IsExpired(held.Record, held.Word, NowMs)) ExpireHeld(ref held);
+        return ref held;
+    }
+
+    private StoreStatus ReadHeld<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    {
+        ref HeldRecord held = ref HeldOf(key);
+        if (!held.Exists) return StoreStatus.NotFound;
+        if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) return StoreStatus.WrongType;
+        read.Read(held.View);
+        return StoreStatus.Ok;
+    }
+
+    private StoreStatus UpdateHeld<TUpdate>(in Key key, DataType type, ref TUpdate update) where TUpdate : struct, IValueUpdate, allows ref struct
+    {
+        ref HeldRecord held = ref HeldOf(key);
+        try
+        {
+            return _changes.Apply(ref held, type, ref update);
+        }
+        finally
+        {
+            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // views go by the word in memory
+        }
+    }
+
+    private HeldKey HoldHeld(in Key key, DataType type, int expectedBytes)
+    {
+        ref HeldRecord held = ref HeldOf(key);
+        var status = StoreStatus.Ok;
+        if (!held.Exists) status = expectedBytes < 0 ? StoreStatus.NotFound : StoreStatus.Ok;
+        else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) status = StoreStatus.WrongType;
+        return new HeldKey(this, status, ref held);
+    }
+
+    private bool DeleteHeld(in Key key)
+    {
+        ref HeldRecord held = ref HeldOf(key);
+        if (!held.Exists) return false;
+        _changes.MakeAbsent(ref held);
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+        return true;
+    }
+
     /// <summary>Reads all keys of the list as of one instant.</summary>
     public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
     {
+        if (_transaction != null && TryReadHeld(keys, ref read)) return;
         // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a round.
         for (int round = 1; ; round++)
         {

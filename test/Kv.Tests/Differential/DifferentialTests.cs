@@ -14,7 +14,8 @@ public class DifferentialTests(ITestOutputHelper output)
 
     // What the random commands are drawn from: each name once, those that change most keys several times.
     private static readonly string[] Names =
-        [.. CommandGenerators.All.Keys, .. Enumerable.Repeat("SET GET APPEND SETRANGE INCRBY EXPIRE GETEX COPY RENAME".Split(' '), 2).SelectMany(n => n)];
+        [.. CommandGenerators.All.Keys, .. Enumerable.Repeat("SET GET APPEND SETRANGE INCRBY EXPIRE GETEX COPY RENAME".Split(' '), 2).SelectMany(n => n),
+            .. Enumerable.Repeat("EXEC", 8)];
 
     public static TheoryData<int, ulong> FixedSeeds()
     {

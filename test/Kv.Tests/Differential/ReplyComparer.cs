@@ -47,10 +47,10 @@ internal static class ReplyComparer
         && ours.String.StartsWith("ERR unknown ", StringComparison.Ordinal)
         && theirs.String.StartsWith(ours.String[..20], StringComparison.Ordinal);
 
-    // What INCRBYFLOAT leaves is "embstr" there and, when its digits are an integer's, "int" here, as after SET.
+    // SETBIT that changes no bit makes it "raw" there. What INCRBYFLOAT leaves is "embstr" there and, when its digits are an integer's, "int" here, as after SET.
     // A small one is shared by all its users there, so that its REFCOUNT tells the same difference.
     private static bool IsTextOfAnInteger(Reply ours, Reply theirs) =>
-        (ours.Text.AsSpan().SequenceEqual("int"u8) && theirs.Text.AsSpan().SequenceEqual("embstr"u8))
+        (ours.Text.AsSpan().SequenceEqual("int"u8) && (theirs.Text.AsSpan().SequenceEqual("embstr"u8) || theirs.Text.AsSpan().SequenceEqual("raw"u8)))
         || (ours.Type == ':' && theirs.Type == ':' && ours.Integer == int.MaxValue && theirs.Integer == 1);
 
     private static bool IsNear(Reply ours, Reply theirs, long distance) =>

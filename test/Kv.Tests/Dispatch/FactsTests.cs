@@ -71,7 +71,7 @@ public class FactsTests
         $"usage {row.Usage}",
         $"since {row.Since}",
         $"group {row.Group.ToString().ToLowerInvariant()}",
-        $"flags {Sorted(Words(row.Flags & ~(CommandFlags.OwnReplies | CommandFlags.ChangesSession)))}",
+        $"flags {Sorted(Words(row.Flags & ~(CommandFlags.OwnReplies | CommandFlags.ChangesSession | CommandFlags.NotQueued)))}",
         $"categories {Sorted(Words(AclCategoryRules.Of(row)))}",
         $"keys {string.Join(" ; ", row.Keys.Select(Text).Select(SortedKeys))}",
         $"tips {Sorted(row.Tips)}",

@@ -45,7 +45,7 @@ public sealed class ServerFaultTests
         ["pubsub.publish"] = ([], "PUBLISH channel message", Outcome.Error),
     };
 
-    public static IEnumerable<string> Points => Cases.Keys.Concat(["worker.inbox", "pubsub.push"]);
+    public static IEnumerable<string> Points => Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command"]);
 
     public static TheoryData<string, string> CasesOnBoth()
     {
@@ -57,6 +57,38 @@ public sealed class ServerFaultTests
         }
 
         return cases;
+    }
+
+    // Each command of the transaction in turn, and a fault below it, while it has records half changed.
+    [Theory]
+    [InlineData("transaction.command", 1)]
+    [InlineData("transaction.command", 2)]
+    [InlineData("transaction.command", 3)]
+    [InlineData("record.write", 1)]
+    [InlineData("record.write", 2)]
+    public void Known_M05_an_exception_in_a_transaction_costs_one_command_of_it(string point, int at)
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        using var other = server.Connect();
+        client.Ok("MSET a 1 b 1 c 1");
+        client.Ok("MULTI");
+        foreach (string key in new[] { "a", "b", "c" }) client.Ok($"INCR {key}");
+        Reply replies;
+        using (var armed = Fault.Arm(point, at))
+        {
+            replies = client.Ok("EXEC");
+            Assert.True(armed.Fired);
+        }
+
+        Assert.Equal(3, replies.Items!.Count);
+        for (int i = 0; i < 3; i++) Assert.Equal(i + 1 == at, replies.Items[i].IsError);
+        // Nothing is locked, and the connection is in order.
+        string[] values = [.. other.Ok("MGET a b c").Items!.Select(value => value.String)];
+        for (int i = 0; i < 3; i++) Assert.Equal(i + 1 == at ? "1" : "2", values[i]);
+        client.Ok("MSET a 5 b 5 c 5");
+        Assert.Equal("ERR EXEC without MULTI", client.Command("EXEC").String);
+        server.Server.Store.CheckIntegrity();
     }
 
     [Theory, MemberData(nameof(CasesOnBoth))]

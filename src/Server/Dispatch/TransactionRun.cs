@@ -1,0 +1,168 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>What EXEC does: all commands of a transaction, at one instant, their replies in one array.</summary>
+/// <remarks>
+/// The keys of all commands are found by their rows and held together, in the one order of locking; the handlers then run
+/// unchanged, since the session of the store works on what it holds. When some command may use keys that no row can name
+/// (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
+/// Threads: one worker or lease.
+/// </remarks>
+internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
+{
+    private readonly ReplyWriter _reply = output.Reply;
+
+    /// <summary>Runs the transaction of the context's session, which is over then.</summary>
+    /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next turn.</returns>
+    public bool TryExecute(ref CommandContext context)
+    {
+        var session = context.Session;
+        var transaction = session.Transaction!;
+        bool done = true;
+        try
+        {
+            if (!TryFindKeys(ref context, transaction)) return done = TryExecuteAlone(ref context, transaction);
+            if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
+            else RunAll(ref context, transaction);
+            return true;
+        }
+        finally
+        {
+            if (done) transaction.Close();
+        }
+    }
+
+    private bool TryExecuteAlone(ref CommandContext context, Transaction transaction)
+    {
+        if (!context.Store.TryPauseOthers()) return false;
+        try
+        {
+            RunAll(ref context, transaction);
+        }
+        finally
+        {
+            context.Store.EndPause();
+        }
+
+        return true;
+    }
+
+    private void ExecuteHeld(ref CommandContext context, Transaction transaction)
+    {
+        var status = context.Store.BeginTransaction(context.Store.Keys);
+        if (status != StoreStatus.Ok)
+        {
+            context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
+            return;
+        }
+
+        try
+        {
+            RunAll(ref context, transaction);
+        }
+        finally
+        {
+            context.Store.EndTransaction();
+        }
+    }
+
+    /// <summary>Lists the keys of all commands.</summary>
+    /// <returns>False when not all keys can be known.</returns>
+    private static bool TryFindKeys(ref CommandContext context, Transaction transaction)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        int database = context.Session.Database;
+        foreach (ref readonly var queued in transaction.Commands)
+        {
+            var command = queued.Command;
+            context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom) return false;
+            if (command.Name == "SELECT" && NumberText.TryParseInt64(context.Args[1].Span, out long chosen))
+            {
+                // The same test as its own: a number that is refused changes nothing.
+                if ((ulong)chosen < (ulong)context.Server.Options.Databases) database = (int)chosen;
+            }
+
+            foreach (var spec in command.Keys)
+            {
+                if ((spec.Access & KeyAccess.NotKey) != 0) continue;
+                if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
+                var search = KeyFinder.Find(spec, context.Args, 0, out var range);
+                if (search == KeySearch.Invalid) return false;      // the command will say so; what it does first is its own affair
+                if (search != KeySearch.Found) continue;
+                for (int i = 0; i < range.Count; i++) context.Args.AddKey(range.First + (i * range.Step), keys, database);
+            }
+        }
+
+        return true;
+    }
+
+    private void RunAll(ref CommandContext context, Transaction transaction)
+    {
+        var session = context.Session;
+        var exec = context.Command;
+        int start = dispatcher.ReplyStart;
+        ReplyTooLargeException? tooLarge = null;
+        transaction.IsRunning = true;
+        session.IsInReply = true;       // messages wait until the array is whole
+        session.Steps = null;
+        try
+        {
+            _reply.WriteArray(transaction.QueuedCount);
+            foreach (ref readonly var queued in transaction.Commands)
+            {
+                try
+                {
+                    RunOne(ref context, queued);
+                }
+                catch (ReplyTooLargeException exception)
+                {
+                    tooLarge = exception;       // not even room for an error: the rest is run all the same
+                }
+
+                if (tooLarge != null) output.Rewind(new ReplyMark(start, 1));
+            }
+        }
+        finally
+        {
+            session.IsInReply = false;
+            transaction.IsRunning = false;
+            context.Command = exec;
+            context.Args.Begin(null, 0, 0, 0, 0, null);
+            _reply.EndReplies(start);
+        }
+
+        if (tooLarge != null) throw tooLarge;
+    }
+
+    private void RunOne(ref CommandContext context, in QueuedCommand queued)
+    {
+        var session = context.Session;
+        var command = queued.Command;
+        context.Command = command;
+        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+        if (command.Container != null) context.Args.Skip(1);
+        context.Store.Select(session.Database);
+        _reply.BeginReply();
+        try
+        {
+            Fault.Point("transaction.command");
+            command.Handler!(ref context);
+            // Ends: each step gets on, and what EXEC runs waits for nobody.
+            while (session.Steps is { } steps)
+                if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
+            counters.ByCommand[command.Id].Calls++;
+            if (!_reply.IsDone) dispatcher.FinishSlow(ref context);
+            // CLIENT REPLY OFF and SKIP answer nothing; the array still has a place for them.
+            if (output.Buffer.Length == dispatcher.ReplyStart) _reply.WriteNull();
+        }
+        catch (Exception exception)
+        {
+            dispatcher.FailPart(session, exception);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+using System.Runtime.InteropServices;
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Storage;
+
+namespace Kv.Server.Sessions;
+
+//  a chunk:   | Argument 0 | Argument 1 | ... | bytes of these arguments | 8 bytes' room | the next command ...
+//
+//  Chunks double from 1 KB to 64 KB; a longer command has one of its own. What is in a chunk never moves.
+
+/// <summary>The commands of a transaction, copied, in the order in which they came.</summary>
+/// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those blocks, which it takes.</remarks>
+internal sealed unsafe class CommandQueue(Store store) : IDisposable
+{
+    private const int FirstChunkBytes = 1024, ChunkBytesMax = 64 * 1024, KeptCommands = 256;
+
+    /// <summary>What parsers read beyond the end of an argument.</summary>
+    private const int PaddingBytes = 8;
+
+    private readonly List<QueuedCommand> _commands = [];
+    private readonly List<nint> _chunks = [];
+    private byte* _next;
+    private int _room, _chunkBytes = FirstChunkBytes;
+    private long _charged;
+
+    public int Count => _commands.Count;
+
+    /// <summary>Bytes of the commands.</summary>
+    public long Bytes { get; private set; }
+
+    /// <summary>All flags of all commands.</summary>
+    public CommandFlags Flags { get; private set; }
+
+    public ReadOnlySpan<QueuedCommand> Commands => CollectionsMarshal.AsSpan(_commands);
+
+    /// <summary>What a command would add.</summary>
+    public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks)
+    {
+        long bytes = PaddingBytes + ((long)count * Argument.SizeBytes) + sizeof(QueuedCommandSize) + (blocks?.Bytes ?? 0);
+        for (int i = 0; i < count; i++)
+            if (!items[i].IsInBlock) bytes += items[i].Length;
+        return bytes;
+    }
+
+    /// <summary>Copies a command.</summary>
+    /// <param name="blocks">Of its large arguments; they are the queue's from here on.</param>
+    public void Add(Command command, Argument* items, int count, ReceivedBlocks? blocks)
+    {
+        long bytes = BytesOf(items, count, blocks);
+        byte* text = Take((int)(bytes - (blocks?.Bytes ?? 0)));
+        var copies = (Argument*)text;
+        text += count * Argument.SizeBytes;
+        for (int i = 0; i < count; i++)
+        {
+            copies[i] = items[i];
+            if (items[i].IsInBlock) continue;
+            copies[i].Pointer = text;
+            items[i].Span.CopyTo(new Span<byte>(text, items[i].Length));
+            text += items[i].Length;
+        }
+
+        *(ulong*)text = 0;
+        _commands.Add(new QueuedCommand(command, copies, count, blocks));
+        Bytes += bytes;
+        Flags |= command.Flags;
+    }
+
+    /// <summary>Forgets all commands.</summary>
+    public void Dispose()
+    {
+        foreach (ref readonly var command in Commands) command.Blocks?.Release(store);
+        foreach (nint chunk in _chunks) NativeMemory.Free((void*)chunk);
+        _commands.Clear();
+        _chunks.Clear();
+        if (_commands.Capacity > KeptCommands) _commands.Capacity = 0;      // one huge transaction keeps nothing
+        _next = null;
+        _room = 0;
+        _chunkBytes = FirstChunkBytes;
+        store.Charge(-_charged);
+        _charged = Bytes = 0;
+        Flags = CommandFlags.None;
+    }
+
+    private byte* Take(int bytes)
+    {
+        bytes = (bytes + 7) & ~7;
+        if (bytes <= _room)
+        {
+            byte* place = _next;
+            _next += bytes;
+            _room -= bytes;
+            return place;
+        }
+
+        int chunkBytes = Math.Max(bytes, _chunkBytes);
+        var chunk = (byte*)NativeMemory.Alloc((nuint)chunkBytes);
+        _chunks.Add((nint)chunk);
+        store.Charge(chunkBytes);
+        _charged += chunkBytes;
+        if (chunkBytes - bytes > _room)
+        {
+            _next = chunk + bytes;
+            _room = chunkBytes - bytes;
+        }
+
+        _chunkBytes = Math.Min(_chunkBytes * 2, ChunkBytesMax);
+        return chunk;
+    }
+
+    /// <summary>As large as a place in the list of commands.</summary>
+    [StructLayout(LayoutKind.Sequential, Size = 32)]
+    private struct QueuedCommandSize;
+}
+
+/// <summary>A command that waits for EXEC. Its checks are done.</summary>
+internal readonly unsafe struct QueuedCommand(Command command, Argument* items, int count, ReceivedBlocks? blocks)
+{
+    /// <summary>The row (of the subcommand, inside a container).</summary>
+    public Command Command { get; } = command;
+
+    public ReceivedBlocks? Blocks { get; } = blocks;
+
+    public Argument* Items { get; } = items;
+
+    public int Count { get; } = count;
+}

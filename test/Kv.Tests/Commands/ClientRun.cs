@@ -1,0 +1,51 @@
+using System.Collections.Concurrent;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Commands;
+
+/// <summary>Clients on threads of their own for a bounded time; what goes wrong on any of them fails the test.</summary>
+internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposable
+{
+    private readonly List<Thread> _threads = [];
+    private readonly ConcurrentQueue<Exception> _failures = new();
+    private volatile bool _stop;
+
+    /// <summary>Adds a client that does one thing again and again, at least once.</summary>
+    public void Add(Action<RespClient, Random> body)
+    {
+        var random = Seed.NewRandom(_threads.Count);
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                using var client = server.Connect();
+                do body(client, random);
+                while (!_stop);
+            }
+            catch (Exception failure)
+            {
+                _failures.Enqueue(failure);
+                _stop = true;
+            }
+        }) { IsBackground = true };
+        _threads.Add(thread);
+        thread.Start();
+    }
+
+    /// <summary>Adds a thread without a connection.</summary>
+    public void AddOutside(Action<Random> body) => Add((_, random) => body(random));
+
+    public void Finish()
+    {
+        while (budget.Continues && !_stop) Thread.Sleep(10);
+        _stop = true;
+        _threads.ForEach(thread => thread.Join());
+        if (!_failures.IsEmpty) Assert.Fail($"{_failures.First()}\n{Seed.Hint}");
+    }
+
+    public void Dispose()
+    {
+        _stop = true;
+        _threads.ForEach(thread => thread.Join());
+    }
+}

@@ -93,6 +93,40 @@ internal sealed class Histogram
         return histogram;
     }
 
+    /// <summary>The same, with the durations of what each one longer than an expected interval held up: its own less one
+    /// interval, less two, as long as an interval is left.</summary>
+    /// <remarks>Every value is taken for the middle of its counter. Cost: counters in use times counters below them, whatever the
+    /// interval.</remarks>
+    public Histogram Corrected(long intervalNs)
+    {
+        var corrected = new Histogram();
+        corrected.Add(this);
+        for (int index = IndexOf(intervalNs); index < CounterCount; index++)
+        {
+            if (_counts[index] == 0) continue;
+            long value = (LowestOf(index) + HighestOf(index)) / 2;
+            for (int below = IndexOf(intervalNs); below <= index; below++)
+            {
+                // How many of value - k * interval, k from 1 and at least an interval left, this counter holds.
+                long low = Math.Max(LowestOf(below), intervalNs), high = Math.Min(HighestOf(below), value - intervalNs);
+                if (high < low) continue;
+                long held = (value - low) / intervalNs - (value - high - 1) / intervalNs;
+                if (held > 0) corrected.AddOmitted(below, held * _counts[index]);
+            }
+        }
+
+        return corrected;
+    }
+
+    private void AddOmitted(int index, long count)
+    {
+        long middle = (LowestOf(index) + HighestOf(index)) / 2;
+        _counts[index] += count;
+        _count += count;
+        _sum += middle * count;
+        _min = Math.Min(_min, middle);
+    }
+
     /// <summary>From the counters' middles: to 0.1 %.</summary>
     public double StandardDeviation()
     {

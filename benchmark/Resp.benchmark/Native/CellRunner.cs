@@ -18,6 +18,9 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     /// <summary>Where .hlog and .hgrm files go; null: nowhere.</summary>
     public string? HdrFolder { get; init; }
 
+    /// <summary>What is done about coordinated omission; null: as ever.</summary>
+    public OmissionCorrection? Omission { get; init; }
+
     /// <summary>A runner as the options of a verb ask for.</summary>
     /// <exception cref="UsageException">An option's value is off.</exception>
     public static CellRunner Of(RunVerb verb, Surroundings surroundings)
@@ -27,6 +30,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         {
             Interval = DurationText.Parse("--interval", verb.Interval),
             HdrFolder = verb.Hdr,
+            Omission = OmissionCorrection.Of(verb),
         };
     }
 
@@ -56,7 +60,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
             Ctxt = use.ClientSwitches,
             Steady = steady,
         };
-        return (repetition, watch.Judge(plan, measurement, use));
+        return (Omission?.ApplyTo(repetition, measurement) ?? repetition, watch.Judge(plan, measurement, use));
     }
 
     /// <summary>Drives until the last windows are alike, at least <paramref name="time"/> and at most 30 s beyond. False: they never were.</summary>

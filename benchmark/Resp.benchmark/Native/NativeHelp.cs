@@ -15,10 +15,9 @@ internal static class NativeHelp
     private static readonly (string Title, string[] Options)[] Groups =
     [
         ("Suite", ["list", "profile", "scale", "dry-run"]),
-        ("Shape", ["conns", "depth", "mode", "loops", "session-model", "cores"]),
-        ("Scenario", ["scenario", "peers"]),
+        ("Shape", ["conns", "depth", "mode", "scenario", "peers", "loops", "session-model", "cores"]),
         ("Time", ["warmup", "duration", "ops", "drain", "cooldown", "reps"]),
-        ("Open loop", ["rate", "rate-sweep", "arrival", "max-inflight"]),
+        ("Open loop", ["rate", "rate-sweep", "arrival", "max-inflight", "co"]),
         ("Checks and gates", ["verify", "on-error", "fail-on-saturation", "baseline", "fail-if"]),
         ("Server and processors", ["server-pid", "pin-client", "pin-server", "calibrate", "probe", "start", "restart"]),
         ("Output", ["pct", "digits", "interval", "json", "csv", "csv-format", "md", "html", "hdr", "quiet", "progress"]),

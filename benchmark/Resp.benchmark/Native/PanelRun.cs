@@ -156,7 +156,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     private CellAxis AxisOf(GridCell place, CellPlan plan) => new()
     {
         Op = Name, Conns = plan.Sessions, Depth = plan.Depth, Mode = plan.Mode == DepthMode.Batch ? "batch" : "window",
-        Keys = verb.Keys, Value = verb.Value, Dist = verb.Distribution, Rate = place.Rate, Loops = plan.Loops,
+        Keys = verb.Keys, Value = verb.Value, Dist = verb.Distribution, Rate = place.Rate, Loops = plan.Loops, Co = runner.Omission?.Name,
     };
 
     private CellPlan Plan(Target target, GridCell place)

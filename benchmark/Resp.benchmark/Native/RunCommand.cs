@@ -59,9 +59,8 @@ internal sealed class RunCommand
             foreach (string warning in watch.Warnings(CellGrid.Read(_verb, null).Max(cell => cell.Sessions))) output.WriteLine($"WARN {target.Name}: {warning}");
         }
 
-        output.WriteLine(_verb.Rate is null && _verb is not RateVerb
-            ? "closed loop: latencies are service times"
-            : "open loop: latencies are from the intended send");
+        bool isOpen = _verb.Rate is not null || _verb is RateVerb;
+        output.WriteLine((isOpen ? "open loop: latencies are from the intended send" : "closed loop: latencies are service times") + _runner.Omission?.About);
         table.Head();
     }
 }

@@ -58,6 +58,9 @@ internal sealed record CellAxis
     public double? Rate { get; init; }
 
     public int Loops { get; init; }
+
+    /// <summary>How coordinated omission was dealt with, if not as ever: such latencies are not compared with others.</summary>
+    public string? Co { get; init; }
 }
 
 /// <summary>Operations a second over the repetitions of a cell. Null: undefined for so few.</summary>

@@ -32,7 +32,7 @@ internal sealed record Repetition
     /// <summary>Reply minus actual send.</summary>
     public LatencySummary Service { get; init; } = new();
 
-    /// <summary>Reply minus intended send; null in a closed loop.</summary>
+    /// <summary>Reply minus intended send; null in a closed loop but for a corrected one.</summary>
     public LatencySummary? Response { get; init; }
 
     /// <summary>Actual minus intended send; null in a closed loop.</summary>
@@ -71,8 +71,11 @@ internal sealed record Repetition
     /// <summary>How it ended; completed else a reason.</summary>
     public string End { get; init; } = "completed";
 
+    /// <summary>How coordinated omission was dealt with (--co): none, or expected:US, whose response is corrected. Null: intended.</summary>
+    public string? Co { get; init; }
+
     /// <summary>What a user waits for: from the intended send where there is one.</summary>
-    public LatencySummary Latency() => Response ?? Service;
+    public LatencySummary Latency() => Co == "none" ? Service : Response ?? Service;
 
     public long ErrorCount() => Errors.Values.Sum();
 

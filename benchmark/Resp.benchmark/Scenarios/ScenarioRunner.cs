@@ -29,6 +29,7 @@ internal sealed class ScenarioRunner
         Refuse(verb.Op is not null || verb.Mix is not null || verb.Commands.Any() || verb.CommandFile is not null, "it says itself what is sent: not --op, --mix, --cmd");
         Refuse(verb.Calibrate || verb.Probe, "--calibrate and --probe are for plain operations");
         Refuse(verb.Verify != "frame", "--verify is for plain operations; txn, lua and lock count lost updates by themselves");
+        Refuse(verb.Omission != "intended", "--co is for plain operations");
         Refuse(!OperatingSystem.IsLinux(), "it needs Linux");
         Refuse(verb.Peers is not null && !scenario.HasPeers, "it has one role, --peers is for pubsub, blocking and stream-group");
         Refuse(verb.Peers is < 1 or > 100_000, "--peers takes a number from 1 to 100000");

@@ -98,6 +98,46 @@ public sealed class RunVerbTests : IDisposable
     }
 
     [Fact]
+    public void An_expected_interval_corrects_a_closed_loop_and_says_so()
+    {
+        var run = Run("run", "--ops", "400", "--co", "expected:0.5");
+        Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
+        Assert.Contains("closed loop: latencies are service times corrected for coordinated omission by an expected interval of 0.5 us\n", run.Output);
+        using var report = Report();
+        JsonElement rep = Cells(report).Single().GetProperty("reps")[0];
+        Assert.Equal("expected:0.5", rep.GetProperty("co").GetString());
+        Assert.Equal("expected:0.5", Axis(Cells(report).Single(), "co"));
+        Assert.Equal(400, rep.GetProperty("service").GetProperty("n").GetInt64());
+        // No round trip is over in half a microsecond: each held others up.
+        Assert.True(rep.GetProperty("response").GetProperty("n").GetInt64() > 800);
+    }
+
+    [Fact]
+    public void Without_correction_an_open_loop_shows_service_times()
+    {
+        var run = Run("run", "--rate", "2k", "--ops", "300", "--co", "none", "--csv", File + ".csv");
+        Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
+        string[] rows = System.IO.File.ReadAllLines(File + ".csv");
+        using var report = Report();
+        JsonElement rep = Cells(report).Single().GetProperty("reps")[0];
+        string p50 = rows[1].Split(',')[Array.IndexOf(rows[0].Split(','), "p50_us")];
+        Assert.Equal(rep.GetProperty("service").GetProperty("p50").GetDouble(), double.Parse(p50, System.Globalization.CultureInfo.InvariantCulture), 3);
+        Assert.Equal(300, rep.GetProperty("response").GetProperty("n").GetInt64());
+    }
+
+    [Theory]
+    [InlineData("run", "--co expected:100 --rate 1k", "must not be corrected twice")]
+    [InlineData("rate", "--co expected:100", "must not be corrected twice")]
+    [InlineData("run", "--co expected:0", "--co takes intended, none or expected:US")]
+    [InlineData("run", "--co sometimes", "--co takes intended, none or expected:US")]
+    public void Latencies_are_never_corrected_twice(string verb, string options, string why)
+    {
+        var run = Run(verb, options.Split(' '));
+        Assert.Equal(ExitCode.Usage, run.ExitCode);
+        Assert.Contains(why, run.Errors);
+    }
+
+    [Fact]
     public void A_ladder_of_rates_has_its_ends()
     {
         Assert.Equal(ExitCode.Ok, Run("rate", "--rate-sweep", "1k:3k:3", "--ops", "100").ExitCode);

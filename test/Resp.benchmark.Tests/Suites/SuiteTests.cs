@@ -1,5 +1,7 @@
+using Kv.Tests.Harness;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Native;
+using RespBenchmark.Network;
 using RespBenchmark.NullServer;
 using RespBenchmark.Reports;
 using RespBenchmark.Suites;
@@ -109,11 +111,45 @@ public class SuiteTests
     }
 
     [Theory]
-    [InlineData("BITOP_NOT", "BITOP")]
-    [InlineData("SCRIPTSET", "EVALSHA")]
-    [InlineData("MPFADD", "PFADD")]
-    [InlineData("GETBIT", "GETBIT")]
-    public void The_probe_knows_the_command_of_an_operation(string kind, string command) => Assert.Equal(command, CommandProbe.CommandOf(kind));
+    [InlineData("BITOP_NOT", "BITOP", 4)]
+    [InlineData("MPFADD", "PFADD", 3)]
+    [InlineData("GETBIT", "GETBIT", 3)]
+    [InlineData("ping_inline", "PING", 1)]
+    [InlineData("lrange_100", "LRANGE", 4)]
+    public void The_probe_sends_what_the_operation_sends(string op, string command, int words)
+    {
+        var request = Assert.Single(CommandProbe.RequestsOf(new WorkloadReader(new SuiteVerb { Op = op, Keys = 1024 }).Workload(1)));
+        Assert.Equal((command, words, true), (request.Command, request.Words, request.IsWhole));
+    }
+
+    [Fact]
+    public void The_probe_sends_every_part_of_a_mix()
+    {
+        var requests = CommandProbe.RequestsOf(new WorkloadReader(new SuiteVerb { Mix = "GET:99,SET:1", Keys = 1024 }).Workload(1));
+        Assert.Equal(["GET", "SET"], requests.Select(request => request.Command).Order());
+    }
+
+    [Fact]
+    public void A_command_is_available_if_the_server_knows_it_takes_these_arguments_and_lets_the_user()
+    {
+        using var server = RedisServer.Start();
+        var target = new Target { Host = "127.0.0.1", Port = server.Port };
+        using (var control = ControlConnection.Open(target))
+        {
+            Assert.False(control.Send("ACL", "SETUSER", "few", "on", ">pw", "~*", "+@all", "-sadd").IsError);
+            Assert.False(control.Send("SET", "myset", "of another kind").IsError);
+        }
+
+        Assert.Null(Missing(target, "SADD myset {value 8}"));           // WRONGTYPE is of the data
+        Assert.Equal("SETIFPM is not known there", Missing(target, "SETIFPM {key uniform 10} v p"));
+        Assert.Equal("GET does not take 2 arguments there (arity 2)", Missing(target, "GET {key uniform 10} more"));
+        Assert.Equal("ERR syntax error", Missing(target, "SET {key uniform 10} v NOSUCH"));
+        Assert.Contains("NOPERM", Missing(target with { User = "few", Password = "pw" }, "SADD myset {value 8}"), StringComparison.Ordinal);
+        Assert.Contains("scripts do not load", Missing(target, "EVALSHA {sha \"return (\"} 0"), StringComparison.Ordinal);
+    }
+
+    private static string? Missing(Target target, string template) =>
+        CommandProbe.Missing(target, new SuiteVerb { Commands = [template], Keys = 10, Load = "none" });
 
     [Fact]
     public void A_smoke_run_reports_all_cells_under_the_watermark()

@@ -36,8 +36,9 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
 
     /// <summary>Measures.</summary>
     /// <param name="label">What the live line and the files call it.</param>
+    /// <param name="onInterval">Gets each interval as it ends; null: nobody.</param>
     /// <exception cref="Network.ConnectException">No connection.</exception>
-    public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label)
+    public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label, Action<IntervalSample>? onInterval = null)
     {
         using LoadRun run = LoadRun.Connect(plan);
         using IDisposable attached = surroundings.Interrupt.OnRequest(run.Stop);
@@ -46,20 +47,12 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         DateTimeOffset started = surroundings.Clock.GetUtcNow();
         if (HdrFolder is not null) run.SplitIntervals();
         run.Begin();
-        List<SeriesPoint> series = Follow(run, plan, label, started);
+        List<SeriesPoint> series = Follow(run, plan, label, started, onInterval);
         Measurement measurement = run.Finish();
         ResourceUse use = monitor.Stop();
         live.Clear();
 
-        Repetition repetition = Repetition.Of(measurement, [.. series.Select((point, second) => With(point, second, use))]) with
-        {
-            ClientCpu = use.ClientCpu,
-            ServerHot = use.ServerSeen ? use.ServerHot : null,
-            ServerCpu = use.ServerSeen ? use.ServerCpu : null,
-            Rss = use.ServerSeen ? use.ServerRss : null,
-            Ctxt = use.ClientSwitches,
-            Steady = steady,
-        };
+        Repetition repetition = use.AddTo(Repetition.Of(measurement, [.. series.Select((point, second) => With(point, second, use))])) with { Steady = steady };
         return (Omission?.ApplyTo(repetition, measurement) ?? repetition, watch.Judge(plan, measurement, use));
     }
 
@@ -86,7 +79,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         return Steadiness.IsSteady(windows) || windows.All(ops => ops == 0);
     }
 
-    private List<SeriesPoint> Follow(LoadRun run, CellPlan plan, string label, DateTimeOffset started)
+    private List<SeriesPoint> Follow(LoadRun run, CellPlan plan, string label, DateTimeOffset started, Action<IntervalSample>? onInterval)
     {
         var series = new List<SeriesPoint>();
         using IntervalLog? log = HdrFolder is { } folder
@@ -102,6 +95,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
             IntervalSample sample = run.TakeInterval();
             next = run.Elapsed + Interval;
             log?.Add(sample);
+            onInterval?.Invoke(sample);
             if (sample.Length <= TimeSpan.Zero) continue;
             int now = GC.CollectionCount(0);
             series.Add(new SeriesPoint((sample.Start + sample.Length).TotalSeconds, sample.Counters.Ops / sample.Length.TotalSeconds,

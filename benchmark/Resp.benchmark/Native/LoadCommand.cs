@@ -17,9 +17,9 @@ internal static class LoadCommand
         foreach (Target target in TargetReader.Read(verb))
         {
             if (verb.Flush) Flush(target);
-            IReadOnlyList<string> warnings = Load(target, workload, verb, surroundings);
-            foreach (string warning in warnings) surroundings.Output.WriteLine($"WARN {target.Name}: {warning}");
-            whole &= warnings.Count == 0;
+            if (Load(target, workload, verb, surroundings) is not { } loaded) continue;
+            foreach (string warning in loaded.Warnings) surroundings.Output.WriteLine($"WARN {target.Name}: {warning}");
+            whole &= loaded.Warnings.Count == 0;
         }
 
         return whole ? ExitCode.Ok : ExitCode.RunError;
@@ -34,10 +34,10 @@ internal static class LoadCommand
     }
 
     /// <summary>Loads one target.</summary>
-    /// <returns>What is missing or wrong.</returns>
-    public static IReadOnlyList<string> Load(Target target, WorkloadReader workload, WorkloadOptions options, Surroundings surroundings)
+    /// <returns>Null: the workload needs no load.</returns>
+    public static Loaded? Load(Target target, WorkloadReader workload, WorkloadOptions options, Surroundings surroundings)
     {
-        if (workload.Load() is not { } plan) return [];
+        if (workload.Load() is not { } plan) return null;
         var phase = new LoadPhase(target, plan);
         using IDisposable attached = surroundings.Interrupt.OnRequest(phase.Stop);
         LoadOutcome outcome = phase.Run(seed: options.Seed);
@@ -45,6 +45,10 @@ internal static class LoadCommand
         string stored = outcome.Stored is { } keys ? string.Create(CultureInfo.InvariantCulture, $"dbsize {keys:N0}") : "dbsize unknown";
         surroundings.Output.WriteLine(string.Create(CultureInfo.InvariantCulture,
             $"load {target.Name}  {plan.Name} {plan.Keys:N0} keys  {outcome.Measurement.Elapsed.TotalSeconds:F1} s  {outcome.Measurement.OpsPerSecond:N0} keys/s  {stored}"));
-        return counters.Errors > 0 ? [.. outcome.Warnings, $"{counters.Errors} error replies while loading"] : outcome.Warnings;
+        return new Loaded(plan, outcome, counters.Errors > 0 ? [.. outcome.Warnings, $"{counters.Errors} error replies while loading"] : outcome.Warnings);
     }
 }
+
+/// <summary>A load that was run.</summary>
+/// <param name="Warnings">What is missing or wrong.</param>
+internal sealed record Loaded(LoadPlan Plan, LoadOutcome Outcome, IReadOnlyList<string> Warnings);

@@ -14,6 +14,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
 {
     private readonly WorkloadReader _workload = new(verb);
     private readonly HashSet<string> _loaded = [];
+    private readonly Dictionary<string, Loaded> _loads = [];
 
     /// <summary>What reports call the workload; null: as its options say it.</summary>
     public string? Title { get; init; }
@@ -26,6 +27,18 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
 
     /// <summary>What is run instead of operations; null: operations are.</summary>
     public ScenarioRunner? Scenario { get; init; }
+
+    /// <summary>Operations that a session has outstanding are sent and timed as one group.</summary>
+    public bool TimesGroups { get; init; }
+
+    /// <summary>Gets the intervals of each cell's first repetition; null: nobody.</summary>
+    public Action<CellAxis, Target, IntervalSample>? OnInterval { get; init; }
+
+    /// <summary>The loads that were run, by target.</summary>
+    public IReadOnlyDictionary<string, Loaded> Loads => _loads;
+
+    /// <summary>The places of all cells, those that another panel did among them.</summary>
+    public IEnumerable<CellAxis> Axes => Grid().Select(place => AxisOf(place, Plan(targets.All[0], place)));
 
     public string Name => Title ?? Scenario?.Name ?? _workload.Name;
 
@@ -82,8 +95,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
         return repetition.OpsS;
     }
 
-    private (Repetition Repetition, Verdict Verdict) RunOnce(Target target, CellPlan plan, string label) =>
-        Scenario is { } scenario ? scenario.Run(targets.WatchOf(target), plan, label) : runner.Run(targets.WatchOf(target), plan, label);
+    private (Repetition Repetition, Verdict Verdict) RunOnce(Target target, CellPlan plan, string label, Action<IntervalSample>? onInterval = null) =>
+        Scenario is { } scenario ? scenario.Run(targets.WatchOf(target), plan, label) : runner.Run(targets.WatchOf(target), plan, label, onInterval);
 
     /// <summary>One cell on every target.</summary>
     private IEnumerable<CellReport> Measure(GridCell place)
@@ -107,7 +120,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
                 warnings[target.Name].AddRange(LoadOnce(target));
                 CellPlan plan = Plan(target, place);
                 string label = string.Create(CultureInfo.InvariantCulture, $"{target.Name} {Name} c{plan.Sessions} d{plan.Depth} rep {rep + 1}/{verb.Repetitions}");
-                (Repetition Repetition, Verdict Verdict) one = RunOnce(target, plan, label);
+                Action<IntervalSample>? onInterval = rep == 0 && OnInterval is { } taker ? sample => taker(AxisOf(place, plan), target, sample) : null;
+                (Repetition Repetition, Verdict Verdict) one = RunOnce(target, plan, label, onInterval);
                 reps[target.Name].Add(one);
                 if (verb.Probe && rep == 0) warnings[target.Name].AddRange(Probe(target, plan, one.Repetition));
                 surroundings.Interrupt.Wait(DurationText.Parse("--cooldown", verb.Cooldown));
@@ -162,6 +176,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     private CellPlan Plan(Target target, GridCell place)
     {
         CellPlan plan = CellGrid.Common(verb, target, _workload.Workload(place.Depth)) with { Sessions = place.Sessions, Depth = place.Depth };
+        if (TimesGroups) plan = plan with { Mode = DepthMode.Batch, BatchLatency = place.Depth > 1 };
         if (plan.VerifyShare > 0 && !_workload.IsVerifiable) throw new UsageException("--verify needs values that can be checked: load and run with --data verify");
         return place.Rate is { } rate ? plan with { Arrivals = CellGrid.Arrivals(verb, rate) } : plan;
     }
@@ -180,7 +195,9 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
         if (!_loaded.Add(target.Name)) return [];
         if (verb.Flush) LoadCommand.Flush(target);
         if (verb.Load is "none" || Scenario is not null) return [];
-        return LoadCommand.Load(target, _workload, verb, surroundings);
+        if (LoadCommand.Load(target, _workload, verb, surroundings) is not { } loaded) return [];
+        _loads[target.Name] = loaded;
+        return loaded.Warnings;
     }
 
     /// <summary>The same order for the same seed.</summary>

@@ -18,8 +18,14 @@ internal sealed class RunReport(RunVerb verb, Surroundings surroundings, TargetS
     /// <summary>Of the run as a whole.</summary>
     public IReadOnlyList<string> Warnings { get; set; } = [];
 
-    /// <summary>Whether the targets may be set against each other.</summary>
-    public bool IsComparison { get; set; } = true;
+    /// <summary>Whether the targets may be set against each other in a cell.</summary>
+    public Func<CellReport, bool> IsCompared { get; set; } = _ => true;
+
+    public IReadOnlyList<PublishedText> Published { get; set; } = [];
+
+    public bool LogThroughput { get; init; }
+
+    public bool Counters { get; init; }
 
     /// <summary>Writes the files, judges the gates.</summary>
     /// <returns>The exit code.</returns>
@@ -36,8 +42,11 @@ internal sealed class RunReport(RunVerb verb, Surroundings surroundings, TargetS
             Targets = [.. targets.All.Select(targets.ReportOf)],
             Cells = cells,
             Warnings = Warnings,
+            Published = Published,
+            LogThroughput = LogThroughput,
+            Counters = Counters,
         };
-        if (targets.All.Count > 1 && IsComparison) report = report with { Comparisons = Comparisons.OfAllTargets(report) };
+        if (targets.All.Count > 1) report = report with { Comparisons = Comparisons.OfAllTargets(report with { Cells = [.. cells.Where(IsCompared)] }) };
         ReportFiles.Write(report, new ReportPaths
         {
             Json = verb.Json, Csv = verb.Csv, CsvAsRedisBenchmark = verb.CsvFormat == "rb", Markdown = verb.Markdown, Html = verb.Html,

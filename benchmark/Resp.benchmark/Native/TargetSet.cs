@@ -10,7 +10,7 @@ namespace RespBenchmark.Native;
 internal sealed class TargetSet : IDisposable
 {
     private readonly RunVerb _verb;
-    private readonly Dictionary<string, string> _starts = [];
+    private readonly Dictionary<string, string> _starts = [], _arguments = [];
     private readonly Dictionary<string, StartedServer> _started = [];
     private readonly Dictionary<string, TargetWatch> _watches = [];
     private readonly int _process;
@@ -53,6 +53,16 @@ internal sealed class TargetSet : IDisposable
     public bool IsRestarted(Target target, int rep) =>
         _starts.ContainsKey(target.Name) && _verb.Restart != "never" && (_verb.Restart != "each-cell" || rep == 0);
 
+    /// <summary>Whether a target's server is ours to start.</summary>
+    public bool IsOurs(Target target) => _starts.ContainsKey(target.Name);
+
+    /// <summary>Stops a server of ours and starts it again, from now on with more arguments than it was given.</summary>
+    public void Restart(Target target, string arguments)
+    {
+        _arguments[target.Name] = arguments;
+        Restart(target);
+    }
+
     /// <summary>Stops a server of ours and starts it again, empty.</summary>
     public void Restart(Target target)
     {
@@ -85,7 +95,7 @@ internal sealed class TargetSet : IDisposable
     private void Open(Target target)
     {
         if (_starts.TryGetValue(target.Name, out string? command) && !_started.ContainsKey(target.Name))
-            _started[target.Name] = StartedServer.Start(command, target, _verb.PinServer);
+            _started[target.Name] = StartedServer.Start($"{command} {_arguments.GetValueOrDefault(target.Name)}", target, _verb.PinServer);
         _watches[target.Name] = TargetWatch.Open(target, _started.TryGetValue(target.Name, out StartedServer? started) ? started.ProcessId : _process);
     }
 }

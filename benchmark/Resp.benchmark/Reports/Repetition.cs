@@ -58,6 +58,13 @@ internal sealed record Repetition
     /// <summary>Context switches of the client.</summary>
     public long? Ctxt { get; init; }
 
+    /// <summary>The client's processor time, its moves between processors and its page faults. Null: not visible.</summary>
+    public double? TaskClockMs { get; init; }
+
+    public long? Migrations { get; init; }
+
+    public long? Faults { get; init; }
+
     public CollectionReport Gc { get; init; } = new(0, 0);
 
     /// <summary>False: the warm-up never became steady.</summary>

@@ -36,7 +36,20 @@ internal sealed record Report
 
     /// <summary>Of the run as a whole; a cell has its own.</summary>
     public IReadOnlyList<string> Warnings { get; init; } = [];
+
+    /// <summary>The results in the words of the document that a suite reproduces.</summary>
+    public IReadOnlyList<PublishedText> Published { get; init; } = [];
+
+    /// <summary>Throughput is drawn over a logarithmic axis, however close the figures are.</summary>
+    public bool LogThroughput { get; init; }
+
+    /// <summary>Tables show what perf stat counts of the client.</summary>
+    public bool Counters { get; init; }
 }
+
+/// <summary>A text as a published benchmark printed it, of ours.</summary>
+/// <param name="Title">Of which server, and the command line that it stands for.</param>
+internal sealed record PublishedText(string Title, string Text);
 
 /// <summary>The machine the client ran on. Null: not known.</summary>
 internal sealed record HostReport

@@ -21,6 +21,7 @@ internal static class ReportHtml
         WriteHead(text, report, sections);
         WriteResults(text, report);
         foreach (var section in sections) WriteSection(text, section);
+        WritePublished(text, report);
         WriteEnvironment(text, report);
         text.Append($"<script type=\"application/json\" id=\"data\">{JsonSerializer.Serialize(sections, ChartContext.Default.IReadOnlyListChartSection)}</script>\n");
         text.Append($"<script>\n{Resource("report.js")}</script>\n</body>\n</html>\n");
@@ -48,6 +49,7 @@ internal static class ReportHtml
 
         text.Append("<nav><a href=\"#results\">Results</a>");
         foreach (var section in sections) text.Append($"<a href=\"#{section.Id}\">{Escape(section.Title)}</a>");
+        if (report.Published.Count > 0) text.Append("<a href=\"#published\">As published</a>");
         text.Append("<a href=\"#environment\">Environment</a></nav>\n<noscript><p>Charts need JavaScript; the tables of results do not.</p></noscript>\n");
     }
 
@@ -60,20 +62,22 @@ internal static class ReportHtml
             text.Append($"<h3>{Escape(target.Name)}{(target.Product is { } product ? ": " + Escape(product) : "")}</h3>\n<div class=\"scroll\"><table class=\"results\">");
             if (report.Watermark is { } watermark) text.Append($"<caption>{Escape(watermark)}</caption>");
             text.Append("<tr><th>test</th><th>ops/s</th><th>±95%</th><th>mean µs</th><th>p50</th><th>p99</th><th>p99.9</th><th>max</th>"
-                + "<th>errors</th><th>nils</th><th>client</th><th>server</th><th class=\"words\">verdict</th></tr>\n");
-            foreach (var cell in report.Cells.Where(cell => cell.Target == target.Name)) WriteRow(text, cell, ReportText.Label(cell.Axis, varying));
+                + "<th>errors</th><th>nils</th><th>client</th><th>server</th>"
+                + (report.Counters ? "<th>task-clock ms</th><th>switches</th><th>migrations</th><th>faults</th>" : "")
+                + "<th class=\"words\">verdict</th></tr>\n");
+            foreach (var cell in report.Cells.Where(cell => cell.Target == target.Name)) WriteRow(text, cell, ReportText.Label(cell.Axis, varying), report.Counters);
             text.Append("</table></div>\n");
         }
 
         text.Append("<p class=\"soft\">Times in µs. client, server: share of the busiest thread / cores in all.</p></section>\n");
     }
 
-    private static void WriteRow(StringBuilder text, CellReport cell, string label)
+    private static void WriteRow(StringBuilder text, CellReport cell, string label, bool counters)
     {
         if (cell.Unsupported is { } reason)
         {
             // The reason begins beside n/a, not in the last column, which narrow windows do not show.
-            text.Append($"<tr><td>{Escape(label)}</td><td class=\"words\" colspan=\"12\">n/a <span class=\"reason\">{Escape(reason)}</span></td></tr>\n");
+            text.Append($"<tr><td>{Escape(label)}</td><td class=\"words\" colspan=\"{(counters ? 16 : 12)}\">n/a <span class=\"reason\">{Escape(reason)}</span></td></tr>\n");
             return;
         }
 
@@ -86,6 +90,7 @@ internal static class ReportHtml
             ReportText.Number(latency.P99), ReportText.Number(latency.P999), ReportText.Number(latency.Max),
             ReportText.Count(cell.Reps.Sum(rep => rep.ErrorCount())), ReportText.Count(cell.Reps.Sum(rep => rep.Nils)),
             Busy(cell, rep => rep.ClientHot, rep => rep.ClientCpu), Busy(cell, rep => rep.ServerHot, rep => rep.ServerCpu),
+            .. counters ? ReportText.Counters(cell) : [],
         ];
         text.Append($"<tr{(cell.IsForeignBound() ? " class=\"foreign\"" : "")}><td>{Escape(label)}</td>");
         foreach (string field in fields) text.Append($"<td>{Escape(field)}</td>");
@@ -114,6 +119,21 @@ internal static class ReportHtml
         }
 
         text.Append("<div class=\"charts\"></div></section>\n");
+    }
+
+    // Short ones are open, and only open ones are printed.
+    private static void WritePublished(StringBuilder text, Report report)
+    {
+        const int openLinesMax = 40;
+        if (report.Published.Count == 0) return;
+        text.Append("<section id=\"published\"><h2>As published</h2><p class=\"note\">These results in the form of the document that they reproduce.</p>\n");
+        foreach (var published in report.Published)
+        {
+            string open = published.Text.Count(letter => letter == '\n') <= openLinesMax ? " open" : "";
+            text.Append($"<details{open}><summary>{Escape(published.Title)}</summary><pre class=\"wide\">{Escape(published.Text)}</pre></details>\n");
+        }
+
+        text.Append("</section>\n");
     }
 
     private static void WriteEnvironment(StringBuilder text, Report report)

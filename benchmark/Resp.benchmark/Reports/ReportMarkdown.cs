@@ -18,6 +18,8 @@ internal static class ReportMarkdown
         foreach (var target in report.Targets) WriteTarget(text, report, target, varying);
         if (report.Targets.Count > 1) WriteSideBySide(text, report, varying);
         if (report.Comparisons.Count > 0) WriteRatios(text, report, varying);
+        foreach (var published in report.Published)
+            text.Append($"## {Plain(published.Title)}\n\n```\n{published.Text.TrimEnd('\n')}\n```\n\n");
         WriteWarnings(text, report, varying);
         return text.ToString();
     }
@@ -25,22 +27,23 @@ internal static class ReportMarkdown
     // As seed tables show redis-benchmark's CSV, with interval and verdict.
     private static void WriteTarget(StringBuilder text, Report report, TargetReport target, IReadOnlyList<AxisName> varying)
     {
-        var table = new MarkdownTable("test", "rps", "±95%", "avg_latency_ms", "min_latency_ms", "p50_latency_ms",
-            "p95_latency_ms", "p99_latency_ms", "max_latency_ms", "errors", "verdict");
+        string[] counters = report.Counters ? ["task-clock ms", "context-switches", "cpu-migrations", "page-faults"] : [];
+        var table = new MarkdownTable(["test", "rps", "±95%", "avg_latency_ms", "min_latency_ms", "p50_latency_ms",
+            "p95_latency_ms", "p99_latency_ms", "max_latency_ms", "errors", .. counters, "verdict"]);
         foreach (var cell in report.Cells.Where(cell => cell.Target == target.Name))
         {
             string label = ReportText.Label(cell.Axis, varying);
             if (cell.Unsupported is { } reason)
             {
-                table.Add(label, "n/a", "", "", "", "", "", "", "", "", reason);
+                table.Add([label, "n/a", .. Enumerable.Repeat("", 8 + counters.Length), reason]);
                 continue;
             }
 
             if (cell.Reps.Count == 0) continue;
             var latency = MergedLatency.Of(cell);
-            table.Add(label, ReportText.Number(cell.Reps.Average(rep => rep.OpsS)), Interval(cell), ReportText.Ms(latency.Mean),
+            table.Add([label, ReportText.Number(cell.Reps.Average(rep => rep.OpsS)), Interval(cell), ReportText.Ms(latency.Mean),
                 ReportText.Ms(latency.Min), ReportText.Ms(latency.P50), ReportText.Ms(latency.P95), ReportText.Ms(latency.P99),
-                ReportText.Ms(latency.Max), ReportText.Count(cell.Reps.Sum(rep => rep.ErrorCount())), Verdict(cell));
+                ReportText.Ms(latency.Max), ReportText.Count(cell.Reps.Sum(rep => rep.ErrorCount())), .. report.Counters ? ReportText.Counters(cell) : [], Verdict(cell)]);
         }
 
         string product = target.Product is { } known ? $"{known}, " : "";

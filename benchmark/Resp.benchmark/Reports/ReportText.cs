@@ -29,6 +29,14 @@ internal static class ReportText
     public static string Probability(double p) =>
         p < 0.001 ? "<0.001" : p.ToString("F3", CultureInfo.InvariantCulture);
 
+    /// <summary>What perf stat counts of the client, means over repetitions: task-clock in ms, context switches, migrations, page faults.</summary>
+    public static string[] Counters(CellReport cell)
+    {
+        return [Mean(rep => rep.TaskClockMs), Mean(rep => rep.Ctxt), Mean(rep => rep.Migrations), Mean(rep => rep.Faults)];
+
+        string Mean(Func<Repetition, double?> of) => cell.Reps.Average(of) is { } mean ? mean.ToString("N0", CultureInfo.InvariantCulture) : "-";
+    }
+
     public static string Ratio(Comparison pair) => pair switch
     {
         { Ratio: not { } } => "-",

@@ -36,6 +36,29 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
         }
     }
 
+    /// <summary>How often the kernel has moved the living threads of a process to another processor; null where it does not say.</summary>
+    public static long? MigrationsOf(int processId)
+    {
+        const string field = "se.nr_migrations";
+        try
+        {
+            long? sum = null;
+            foreach (string task in Directory.EnumerateDirectories($"/proc/{processId.ToString(CultureInfo.InvariantCulture)}/task"))
+            {
+                string path = $"{task}/sched";
+                if (!File.Exists(path)) continue;
+                string? line = File.ReadLines(path).FirstOrDefault(text => text.StartsWith(field, StringComparison.Ordinal));
+                if (line is not null) sum = (sum ?? 0) + Number(line[(line.IndexOf(':', StringComparison.Ordinal) + 1)..].Trim());
+            }
+
+            return sum;
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+
     /// <summary>From schedstat, in ns; from stat, in clock ticks, where the kernel keeps none. Null: the thread is gone.</summary>
     private static long? ThreadCpuOf(string task)
     {

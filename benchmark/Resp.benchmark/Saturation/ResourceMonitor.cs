@@ -12,6 +12,10 @@ internal sealed class ResourceMonitor : IDisposable
     private readonly List<ResourceSecond> _series = [];
     private readonly Moment _first;
 
+    // Of the whole only, and finer than the 10 ms of what is looked at each second.
+    private readonly TimeSpan _cpu = Environment.CpuUsage.TotalTime;
+    private readonly long? _migrations = ProcessSample.MigrationsOf(Environment.ProcessId);
+
     private ResourceMonitor(int? server, TimeSpan period)
     {
         _server = server;
@@ -45,9 +49,10 @@ internal sealed class ResourceMonitor : IDisposable
             HostIdle = Median(second => second.HostIdle),
             Steal = Median(second => second.Steal),
             Throttled = Median(second => second.Throttled),
-            ClientCpuNs = last.Client!.Cpu - _first.Client!.Cpu,
+            ClientCpuNs = (long)(Environment.CpuUsage.TotalTime - _cpu).TotalNanoseconds,
             ServerCpuNs = (last.Server?.Cpu ?? 0) - (_first.Server?.Cpu ?? 0),
-            ClientSwitches = last.Client.Switches - _first.Client.Switches,
+            ClientSwitches = last.Client!.Switches - _first.Client!.Switches,
+            ClientMigrations = ProcessSample.MigrationsOf(Environment.ProcessId) - _migrations,
             ServerSwitches = (last.Server?.Switches ?? 0) - (_first.Server?.Switches ?? 0),
             ClientFaults = last.Client.Faults - _first.Client.Faults,
             Series = _series,

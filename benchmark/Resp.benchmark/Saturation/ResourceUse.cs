@@ -48,6 +48,9 @@ internal sealed record ResourceUse
 
     public long ClientFaults { get; init; }
 
+    /// <summary>Null: the kernel does not say.</summary>
+    public long? ClientMigrations { get; init; }
+
     public IReadOnlyList<ResourceSecond> Series { get; init; } = [];
 
     /// <summary>What the engine measured, with what was used meanwhile.</summary>
@@ -58,5 +61,8 @@ internal sealed record ResourceUse
         ServerCpu = ServerSeen ? ServerCpu : null,
         Rss = ServerSeen ? ServerRss : null,
         Ctxt = ClientSwitches,
+        TaskClockMs = ClientCpuNs / 1e6,
+        Migrations = ClientMigrations,
+        Faults = ClientFaults,
     };
 }

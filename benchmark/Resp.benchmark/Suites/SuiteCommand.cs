@@ -35,7 +35,7 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         {
             var plan = new SuitePlan(suite, profile, verb, [new PlannedTarget("A")]);
             surroundings.Output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                $"{suite.Name,-16} {suite.Seed,-5} {plan.Panels.Sum(panel => panel.Cells),5} {Minutes(plan.Time),8} {SuitePlan.Size(plan.ServerBytes[0]),9} {SuitePlan.Size(plan.ClientBytes),9}  {suite.Shows}"));
+                $"{suite.Name,-16} {suite.Seed,-5} {plan.Cells,5} {Minutes(plan.Time),8} {SuitePlan.Size(plan.ServerBytes[0]),9} {SuitePlan.Size(plan.ClientBytes),9}  {suite.Shows}"));
         }
 
         return ExitCode.Ok;
@@ -50,11 +50,12 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
             RunVerb options = panel.Options;
             string how = options.Ops is { } commands ? string.Create(CultureInfo.InvariantCulture, $"{commands:N0} commands") : options.Duration;
             _output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                $"  {Title(panel.Panel),-14} {options.Keys,13:N0} keys {panel.Panel.ValueBytes,9:N0} B  conns {options.Sessions}  depth {options.Depths} ({options.Mode})  {how}  {Minutes(panel.Time)}"));
+                $"  {panel.Panel.Title,-14} {options.Keys,13:N0} keys {panel.Panel.ValueBytes,9:N0} B  conns {options.Sessions}  depth {options.Depths} ({options.Mode})  {how}  {Minutes(panel.Time)}"));
         }
 
+        if (suite.Passes.Count > 1) _output.WriteLine($"  all of it {suite.Passes.Count} times: {string.Join("; ", suite.Passes.Select(pass => pass.Name))}");
         foreach (string note in suite.Notes) _output.WriteLine($"  note: {note}");
-        _output.WriteLine($"plan: {plan.Panels.Sum(panel => panel.Cells)} cells a target, about {Minutes(plan.Time)}; the client {SuitePlan.Size(plan.ClientBytes)}, "
+        _output.WriteLine($"plan: {plan.Cells} cells a target, about {Minutes(plan.Time)}; the client {SuitePlan.Size(plan.ClientBytes)}, "
             + $"servers {string.Join(" + ", plan.ServerBytes.Select(SuitePlan.Size))}; {SuitePlan.Size(AvailableMemory.Bytes())} available here");
     }
 
@@ -66,7 +67,9 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         var report = new RunReport(verb, surroundings, targets)
         {
             Title = $"{suite.Name}, {profile.Name}: {suite.Shows}",
-            Watermark = profile.IsAsPublished ? null : Reports.Report.ScaledWatermark,
+            Watermark = Watermark(profile),
+            LogThroughput = suite.IsLogarithmic,
+            Counters = suite.ShowsCounters,
         };
         targets.Open();
         var plan = new SuitePlan(suite, profile, verb, [.. targets.All.Select(target => Planned(targets.WatchOf(target)))]);
@@ -76,9 +79,16 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
             if (Occupied(target) is { } occupied) return Refuse(occupied);
 
         report.Warnings = [.. suite.Notes, .. Warn(targets, plan)];
-        report.IsComparison = !targets.All.Any(target => Spins(targets.WatchOf(target)));
-        return report.Finish(RunPanels(plan, targets, runner));
+        var run = new SuiteRun(suite, plan, targets, runner, verb, surroundings);
+        run.Run();
+        report.IsCompared = run.IsCompared;
+        report.Warnings = [.. report.Warnings, .. run.Warnings];
+        report.Published = PublishedForms.Of(suite, run.Results, [.. targets.All.Select(targets.ReportOf)], run.Online, Watermark(profile));
+        foreach (PublishedText text in report.Published) _output.Write($"\n--- as document {suite.Seed} has it --- {text.Title}\n{text.Text}");
+        return report.Finish(run.Cells);
     }
+
+    private static string? Watermark(SuiteProfile profile) => profile.IsAsPublished ? null : Reports.Report.ScaledWatermark;
 
     private int Refuse(string reason)
     {
@@ -96,31 +106,6 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
             ? $"{target.Name} holds {size.Integer} keys and a suite empties its targets; --flush allows it" : null;
     }
 
-    private List<CellReport> RunPanels(SuitePlan plan, TargetSet targets, CellRunner runner)
-    {
-        var cells = new List<CellReport>();
-        var table = ConsoleTable.Of(verb, surroundings);
-        foreach (PlannedPanel panel in plan.Panels)
-        {
-            if (surroundings.Interrupt.Requested) break;
-            var unsupported = targets.All.Select(target => (target.Name, Reason: CommandProbe.Missing(target, panel.Options)))
-                .Where(one => one.Reason is not null).ToDictionary(one => one.Name, one => one.Reason!);
-            var run = new PanelRun(panel.Options, targets, runner, surroundings)
-            {
-                Title = Title(panel.Panel), Unsupported = unsupported,
-                // Figures of a gathered suite share cells.
-                IsDone = axis => cells.Exists(cell => cell.Axis == axis),
-            };
-            _output.WriteLine();
-            _output.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{run.Name}  {panel.Options.Keys:N0} keys, {panel.Options.Value} B values"
-                + $"{(plan.Profile.IsAsPublished ? "" : "  (" + Reports.Report.ScaledWatermark + ")")}"));
-            table.Head();
-            cells.AddRange(run.Run(table));
-        }
-
-        return cells;
-    }
-
     private List<string> Warn(TargetSet targets, SuitePlan plan)
     {
         var warnings = new List<string>();
@@ -130,20 +115,14 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
             TargetWatch watch = targets.WatchOf(target);
             _output.WriteLine(string.Create(CultureInfo.InvariantCulture, $"target {target.Name} {target.Address} ({watch.Facts.Name}, {(watch.Process is { } process ? $"pid {process}" : "process not seen")})"));
             warnings.AddRange(watch.Warnings(sessions).Select(warning => $"{target.Name}: {warning}"));
-            if (Spins(watch)) warnings.Add($"{target.Name}: io-threads beyond its cores: this run is no comparison of servers");
         }
 
         foreach (string warning in warnings) _output.WriteLine($"WARN {warning}");
         return warnings;
     }
 
-    private static bool Spins(TargetWatch watch) =>
-        watch.Cores.Count > 0 && watch.Facts.Setting("io-threads") > watch.Cores.Count && !watch.Facts.Info.ContainsKey("kv_version");
-
     private static PlannedTarget Planned(TargetWatch watch) => new(watch.Target.Name,
         watch.Facts.Info.ContainsKey("kv_version") ? PlannedTarget.KvOverhead : PlannedTarget.UsualOverhead, ServerProcess.IsHere(watch.Target));
-
-    private static string Title(SuitePanel panel) => panel.Op.ToUpperInvariant();
 
     private static string Minutes(TimeSpan time) => time.TotalSeconds < 90
         ? string.Create(CultureInfo.InvariantCulture, $"{Math.Max(1, time.TotalSeconds):F0} s")

@@ -1,9 +1,15 @@
 namespace RespBenchmark.Suites;
 
 /// <summary>One panel of a suite as it was published: an operation, its data and the axis that is drawn.</summary>
-/// <param name="Op">What reports call it; without <see cref="Mix"/> and <see cref="Template"/> the operation's name too.</param>
+/// <param name="Op">Without <see cref="Mix"/> and <see cref="Template"/> the operation's name.</param>
 internal sealed record SuitePanel(string Op)
 {
+    /// <summary>What reports call it.</summary>
+    public string Title { get; init; } = Op.ToUpperInvariant();
+
+    /// <summary>Latency of a mix on an empty database, in rows of two seconds; several operations outstanding are timed as one group.</summary>
+    public bool IsOnline { get; init; }
+
     /// <summary>GET:80,SET:20; null: none.</summary>
     public string? Mix { get; init; }
 
@@ -72,4 +78,24 @@ internal sealed record Suite(string Name, string Seed, string Shows, IReadOnlyLi
 {
     /// <summary>What a reader must know: what was inferred, what is shown otherwise.</summary>
     public IReadOnlyList<string> Notes { get; init; } = [];
+
+    /// <summary>How often all panels run, and what differs.</summary>
+    public IReadOnlyList<SuitePass> Passes { get; init; } = [SuitePass.Only];
+
+    /// <summary>Drawn over a logarithmic axis, as the original's figure is.</summary>
+    public bool IsLogarithmic { get; init; }
+
+    /// <summary>Shows what perf stat counts of the client.</summary>
+    public bool ShowsCounters { get; init; }
+}
+
+/// <summary>One run of a suite's panels.</summary>
+/// <param name="Name">Added to what panels are called; null: nothing, there is only one.</param>
+/// <param name="IoThreads">Of servers that have them, by the cores they may use; null: as they are.</param>
+/// <param name="IsMost">Fewer are as good.</param>
+internal sealed record SuitePass(string? Name, Func<int, int>? IoThreads = null, bool IsMost = false)
+{
+    public static readonly SuitePass Only = new(null, null);
+
+    public string TitleOf(SuitePanel panel) => Name is null ? panel.Title : $"{panel.Title}, {Name}";
 }

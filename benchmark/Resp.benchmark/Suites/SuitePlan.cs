@@ -14,7 +14,8 @@ internal sealed record PlannedTarget(string Name, long RecordOverhead = PlannedT
 
 /// <summary>A panel at its scale: the options it runs with, and what it takes.</summary>
 /// <param name="Cells">For each target.</param>
-internal sealed record PlannedPanel(SuitePanel Panel, RunVerb Options, int Cells, TimeSpan Time, IReadOnlyList<long> ServerBytes, long ClientBytes);
+/// <param name="Seconds">Of a cell.</param>
+internal sealed record PlannedPanel(SuitePanel Panel, RunVerb Options, int Cells, int Seconds, TimeSpan Time, IReadOnlyList<long> ServerBytes, long ClientBytes);
 
 /// <summary>What a suite takes, before it runs.</summary>
 internal sealed class SuitePlan
@@ -49,7 +50,10 @@ internal sealed class SuitePlan
 
     public IReadOnlyList<PlannedPanel> Panels { get; }
 
-    public TimeSpan Time => new(Panels.Sum(panel => panel.Time.Ticks));
+    public TimeSpan Time => new(_suite.Passes.Count * Panels.Sum(panel => panel.Time.Ticks));
+
+    /// <summary>Of each target.</summary>
+    public int Cells => _suite.Passes.Count * Panels.Sum(panel => panel.Cells);
 
     /// <summary>The most that each target holds at a time.</summary>
     public IReadOnlyList<long> ServerBytes { get; }
@@ -93,7 +97,7 @@ internal sealed class SuitePlan
         long[] server = [.. _targets.Select(target => (panel.IsHyperLogLog ? keys * SketchBytes : stored * (record + target.RecordOverhead)) + (long)grown)];
         long batch = panel.SkipsLoad ? 0 : Math.Min(LoadCommandBytes, Math.Min(LoadBatch, stored) * (record + 32));
         long client = ClientBaseBytes + (sessions.Max() * (SessionBytes + (panel.Depths.Max() * InflightBytes))) + (_verb.LoadSessions * batch);
-        return new PlannedPanel(panel, options, cells, TimeSpan.FromSeconds(time), server, client);
+        return new PlannedPanel(panel, options, cells, Profile.SecondsOf(panel), TimeSpan.FromSeconds(time), server, client);
     }
 
     /// <summary>The options that run a panel, on top of the suite's own.</summary>

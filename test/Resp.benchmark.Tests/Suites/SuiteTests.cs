@@ -93,7 +93,7 @@ public class SuiteTests
         SuitePlan plan = new(SuiteTable.Find("garnet-fig1")!, SuiteProfile.Of("full", null), new SuiteVerb(), targets);
         Assert.Equal([256_000_000L * 106, 256_000_000L * 50, 256_000_000L * 106], plan.ServerBytes);
         Assert.Equal(plan.ClientBytes + (256_000_000L * 156), plan.BytesHere);
-        SuitePlan sketches = new(SuiteTable.Find("garnet-fig5")!, SuiteProfile.Of("full", null), new SuiteVerb(), OneTarget);
+        SuitePlan sketches = new(SuiteTable.Find("garnet-fig6")!, SuiteProfile.Of("full", null), new SuiteVerb(), OneTarget);
         Assert.Equal(1_048_576L * 12 * 1024, sketches.ServerBytes[0]);
     }
 

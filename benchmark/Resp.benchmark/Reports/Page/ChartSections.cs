@@ -23,7 +23,7 @@ internal static class ChartSections
 
     private static ChartSection Throughput(Report report, CellGrid grid) => new("throughput", "Throughput",
         "Operations a second, mean of the repetitions with its 95 % interval.",
-        [new ChartVariant("all", [.. grid.Panels.Select(panel => Bars(report, grid, panel, panel.Title, "ops/s", Rate))])]);
+        [new ChartVariant("all", [.. grid.Panels.Select(panel => Bars(report, grid, panel, panel.Title, "ops/s", Rate, report.LogThroughput))])]);
 
     private static ChartPoint Rate(CellReport cell, int x)
     {
@@ -34,7 +34,7 @@ internal static class ChartSections
 
     private static ChartSection Latency(Report report, CellGrid grid)
     {
-        (string Name, Func<LatencySummary, double?> Of)[] levels = [("p50", l => l.P50), ("p99", l => l.P99), ("p99.9", l => l.P999)];
+        (string Name, Func<LatencySummary, double?> Of)[] levels = [("p50", l => l.P50), ("mean", l => l.Mean), ("p99", l => l.P99), ("p99.9", l => l.P999)];
         var variants = grid.Panels.Select(panel => new ChartVariant(panel.Title.Length > 0 ? panel.Title : "all", [.. levels.Select(level =>
             Bars(report, grid, panel, level.Name, "µs", (cell, x) => new ChartPoint(x, level.Of(MergedLatency.Of(cell)))))]));
         return new ChartSection("latency", "Latency", Loops(report) + " A percentile is shown only where ten values lie beyond it.", [.. variants]);
@@ -45,7 +45,7 @@ internal static class ChartSections
         : "Closed loop: service time, which says nothing of the waiting before a send.";
 
     private static Chart Bars(Report report, CellGrid grid, CellGrid.Panel panel, string title, string unit,
-        Func<CellReport, int, ChartPoint> pointOf)
+        Func<CellReport, int, ChartPoint> pointOf, bool isLogarithmic = false)
     {
         var series = report.Targets.Select((target, color) => new ChartSeries(Name(report, target), color, 0, [.. panel.Places.Select((place, x) =>
         {
@@ -60,7 +60,7 @@ internal static class ChartSections
             Title = title,
             XLabel = grid.Along.Name,
             YLabel = unit,
-            YLog = values.Length > 0 && values.Max() > LogFrom * values.Min(),
+            YLog = values.Length > 0 && (isLogarithmic || values.Max() > LogFrom * values.Min()),
             Categories = [.. panel.Places.Select(grid.Along.Of)],
             Series = series,
         };

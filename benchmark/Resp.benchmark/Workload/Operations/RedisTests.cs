@@ -50,8 +50,10 @@ internal static class RedisTests
         TenKeys(),
     ];
 
-    /// <summary>The test of a name among all; of names that several answer to, the first.</summary>
-    public static RedisTest? Find(string name) => All.FirstOrDefault(test => test.IsNamed(name));
+    /// <summary>The test of a name among all: the one that is called so; of those that only answer to it, the first.</summary>
+    public static RedisTest? Find(string name) =>
+        All.FirstOrDefault(test => test.Title.Split(' ')[0].Equals(name, StringComparison.OrdinalIgnoreCase) && !test.Title.Contains("needed to", StringComparison.Ordinal))
+        ?? All.FirstOrDefault(test => test.IsNamed(name));
 
     /// <param name="dataBytes">Of the value.</param>
     /// <param name="keySpace">Random numbers are below it; 0: the tokens are sent as they are.</param>

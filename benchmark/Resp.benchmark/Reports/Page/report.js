@@ -72,7 +72,7 @@
     let slot = (width - 64) / (chart.categories?.length || 1);
     const longest = Math.max(0, ...(chart.categories ?? []).map(textWidth));
     const slanted = chart.categories && longest > slot - 4;
-    const slantedHeight = Math.min(longest, 150) * 0.64 + 20;
+    const SlantedMax = 21, slantedHeight = Math.min(longest, SlantedMax * FontPx * 0.58) * 0.64 + 20;
     const foot = height - (slanted ? slantedHeight + 18 : 40);
     const y = chart.y_log ? logarithmic(Math.min(...values), top, foot, head, chart.kind === 'bars') : linear(0, top, foot, head);
     const left = Math.max(40, ...y.ticks.map(t => textWidth(short(t)) + 12));
@@ -86,7 +86,7 @@
     if (chart.categories) {
       x = index => left + (index + 0.5) * slot;
       chart.categories.forEach((name, index) => {
-        const at = x(index), clipped = slanted && name.length > 30 ? name.slice(0, 29) + '…' : name;
+        const at = x(index), clipped = slanted && name.length > SlantedMax ? name.slice(0, SlantedMax - 1) + '…' : name;
         add(svg, 'text', slanted ? { x: at, y: foot + 14, 'text-anchor': 'end', transform: `rotate(-40 ${at} ${foot + 14})` }
           : { x: at, y: foot + 16, 'text-anchor': 'middle' }, clipped);
       });

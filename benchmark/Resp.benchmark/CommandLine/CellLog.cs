@@ -1,5 +1,6 @@
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
+using RespBenchmark.Workload;
 
 namespace RespBenchmark.CommandLine;
 
@@ -20,6 +21,14 @@ internal sealed class CellLog : IDisposable
     /// <summary>Opens the files of the next cell; to be called before the run begins.</summary>
     public static CellLog Open(Extras extras, string op, CellPlan plan, LoadRun run)
     {
+        CellLog log = Open(extras, op, plan, plan.Workload.Kinds);
+        if (log._log is not null) run.SplitIntervals();
+        return log;
+    }
+
+    /// <summary>The same where intervals come from elsewhere, by kind.</summary>
+    public static CellLog Open(Extras extras, string op, CellPlan plan, IReadOnlyList<CommandKind> kinds)
+    {
         var log = new CellLog(extras);
         if (extras.HdrFolder is not { } folder) return log;
         // The number first, so that cells differ and keep their order.
@@ -27,8 +36,7 @@ internal sealed class CellLog : IDisposable
         log.Try(() =>
         {
             var files = new HdrFiles(folder, name, DateTimeOffset.UtcNow, $"Resp.benchmark {ProgramName.Version}");
-            log._log = new IntervalLog(files, Interval, plan.Workload.Kinds);
-            run.SplitIntervals();
+            log._log = new IntervalLog(files, Interval, kinds);
         });
         return log;
     }

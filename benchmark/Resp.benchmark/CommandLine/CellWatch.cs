@@ -64,15 +64,16 @@ internal sealed class CellWatch : IDisposable
     public ResourceUse? Stop() => _monitor?.Stop();
 
     /// <summary>Judges a cell, says so, and keeps it for the files.</summary>
-    public void Add(CellOutcome outcome, ResourceUse? use)
+    /// <param name="calibrate">Operations a second of the same client against a target that does nothing; null: those of our engine.</param>
+    public void Add(CellOutcome outcome, ResourceUse? use, Func<Target, double>? calibrate = null)
     {
-        if (_target is not null && use is not null) outcome = Judge(outcome, _target, use);
+        if (_target is not null && use is not null) outcome = Judge(outcome, _target, use, calibrate);
         _extras.Add(outcome);
     }
 
     public void Dispose() => _monitor?.Dispose();
 
-    private CellOutcome Judge(CellOutcome outcome, TargetWatch target, ResourceUse use)
+    private CellOutcome Judge(CellOutcome outcome, TargetWatch target, ResourceUse use, Func<Target, double>? calibrate)
     {
         Measurement measured = outcome.Measurement;
         bool isLong = measured.Elapsed >= TargetWatch.JudgedMin;
@@ -80,15 +81,25 @@ internal sealed class CellWatch : IDisposable
         string advice = isLong ? verdict.Advice(use.ServerSeen, measured.GeneratorLate) : string.Create(CultureInfo.InvariantCulture, $"{measured.Elapsed.TotalMilliseconds:F0} ms are too short to tell");
         string server = use.ServerSeen ? Load(use.ServerHot, use.ServerCpu) : "not seen";
         _surroundings.Note($"# {verdict.Name()}  client {Load(measured.LoopOccupancy.DefaultIfEmpty().Max(), use.ClientCpu)}, server {server}{(advice.Length > 0 ? $": {advice}" : "")}");
-        return outcome with { Use = use, Verdict = verdict, Headroom = _extras.Calibrate ? Headroom(outcome) : null };
+        return outcome with { Use = use, Verdict = verdict, Headroom = _extras.Calibrate ? Headroom(outcome, calibrate) : null };
     }
 
-    private double? Headroom(CellOutcome outcome)
+    private double? Headroom(CellOutcome outcome, Func<Target, double>? calibrate)
     {
         double measured = outcome.Measurement.OpsPerSecond;
         if (_surroundings.Interrupt.Requested || measured <= 0) return null;
-        var runner = new CellRunner(_surroundings, new LiveLine(_surroundings, ProgressForm.Off));
-        double headroom = Calibration.Run(runner, outcome.Plan with { AbortOnError = false }, _surroundings) / measured;
+        double alone;
+        if (calibrate is not null)
+        {
+            alone = Calibration.Run(outcome.Plan.Target, calibrate, _surroundings);
+        }
+        else
+        {
+            var runner = new CellRunner(_surroundings, new LiveLine(_surroundings, ProgressForm.Off));
+            alone = Calibration.Run(runner, outcome.Plan with { AbortOnError = false }, _surroundings);
+        }
+
+        double headroom = alone / measured;
         string advice = headroom < HeadroomMin ? ": the client is close to its own limit" : "";
         _surroundings.Note(string.Create(CultureInfo.InvariantCulture, $"# headroom {headroom:F1}x{advice}"));
         return headroom;

@@ -99,6 +99,14 @@ internal sealed class GarnetOptions
     /// <summary>Whether a batch size other than one was given where online mode takes one.</summary>
     public bool BatchSizeReplaced { get; set; }
 
+    /// <summary>The same with another online mix.</summary>
+    public GarnetOptions With(string[] workload, int[] percent)
+    {
+        var other = (GarnetOptions)MemberwiseClone();
+        (other.OpWorkload, other.OpPercent) = (workload, percent);
+        return other;
+    }
+
     public Target Target => new()
     {
         Host = Host,

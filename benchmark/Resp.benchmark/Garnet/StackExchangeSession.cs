@@ -16,7 +16,7 @@ internal sealed class StackExchangeSession
     private readonly SharedRecorder _recorder;
     private readonly Draws _draws;
     private readonly int _keyLength;
-    private readonly string[] _mix;
+    private readonly int[] _mix;
     private Xoshiro256 _generator;
     private SessionStream _stream;
     private int _next = MixLength;
@@ -29,31 +29,32 @@ internal sealed class StackExchangeSession
         var distribution = options.Zipf ? Distribution.Zipf(0.99) : Distribution.Uniform;
         _draws = distribution.Open(options.DbSize, new Seat(0, 1, 1, (ulong)number + 1));
         _keyLength = Math.Max(options.KeyLength, options.DbSize.ToString(CultureInfo.InvariantCulture).Length);
-        _mix = [.. options.OpWorkload.SelectMany((op, index) => Enumerable.Repeat(op, options.OpPercent[index]))];
+        _mix = [.. options.OpPercent.SelectMany((percent, kind) => Enumerable.Repeat(kind, percent))];
     }
 
     /// <summary>Until <paramref name="stop"/>; what was begun is waited for.</summary>
     public async Task Run(CancellationToken stop)
     {
         var group = new Task<Reply>[_options.InsideThread];
+        int[] kinds = new int[group.Length];
         // Ends: with the token.
         while (!stop.IsCancellationRequested)
         {
             long sent = Stopwatch.GetTimestamp();
             try
             {
-                for (int index = 0; index < group.Length; index++) group[index] = Call(NextOp());
+                for (int index = 0; index < group.Length; index++) group[index] = Call(_options.OpWorkload[kinds[index] = NextKind()]);
                 var replies = await Task.WhenAll(group).ConfigureAwait(false);
                 long latency = Stopwatch.GetElapsedTime(sent).Ticks * TimeSpan.NanosecondsPerTick;
-                _recorder.Record(latency, new(group.Length, 0, replies.Count(reply => reply == Reply.Nil), replies.Count(reply => reply != Reply.Done)));
+                _recorder.Done(kinds, latency, replies.Count(reply => reply == Reply.Nil), replies.Count(reply => reply != Reply.Done));
             }
             catch (RedisServerException refused)
             {
-                _recorder.Record(-1, new(group.Length, 1, 0, 0), refused.Message);
+                _recorder.Failed(refused.Message);
             }
             catch (Exception failed) when (failed is RedisException or TimeoutException)
             {
-                _recorder.Record(-1, new(0, 1, 0, 0), failed.Message);
+                _recorder.Failed(failed.Message);
                 // Not to spin while the library reconnects.
                 await Task.Delay(TimeSpan.FromMilliseconds(100), CancellationToken.None).ConfigureAwait(false);
             }
@@ -68,7 +69,7 @@ internal sealed class StackExchangeSession
     }
 
     /// <summary>Each operation as often as its percentage says in every hundred, in another order each time.</summary>
-    private string NextOp()
+    private int NextKind()
     {
         if (_next == MixLength)
         {

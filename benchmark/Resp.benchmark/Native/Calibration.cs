@@ -13,16 +13,24 @@ internal static class Calibration
     private static readonly TimeSpan Length = TimeSpan.FromSeconds(2);
 
     /// <returns>Operations a second.</returns>
-    public static double Run(CellRunner runner, CellPlan plan, Surroundings surroundings)
+    public static double Run(CellRunner runner, CellPlan plan, Surroundings surroundings) => With(plan.Target, surroundings, (target, process) =>
+        runner.Run(TargetWatch.Open(target, process),
+            plan with { Target = target, Duration = Length, Commands = 0, Arrivals = null, VerifyShare = 0 }, "calibration").Repetition.OpsS);
+
+    /// <summary>The same for a client that is not our engine.</summary>
+    /// <param name="measure">Operations a second against a target.</param>
+    public static double Run(Target like, Func<Target, double> measure, Surroundings surroundings) =>
+        With(like with { UnixPath = null }, surroundings, (target, _) => measure(target));
+
+    private static double With(Target like, Surroundings surroundings, Func<Target, int, double> measure)
     {
         string socket = Path.Combine(Path.GetTempPath(), $"null-{Guid.NewGuid():N}.sock");
-        Target target = new() { Name = "null", UnixPath = plan.Target.UnixPath is null ? null : socket, Port = plan.Target.UnixPath is null ? FreePort() : 0 };
+        Target target = new() { Name = "null", UnixPath = like.UnixPath is null ? null : socket, Port = like.UnixPath is null ? FreePort() : 0 };
         string where = target.UnixPath is null ? $"--port {target.Port}" : $"--unix {socket}";
         using StartedServer server = StartedServer.Start($"{Program()} null-server {where}", target, null);
-        (Repetition repetition, _) = runner.Run(TargetWatch.Open(target, server.ProcessId),
-            plan with { Target = target, Duration = Length, Commands = 0, Arrivals = null, VerifyShare = 0 }, "calibration");
-        surroundings.Note($"calibration: {repetition.OpsS:N0} ops/s against a null server");
-        return repetition.OpsS;
+        double rate = measure(target, server.ProcessId);
+        surroundings.Note($"calibration: {rate:N0} ops/s against a null server");
+        return rate;
     }
 
     /// <summary>How this program is called again.</summary>

@@ -42,6 +42,7 @@ internal sealed class ResourceMonitor : IDisposable
         {
             ServerSeen = last.Server is not null && _first.Server is not null,
             ClientCpu = Median(second => second.ClientCpu),
+            ClientHot = Median(second => second.ClientHot),
             ServerCpu = Median(second => second.ServerCpu),
             ServerHot = Median(second => second.ServerHot),
             ClientRss = _series.Max(second => second.ClientRss),
@@ -87,19 +88,21 @@ internal sealed class ResourceMonitor : IDisposable
     {
         double ns = Math.Max(1, Stopwatch.GetElapsedTime(a.Time, b.Time).TotalNanoseconds);
         double ticks = Math.Max(1, b.Host.Total - a.Host.Total);
-        double hot = 0;
-        foreach ((int thread, long cpu) in b.Server?.ThreadCpu ?? new Dictionary<int, long>())
-            hot = Math.Max(hot, (cpu - (a.Server?.ThreadCpu.GetValueOrDefault(thread) ?? 0)) / ns);
         return new ResourceSecond(
             ((b.Client?.Cpu ?? 0) - (a.Client?.Cpu ?? 0)) / ns,
+            Hottest(a.Client, b.Client) / ns,
             ((b.Server?.Cpu ?? 0) - (a.Server?.Cpu ?? 0)) / ns,
-            hot,
+            Hottest(a.Server, b.Server) / ns,
             b.Client?.Rss ?? 0,
             b.Server?.Rss ?? 0,
             (b.Host.Idle - a.Host.Idle) / ticks,
             (b.Host.Steal - a.Host.Steal) / ticks,
             (b.Host.ThrottledUs - a.Host.ThrottledUs) * 1000 / ns);
     }
+
+    /// <summary>ns of the thread that was longest on a processor.</summary>
+    private static double Hottest(ProcessSample? a, ProcessSample? b) => b is null ? 0
+        : b.ThreadCpu.Select(one => one.Value - (a?.ThreadCpu.GetValueOrDefault(one.Key) ?? 0)).DefaultIfEmpty().Max();
 
     private sealed record Moment(long Time, ProcessSample? Client, ProcessSample? Server, HostSample Host)
     {

@@ -5,6 +5,7 @@ namespace RespBenchmark.Saturation;
 /// <summary>What both sides used in one second. Shares are of one processor, 1.0 its whole.</summary>
 internal readonly record struct ResourceSecond(
     double ClientCpu,
+    double ClientHot,
     double ServerCpu,
     double ServerHot,
     long ClientRss,
@@ -20,6 +21,9 @@ internal sealed record ResourceUse
 
     /// <summary>Processors' worth; medians.</summary>
     public double ClientCpu { get; init; }
+
+    /// <summary>The busiest thread of the client, as a share of one processor; median.</summary>
+    public double ClientHot { get; init; }
 
     public double ServerCpu { get; init; }
 

@@ -55,6 +55,38 @@ public sealed class GarnetRunTests : IDisposable
     }
 
     [Fact]
+    public void StackExchange_Redis_has_a_verdict_files_and_a_headroom_as_our_engine_has()
+    {
+        string folder = Directory.CreateTempSubdirectory("resp-se").FullName;
+        var run = Run($"--online -b 1 -t 2 --runtime 1 --client SERedis --op-workload GET,SET --op-percent 80,20 --valuelength 16 --calibrate "
+            + $"--json {folder}/out.json --csv-file {folder}/out.csv --hdr {folder}");
+        Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
+        Assert.Matches(@"# (\w+-BOUND|UNKNOWN)  client \d+% / ", run.Errors);
+        Assert.Matches(@"# headroom \d+\.\dx", run.Errors);
+        using var report = System.Text.Json.JsonDocument.Parse(File.ReadAllText($"{folder}/out.json"));
+        var cell = report.RootElement.GetProperty("cells")[0];
+        var rep = cell.GetProperty("reps")[0];
+        Assert.Equal(rep.GetProperty("ops").GetInt64(), rep.GetProperty("service").GetProperty("n").GetInt64());
+        Assert.True(rep.GetProperty("ops").GetInt64() > 0);
+        Assert.True(cell.GetProperty("headroom").GetDouble() > 0);
+        Assert.Contains("GET:80,SET:20", File.ReadAllText($"{folder}/out.csv"));
+        string log = File.ReadAllText(Directory.GetFiles(folder, "*.hlog").Single());
+        Assert.Contains("\nTag=GET,", log);
+        Assert.Contains("\nTag=SET,", log);
+        Assert.Single(Directory.GetFiles(folder, "*.hgrm"));
+        Directory.Delete(folder, recursive: true);
+    }
+
+    [Fact]
+    public void Errors_through_StackExchange_Redis_are_counted_and_end_with_1()
+    {
+        using var full = RedisServer.Start("--maxmemory", "1");
+        var run = ProgramRun.Of([.. $"-p {full.Port} --online -b 1 -t 1 --runtime 1 --client SERedis --op-workload SET --op-percent 100".Split(' ')]);
+        Assert.Equal(ExitCode.RunError, run.ExitCode);
+        Assert.Contains(" error replies OOM: OOM command not allowed", run.Errors);
+    }
+
+    [Fact]
     public void Rows_go_to_a_file_as_well()
     {
         string file = Path.GetTempFileName();

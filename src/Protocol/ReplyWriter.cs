@@ -288,6 +288,24 @@ public sealed unsafe class ReplyWriter : IDisposable
         else InsertHeader(begin, RespType.Array, elements, elements);
     }
 
+    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the replies of SCAN and its kin begin
+    /// with: an array of two, the cursor and the array of the elements.</summary>
+    public void EndScan(ReplyMark begin, ulong cursor, int count)
+    {
+        Span<byte> header = stackalloc byte[(3 * HeaderBytes) + NumberText.MaxInt64Bytes + 2], digits = stackalloc byte[NumberText.MaxInt64Bytes];
+        System.Buffers.Text.Utf8Formatter.TryFormat(cursor, digits, out int length);
+        fixed (byte* start = header)
+        {
+            byte* at = WriteHeader(WriteHeader(start, RespType.Array, 2), RespType.Bulk, length);
+            digits[..length].CopyTo(new Span<byte>(at, length));
+            *(ushort*)(at + length) = CrLf;
+            at = WriteHeader(at + length + 2, RespType.Array, count);
+            InsertAhead(begin, start, (int)(at - start));
+        }
+
+        _owed += count - 1;
+    }
+
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private byte* BeginBulkBody(int length)
     {
@@ -381,14 +399,18 @@ public sealed unsafe class ReplyWriter : IDisposable
     {
         Debug.Assert(count >= 0 && begin.Length <= _output.Length, "the mark is of another reply");
         byte* header = stackalloc byte[HeaderBytes];
-        int headerBytes = (int)(WriteHeader(header, type, count) - header);
+        InsertAhead(begin, header, (int)(WriteHeader(header, type, count) - header));
+        _owed += elements - 1;
+    }
+
+    private void InsertAhead(ReplyMark begin, byte* header, int headerBytes)
+    {
         int bodyBytes = _output.Length - begin.Length;
         _output.Reserve(headerBytes);
         byte* body = _output.Start + begin.Length;
         Buffer.MemoryCopy(body, body + headerBytes, bodyBytes, bodyBytes);
         Buffer.MemoryCopy(header, body, headerBytes, headerBytes);
         _output.Commit(headerBytes);
-        _owed += elements - 1;
     }
 
     private void WriteLine(byte type, ReadOnlySpan<byte> text)

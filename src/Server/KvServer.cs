@@ -38,6 +38,7 @@ public sealed class KvServer : IAsyncDisposable
             Databases = options.Databases,
             IndexBytes = options.IndexBytes,
             MaxMemoryBytes = options.MaxMemory,
+            PackedLimits = options.PackedLimits,
             Time = time,
             Stalled = stall => Log.LogWarning("Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
                 stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),

@@ -262,11 +262,9 @@ internal static class KeyCommands
         bool same = !toOtherDatabase && context.Args[1].Span.SequenceEqual(context.Args[2].Span);
         if (same || (!replace && held.Exists(1))) return StoreStatus.Ok;
 
-        var status = held.Copy(0, 1, held.View(0).ExpiryMs);
-        if (status != StoreStatus.Ok) return status;
-        held.Delete(0);
-        done = true;
-        return StoreStatus.Ok;
+        var status = held.Move(0, 1);
+        done = status == StoreStatus.Ok;
+        return status;
     }
 
     private static void Copy(ref CommandContext context)

@@ -43,7 +43,7 @@ internal static class ScanCommands
 
     private static void Scan(ref CommandContext context)
     {
-        if (!TryParseCursor(context.Args.NextBytes(), out ulong cursor)) context.Args.Fail(Errors.InvalidCursor);
+        if (!ScanArguments.TryParseCursor(context.Args.NextBytes(), out ulong cursor)) context.Args.Fail(Errors.InvalidCursor);
         long count = DefaultCount;
         ReadOnlySpan<byte> pattern = default, type = default;
         bool hasPattern = false, hasType = false;
@@ -93,27 +93,6 @@ internal static class ScanCommands
         if (context.Store.RandomKey(ref reply)) return;
         reply.Forget();
         context.Reply.WriteNull();
-    }
-
-    /// <summary>
-    /// A cursor as C's strtoul reads it, which is what Redis does: a sign may lead, minus wraps around, nothing at all is 0.
-    /// </summary>
-    private static bool TryParseCursor(ReadOnlySpan<byte> text, out ulong cursor)
-    {
-        cursor = 0;
-        if (text.IsEmpty) return true;
-        bool negative = text[0] == '-';
-        if (text[0] is (byte)'-' or (byte)'+') text = text[1..];
-        if (text.IsEmpty) return false;
-        foreach (byte letter in text)
-        {
-            uint digit = (uint)(letter - '0');
-            if (digit > 9 || cursor > (ulong.MaxValue - digit) / 10) return false;
-            cursor = (cursor * 10) + digit;
-        }
-
-        if (negative) cursor = unchecked(0 - cursor);
-        return true;
     }
 
     /// <summary>Writes a key into the reply.</summary>

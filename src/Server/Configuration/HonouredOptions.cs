@@ -10,6 +10,8 @@ internal static class HonouredOptions
 
     private static readonly NumberType Port = new(0, 65535);
     private static readonly NumberType Int32 = new(0, int.MaxValue);
+    private static readonly NumberType Int64 = new(0, long.MaxValue);
+    private static readonly BytesType Bytes = new(0, long.MaxValue);
 
     internal static readonly Option[] Rows =
     [
@@ -79,6 +81,38 @@ internal static class HonouredOptions
         new Option<long>("maxmemory", new BytesType(0, long.MaxValue), o => o.MaxMemory, (o, v) => o.MaxMemory = v)
         {
             Summary = "bytes above which writes are refused; 0 no limit", Change = OptionChange.Live, Switches = ["memory", "m"],
+        },
+        new Option<long>("hash-max-listpack-entries", Int64, o => o.PackedLimits.HashEntries, (o, v) => o.PackedLimits.HashEntries = v)
+        {
+            Summary = "most fields of a hash that is kept packed", Change = OptionChange.Live, Aliases = ["hash-max-ziplist-entries"],
+        },
+        new Option<long>("hash-max-listpack-value", Bytes, o => o.PackedLimits.HashBytes, (o, v) => o.PackedLimits.HashBytes = v)
+        {
+            Summary = "most bytes of a field or value of one", Change = OptionChange.Live, Aliases = ["hash-max-ziplist-value"],
+        },
+        new Option<long>("list-max-listpack-size", new NumberType(int.MinValue, int.MaxValue), o => o.PackedLimits.ListSize, (o, v) => o.PackedLimits.ListSize = v)
+        {
+            Summary = "elements of a packed list, or -1 to -5: 4 KB to 64 KB", Change = OptionChange.Live, Aliases = ["list-max-ziplist-size"],
+        },
+        new Option<long>("set-max-intset-entries", Int64, o => o.PackedLimits.IntegerSetEntries, (o, v) => o.PackedLimits.IntegerSetEntries = v)
+        {
+            Summary = "most members of a set of integers that is kept as an array", Change = OptionChange.Live,
+        },
+        new Option<long>("set-max-listpack-entries", Int64, o => o.PackedLimits.SetEntries, (o, v) => o.PackedLimits.SetEntries = v)
+        {
+            Summary = "most members of a set that is kept packed", Change = OptionChange.Live,
+        },
+        new Option<long>("set-max-listpack-value", Bytes, o => o.PackedLimits.SetBytes, (o, v) => o.PackedLimits.SetBytes = v)
+        {
+            Summary = "most bytes of a member of one", Change = OptionChange.Live,
+        },
+        new Option<long>("zset-max-listpack-entries", Int64, o => o.PackedLimits.SortedSetEntries, (o, v) => o.PackedLimits.SortedSetEntries = v)
+        {
+            Summary = "most members of a sorted set that is kept packed", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-entries"],
+        },
+        new Option<long>("zset-max-listpack-value", Bytes, o => o.PackedLimits.SortedSetBytes, (o, v) => o.PackedLimits.SortedSetBytes = v)
+        {
+            Summary = "most bytes of a member of one", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-value"],
         },
         new Option<long>("index", new BytesType(0, 1L << 40), o => o.IndexBytes, (o, v) => o.IndexBytes = v)
         {

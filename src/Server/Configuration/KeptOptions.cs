@@ -88,8 +88,6 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart,
         },
-        new Option<long>("hash-max-listpack-entries", Int64, 512) { Aliases = ["hash-max-ziplist-entries"] },
-        new Option<long>("hash-max-listpack-value", Bytes, 64) { Aliases = ["hash-max-ziplist-value"] },
         new Option<long>("hll-sparse-max-bytes", Bytes, 3000),
         new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
         {
@@ -109,10 +107,6 @@ internal static class KeptOptions
         new Option<long>("lfu-decay-time", Int32, 1),
         new Option<long>("lfu-log-factor", Int32, 10),
         new Option<long>("list-compress-depth", Int32, 0),
-        new Option<long>("list-max-listpack-size", new NumberType(int.MinValue, int.MaxValue), -2)
-        {
-            Aliases = ["list-max-ziplist-size"],
-        },
         new Option<string>("masterauth", Text, "") { IsSecret = true },
         new Option<string>("masteruser", Text, ""),
         new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true), 0),
@@ -158,9 +152,6 @@ internal static class KeptOptions
         new Option<string>("sanitize-dump-payload", Words("no", "yes", "clients"), "no"),
         new Option<string>("save", new SaveType(), "") { Reason = "nothing is saved to disk yet" },
         new Option<string>("server_cpulist", Text, "") { Change = OptionChange.AtStart },
-        new Option<long>("set-max-intset-entries", Int64, 512),
-        new Option<long>("set-max-listpack-entries", Int64, 128),
-        new Option<long>("set-max-listpack-value", Bytes, 64),
         new Option<bool>("set-proc-title", YesNo, true) { Change = OptionChange.AtStart },
         new Option<string>("shutdown-on-sigint", new ShutdownWordsType(), "default"),
         new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), "default"),
@@ -194,8 +185,6 @@ internal static class KeptOptions
         new Option<long>("tls-session-cache-timeout", Int32, 300),
         new Option<bool>("tls-session-caching", YesNo, true),
         new Option<long>("tracking-table-max-keys", Int64, 1000000),
-        new Option<long>("zset-max-listpack-entries", Int64, 128) { Aliases = ["zset-max-ziplist-entries"] },
-        new Option<long>("zset-max-listpack-value", Bytes, 64) { Aliases = ["zset-max-ziplist-value"] },
     ];
 
     private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";

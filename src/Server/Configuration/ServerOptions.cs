@@ -1,3 +1,5 @@
+using Kv.Storage;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>Everything that can be set about one server, typed. A new instance holds the defaults.</summary>
@@ -53,6 +55,9 @@ public sealed class ServerOptions
     /// <summary>Which of the two transports serves the sockets.</summary>
     public TransportKind Transport { get; set; } =
         OperatingSystem.IsLinux() ? TransportKind.Epoll : TransportKind.Pipelines;
+
+    /// <summary>Up to what size collections are kept packed.</summary>
+    public PackedLimits PackedLimits { get; private set; } = new();
 
     /// <summary>Threads that serve clients; 0 takes the CPUs of the process' affinity mask.</summary>
     public int WorkerThreads { get; set; }
@@ -205,6 +210,7 @@ public sealed class ServerOptions
             copy.Bind = [.. Bind];
             copy._kept = [.. _kept];
             copy._handlers = [];
+            copy.PackedLimits = PackedLimits.Copy();
             copy.ChangeLock = new Lock();
             copy.RewriteLock = new Lock();
             return copy;

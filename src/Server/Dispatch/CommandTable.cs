@@ -29,6 +29,8 @@ internal sealed class CommandTable
         StringCommands.Table,
         BitmapCommands.Table,
         CounterCommands.Table,
+        HashCommands.Table,
+        SetCommands.Table,
         ExpiryCommands.Table,
         KeyCommands.Table,
         ScanCommands.Table,

@@ -124,13 +124,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     private void BeginReply(ReplyWriter reply)
     {
         _replies = true;
-        if (_repliesCursor)
-        {
-            Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-            System.Buffers.Text.Utf8Formatter.TryFormat(_cursor, digits, out int length);
-            reply.WriteArray(2);
-            reply.WriteBulk(digits[..length]);
-        }
+        if (_repliesCursor) ScanArguments.WriteCursor(reply, _cursor);
 
         reply.WriteArray(_found);
     }

@@ -11,7 +11,7 @@ namespace Kv.Server.Dispatch;
 internal struct ReadEncoding : IValueRead
 {
     private const int EmbeddedBytesMax = 44;
-    private DataType _type;
+    private ValueKind _kind;
     private bool _isEmbedded;
 
     /// <summary>Whether the string is kept as a number, or would be.</summary>
@@ -19,12 +19,21 @@ internal struct ReadEncoding : IValueRead
 
     public long Integer;
 
-    public readonly ReadOnlySpan<byte> Name => _type != DataType.String ? "raw"u8 : IsInteger ? "int"u8 : _isEmbedded ? "embstr"u8 : "raw"u8;
+    public readonly ReadOnlySpan<byte> Name => _kind switch
+    {
+        ValueKind.PackedList or ValueKind.PackedHash or ValueKind.PackedSet or ValueKind.PackedSortedSet => "listpack"u8,
+        ValueKind.IntegerSet => "intset"u8,
+        ValueKind.Hash or ValueKind.Set => "hashtable"u8,
+        ValueKind.List => "quicklist"u8,
+        ValueKind.SortedSet => "skiplist"u8,
+        ValueKind.Stream => "stream"u8,
+        _ => IsInteger ? "int"u8 : _isEmbedded ? "embstr"u8 : "raw"u8,
+    };
 
     /// <inheritdoc/>
     public void Read(in ValueView value)
     {
-        _type = value.Type;
+        _kind = value.Kind;
         _isEmbedded = false;
         IsInteger = value.Kind == ValueKind.Integer;
         if (IsInteger)

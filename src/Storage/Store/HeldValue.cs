@@ -86,10 +86,48 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>Makes a region the value, in the place of what there is. Cannot fail.</summary>
     public void Become(ValueKind kind, Region region) => _changes.SetRegion(ref _held, kind, region);
 
+    /// <summary>Makes bytes the value, whatever was there.</summary>
+    /// <param name="kind">A packed kind.</param>
+    /// <param name="content">The whole value.</param>
+    /// <param name="expiryMs">Unix milliseconds, or -1.</param>
+    /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
+    public StoreStatus TryReplace(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs = NewValue.NoExpiry)
+    {
+        var update = new ReplaceBytes(kind, content, expiryMs);
+        var status = _changes.Apply(ref _held, DataType.Any, ref update);
+        Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);
+        return status == StoreStatus.NotFound ? StoreStatus.Ok : status;       // what it says of a key that had no value
+    }
+
+    /// <summary>Makes a region the value, whatever was there. It is the caller's as long as this has not succeeded.</summary>
+    /// <inheritdoc cref="TryReplace(ValueKind, ReadOnlySpan{byte}, long)"/>
+    public StoreStatus TryReplace(ValueKind kind, Region region, long expiryMs = NewValue.NoExpiry)
+    {
+        long none = 0;
+        var status = TryReplace(ValueKind.String, new ReadOnlySpan<byte>(&none, sizeof(long)), expiryMs);
+        if (status == StoreStatus.Ok) Become(kind, region);
+        return status;
+    }
+
     /// <summary>Deletes the value; its memory is free. The key stays held.</summary>
     public void Delete()
     {
         _changes.MakeAbsent(ref _held);
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);      // views go by it
+    }
+
+    private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs) : IValueUpdate
+    {
+        private readonly ReadOnlySpan<byte> _content = content;
+
+        public readonly Change Decide(in ValueView current, ref NewValue next)
+        {
+            next.Kind = kind;
+            next.Length = _content.Length;
+            next.ExpiryMs = expiryMs;
+            return Change.Replace;
+        }
+
+        public readonly void Write(Span<byte> destination) => _content.CopyTo(destination);
     }
 }

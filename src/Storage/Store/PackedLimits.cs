@@ -5,20 +5,23 @@ namespace Kv.Storage;
 public sealed class PackedLimits
 {
     /// <summary>Most fields of a packed hash, and most bytes of a field or value.</summary>
-    public int HashEntries { get; set; } = 128;
-    public int HashBytes { get; set; } = 64;
+    public long HashEntries { get; set; } = 512;
+    public long HashBytes { get; set; } = 64;
 
     /// <summary>Most members of a set of integers that is kept as an array.</summary>
-    public int IntegerSetEntries { get; set; } = 512;
+    public long IntegerSetEntries { get; set; } = 512;
 
     /// <summary>Most members of a packed set, and most bytes of one.</summary>
-    public int SetEntries { get; set; } = 128;
-    public int SetBytes { get; set; } = 64;
+    public long SetEntries { get; set; } = 128;
+    public long SetBytes { get; set; } = 64;
 
     /// <summary>Most members of a packed sorted set, and most bytes of one.</summary>
-    public int SortedSetEntries { get; set; } = 128;
-    public int SortedSetBytes { get; set; } = 64;
+    public long SortedSetEntries { get; set; } = 128;
+    public long SortedSetBytes { get; set; } = 64;
 
     /// <summary>Size of a list's node: positive: elements, -1 to -5: 4 KB to 64 KB.</summary>
-    public int ListSize { get; set; } = -2;
+    public long ListSize { get; set; } = -2;
+
+    /// <summary>Limits of its own with the same values.</summary>
+    public PackedLimits Copy() => (PackedLimits)MemberwiseClone();
 }

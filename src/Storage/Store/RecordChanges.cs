@@ -132,10 +132,12 @@ internal sealed unsafe class RecordChanges
     }
 
     /// <summary>Deletes what a held record holds; the key stays held.</summary>
-    public void MakeAbsent(ref HeldRecord held)
+    /// <param name="regionMoved">Its region is another record's by now.</param>
+    public void MakeAbsent(ref HeldRecord held, bool regionMoved = false)
     {
         Forget(held.Database, Record.ExpiryOf(held.Record, held.Word));
-        ReleaseValue(held.Database, held.Record, held.Word);
+        if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
+        else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
         if ((held.Word & RecordWord.HasExpiry) != 0) Record.SetExpiry(held.Record, NewValue.NoExpiry);
     }

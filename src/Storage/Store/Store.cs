@@ -68,7 +68,7 @@ public sealed class Store : IDisposable
     public bool ActiveExpiry { get; set; } = true;
 
     /// <summary>Up to what size collections are kept packed.</summary>
-    public PackedLimits PackedLimits { get; } = new();
+    public PackedLimits PackedLimits => Options.PackedLimits;
 
     /// <summary>Bytes of index, log, blocks, and what others charged.</summary>
     public long UsedBytes => Budget.UsedBytes;

@@ -12,6 +12,9 @@ public sealed record StoreOptions
     /// <summary>What the store may hold, in bytes; 0: no limit. Writers ask <see cref="Store.IsOverBudget"/>.</summary>
     public long MaxMemoryBytes { get; init; }
 
+    /// <summary>Up to what size collections are kept packed; what it says may change later.</summary>
+    public PackedLimits PackedLimits { get; init; } = new();
+
     /// <summary>The clock of expiry. Tests bring their own.</summary>
     public TimeProvider Time { get; init; } = TimeProvider.System;
 

@@ -40,6 +40,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Unix milliseconds as of the start of the turn; never goes back.</summary>
     public long NowMs => _changes.NowMs;
 
+    /// <summary>How members of collections are hashed.</summary>
+    internal ref readonly KeyHash MemberHash => ref _store.Hash;
+
     /// <summary>Scratch list for <see cref="Hold"/> and <see cref="ReadMany"/>; its user clears it first.</summary>
     public KeyList Keys { get; }
 
@@ -367,7 +370,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
     /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound the status.</param>
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
-    internal HeldKey Hold(in Key key, DataType type, int expectedBytes = -1)
+    internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1)
     {
         if (_transaction != null) return HoldHeld(key, type, expectedBytes);
         byte* record = Locate(key);

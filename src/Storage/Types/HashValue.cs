@@ -16,6 +16,13 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
     private MemberTable Table => new(_value.Region, in _value.Hash);
 
+    /// <summary>What a new hash of so many fields will take in its record.</summary>
+    public static int ExpectedBytes(int fields, long bytes, int longest)
+    {
+        long run = PackedRun.HeaderBytes + bytes + (2L * fields);
+        return longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
+    }
+
     /// <summary>Makes room for fields and values: all that can fail.</summary>
     /// <param name="fields">How many are set.</param>
     /// <param name="bytes">Of all fields and values.</param>
@@ -87,7 +94,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         return true;
     }
 
-    /// <summary>Removes a field. Begin with <see cref="HeldValue.BeginChange"/>; needs no memory.</summary>
+    /// <summary>Removes a field. Needs no memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Remove(ReadOnlySpan<byte> field)
     {
@@ -98,6 +105,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
             byte* at = run.Find(field, skipElements: 1, skipBytes: 0);
             if (at == null) return false;
             byte* behind = run.Next(run.Next(at, out _), out _);
+            _value.BeginChange();
             run.Splice(at, (int)(behind - at), 0, -2);
             return true;
         }
@@ -107,6 +115,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         uint* place = table.Find(field, hash);
         if (place == null) return false;
         uint item = *place;
+        _value.BeginChange();
         table.Remove(place, hash);
         _value.Region.Give(item, SizeOf(_value.Region.At(item)));
         return true;

@@ -56,6 +56,35 @@ internal readonly unsafe ref struct HashView
         walk.Next(out field, out value);
     }
 
+    /// <summary>Different fields, any of so many as likely as another.</summary>
+    /// <param name="count">At most as many as there are.</param>
+    public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
+    {
+        ReadOnlySpan<byte> field, value;
+        if (!_isPacked && count * 3 < Count)
+        {
+            var seen = new HashSet<nint>((int)count);
+            // Ends: two in three draws are new, at worst.
+            while (seen.Count < count)
+            {
+                byte* item = _table.Random(random);
+                if (!seen.Add((nint)item)) continue;
+                Split(item, out field, out value);
+                sink.Write(field, value);
+            }
+
+            return;
+        }
+
+        var walk = GetWalk();
+        for (long left = Count; count > 0 && walk.Next(out field, out value); left--)
+        {
+            if (random.NextInt64(left) >= count) continue;
+            sink.Write(field, value);
+            count--;
+        }
+    }
+
     /// <summary>Visits some fields.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned; of a packed hash all are visited at once.</param>
     /// <returns>The next cursor; 0: done.</returns>
@@ -117,4 +146,10 @@ internal readonly unsafe ref struct HashView
             return more;
         }
     }
+}
+
+/// <summary>Takes fields with their values.</summary>
+internal interface IPairSink
+{
+    void Write(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value);
 }

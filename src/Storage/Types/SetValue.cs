@@ -17,6 +17,14 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
 
     private IntegerSet Integers => _value.View.IntegerSet;
 
+    /// <summary>What a new set of so many members will take in its record.</summary>
+    public static int ExpectedBytes(int members, long bytes, int longest, bool areIntegers)
+    {
+        if (areIntegers && members <= IntegerSet.CountMax) return WantedBytes(0, members, 0, longest);
+        long run = PackedRun.HeaderBytes + bytes + members;
+        return longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
+    }
+
     /// <summary>Makes room for members: all that can fail.</summary>
     /// <param name="members">How many are added.</param>
     /// <param name="bytes">Of all of them.</param>
@@ -81,7 +89,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         }
     }
 
-    /// <summary>Removes a member. Begin with <see cref="HeldValue.BeginChange"/>; needs no memory.</summary>
+    /// <summary>Removes a member. Needs no memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Remove(ReadOnlySpan<byte> member)
     {
@@ -90,13 +98,16 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         {
             case ValueKind.IntegerSet:
                 int index = IntegerText.TryParse(member, out long number) ? Integers.Find(number) : -1;
-                if (index >= 0) Integers.RemoveAt(index);
-                return index >= 0;
+                if (index < 0) return false;
+                _value.BeginChange();
+                Integers.RemoveAt(index);
+                return true;
 
             case ValueKind.PackedSet:
                 PackedRun run = _value.Run;
                 byte* at = run.Find(member, 0, 0);
                 if (at == null) return false;
+                _value.BeginChange();
                 run.Splice(at, (int)(run.Next(at, out _) - at), 0, -1);
                 return true;
 
@@ -106,6 +117,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
                 uint* place = table.Find(member, hash);
                 if (place == null) return false;
                 uint item = *place;
+                _value.BeginChange();
                 table.Remove(place, hash);
                 _value.Region.Give(item, LengthPrefix.SizeWith(member.Length));
                 return true;

@@ -60,6 +60,32 @@ internal readonly unsafe ref struct SetView
         return member;
     }
 
+    /// <summary>Different members, any of so many as likely as another.</summary>
+    /// <param name="count">At most as many as there are.</param>
+    public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
+    {
+        if (_kind == ValueKind.Set && count * 3 < Count)
+        {
+            var seen = new HashSet<nint>((int)count);
+            // Ends: two in three draws are new, at worst.
+            while (seen.Count < count)
+            {
+                byte* item = _table.Random(random);
+                if (seen.Add((nint)item)) sink.Write(MemberItem.MemberOf(item));
+            }
+
+            return;
+        }
+
+        var walk = GetWalk();
+        for (long left = Count; count > 0 && walk.Next(out var member); left--)
+        {
+            if (random.NextInt64(left) >= count) continue;
+            sink.Write(member);
+            count--;
+        }
+    }
+
     /// <summary>Visits the members of a large set, some at a time.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
     /// <returns>The next cursor; 0: done.</returns>
@@ -113,4 +139,10 @@ internal readonly unsafe ref struct SetView
             return true;
         }
     }
+}
+
+/// <summary>Takes members.</summary>
+internal interface IMemberSink
+{
+    void Write(ReadOnlySpan<byte> member);
 }

@@ -39,6 +39,41 @@ internal static class CommandGenerators
         ["BITOP"] = g => [g.Word(g.Pick("AND", "OR", "XOR", "NOT", "NAND")), g.Key(), .. Repeat(g, g.Chance(0.3) ? 1 : 4, () => [g.Key()])],
         ["BITFIELD"] = g => [g.Key(), .. Repeat(g, 4, () => BitFieldPart(g))],
         ["BITFIELD_RO"] = g => [g.Key(), .. Repeat(g, 3, () => g.Chance(0.95) ? [g.Word("GET"), BitEncoding(g), BitFieldOffset(g)] : BitFieldPart(g))],
+        ["HSET"] = g => [g.Key("h"), .. Repeat(g, g.Chance(0.1) ? 20 : 4, () => [g.Member(), g.Value()])],
+        ["HMSET"] = g => [g.Key("h"), .. Repeat(g, 4, () => [g.Member(), g.Value()])],
+        ["HSETNX"] = g => [g.Key("h"), g.Member(), g.Value()],
+        ["HGET"] = g => [g.Key("h"), g.Member()],
+        ["HMGET"] = g => [g.Key("h"), .. Repeat(g, 4, () => [g.Member()])],
+        ["HGETALL"] = g => [g.Key("h")],
+        ["HKEYS"] = g => [g.Key("h")],
+        ["HVALS"] = g => [g.Key("h")],
+        ["HLEN"] = g => [g.Key("h")],
+        ["HEXISTS"] = g => [g.Key("h"), g.Member()],
+        ["HSTRLEN"] = g => [g.Key("h"), g.Member()],
+        ["HDEL"] = g => [g.Key("h"), .. Repeat(g, g.Chance(0.2) ? 30 : 3, () => [g.Member()])],
+        ["HINCRBY"] = g => [g.Key("h"), g.Member(), g.Integer()],
+        ["HINCRBYFLOAT"] = g => [g.Key("h"), g.Member(), g.Float()],
+        ["HRANDFIELD"] = g => [g.Key("h"), .. If(g.Chance(0.7), Count(g)), .. If(g.Chance(0.3), g.Word("WITHVALUES"))],
+        ["HSCAN"] = g => [g.Key("h"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
+
+        ["SADD"] = g => [g.Key("s"), .. Repeat(g, g.Chance(0.1) ? 30 : 5, () => [g.Member()])],
+        ["SREM"] = g => [g.Key("s"), .. Repeat(g, g.Chance(0.1) ? 30 : 3, () => [g.Member()])],
+        ["SMOVE"] = g => [g.Key("s"), g.Key("s"), g.Member()],
+        ["SISMEMBER"] = g => [g.Key("s"), g.Member()],
+        ["SMISMEMBER"] = g => [g.Key("s"), .. Repeat(g, 4, () => [g.Member()])],
+        ["SCARD"] = g => [g.Key("s")],
+        ["SMEMBERS"] = g => [g.Key("s")],
+        ["SPOP"] = g => [g.Key("s"), g.Chance(0.9) ? "100000" : g.Pick("0", "-1", "x", "9223372036854775808")],
+        ["SRANDMEMBER"] = g => [g.Key("s"), .. If(g.Chance(0.7), Count(g))],
+        ["SINTER"] = g => Repeat(g, 3, () => [g.Key("s")]),
+        ["SINTERCARD"] = g => [g.Pick("1", "1", "2", "2", "3", "0", "-1", "x"), .. Repeat(g, 3, () => [g.Key("s")]),
+            .. If(g.Chance(0.3), g.Word("LIMIT"), g.Integer())],
+        ["SINTERSTORE"] = g => [g.Key("s"), .. Repeat(g, 3, () => [g.Key("s")])],
+        ["SUNION"] = g => Repeat(g, 3, () => [g.Key("s")]),
+        ["SUNIONSTORE"] = g => [g.Key("s"), .. Repeat(g, 3, () => [g.Key("s")])],
+        ["SDIFF"] = g => Repeat(g, 3, () => [g.Key("s")]),
+        ["SDIFFSTORE"] = g => [g.Key("s"), .. Repeat(g, 3, () => [g.Key("s")])],
+        ["SSCAN"] = g => [g.Key("s"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
         ["LCS"] = g => [LcsKey(g), LcsKey(g), .. LcsOptions(g)],
 
         ["DEL"] = g => Repeat(g, 3, () => [g.Key()]),
@@ -114,6 +149,8 @@ internal static class CommandGenerators
         ["SHUTDOWN"] = "ends the server; tests of the program",
         ["DEBUG"] = "differs in content; transcripts",
     };
+
+    private static string Count(Gen g) => g.Chance(0.8) ? g.Random.Next(-20, 20).ToString() : g.Pick("0", "-9223372036854775808", "x", "", "1.5");
 
     private static object[] If(bool yes, params object[] words) => yes ? words : [];
 

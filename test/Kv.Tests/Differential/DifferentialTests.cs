@@ -31,7 +31,7 @@ public class DifferentialTests(ITestOutputHelper output)
     public void Kv_answers_random_commands_as_the_reference_does(int resp, ulong seed)
     {
         using var kv = StartKv();
-        using var redis = RedisServer.Start();
+        using var redis = StartRedis();
         for (int round = 0; round < 4; round++) CheckRound(kv, redis, resp, seed, round, new Dictionary<string, int>());
     }
 
@@ -39,7 +39,7 @@ public class DifferentialTests(ITestOutputHelper output)
     public void Kv_answers_a_fresh_seed_as_the_reference_does()
     {
         using var kv = StartKv();
-        using var redis = RedisServer.Start();
+        using var redis = StartRedis();
         long most = Environment.GetEnvironmentVariable("KV_DIFF_COMMANDS") is { Length: > 0 } given
             ? long.Parse(given, CultureInfo.InvariantCulture)
             : long.MaxValue;
@@ -64,15 +64,15 @@ public class DifferentialTests(ITestOutputHelper output)
     [Fact]
     public void The_reference_answers_random_commands_as_itself()
     {
-        using var one = RedisServer.Start();
-        using var other = RedisServer.Start();
+        using var one = StartRedis();
+        using var other = StartRedis();
         for (int resp = 2; resp <= 3; resp++) CheckRound(one, other, resp, Seed.Value, 0, new Dictionary<string, int>());
     }
 
     [Fact]
     public void A_difference_is_found_and_shrunk_to_the_commands_that_show_it()
     {
-        using var one = RedisServer.Start();
+        using var one = StartRedis();
         using var other = RedisServer.Start("--rename-command", "STRLEN", "DIFFERENT");
         using var duel = new Duel(one, other, 2);
         string[] script = ["SET a 1", "APPEND b 2", "MGET a b", "STRLEN a", "GET b"];
@@ -92,9 +92,18 @@ public class DifferentialTests(ITestOutputHelper output)
         Assert.Equal("", string.Join(' ', without));
     }
 
+    // Small limits: the random collections pass them in both directions all the time.
+    private static readonly string[] Limits =
+    [
+        "--hash-max-listpack-entries", "8", "--hash-max-listpack-value", "60", "--set-max-intset-entries", "8",
+        "--zset-max-listpack-entries", "8", "--zset-max-listpack-value", "60", "--list-max-listpack-size", "8",
+    ];
+
     private static TestServer StartKv() => RemoteServer.Address is { } address
         ? new RemoteServer(address)
-        : KvInstance.Start("--proto-max-bulk-len", "1mb");
+        : KvInstance.Start(["--proto-max-bulk-len", "1mb", "--set-max-listpack-entries", "8", .. Limits]);
+
+    private static TestServer StartRedis() => RedisServer.Start(Limits);
 
     private static void CheckRound(
         TestServer ours, TestServer theirs, int resp, ulong seed, int round, Dictionary<string, int> successes)

@@ -99,7 +99,16 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
             reader.Ok($"SELECT {database}");
             foreach (var key in reader.Ok("KEYS *").Items!.OrderBy(key => key.String, StringComparer.Ordinal))
             {
-                yield return [.. RespText.Split("GET"), key.Text!];
+                var type = reader.Command([.. RespText.Split("TYPE"), key.Text!]);
+                string[] read = type.String switch
+                {
+                    "hash" => ["HGETALL"],
+                    "set" => ["SMEMBERS"],
+                    "list" => ["LRANGE", "0", "-1"],
+                    "zset" => ["ZRANGE", "0", "-1", "WITHSCORES"],
+                    _ => ["GET"],
+                };
+                yield return [RespText.Bytes(read[0]), key.Text!, .. read.Skip(1).Select(RespText.Bytes)];
                 yield return [.. RespText.Split("PEXPIRETIME"), key.Text!];
             }
         }

@@ -32,8 +32,20 @@ internal sealed class Gen(Random random)
     internal T Pick<T>(params T[] choices) => choices[random.Next(choices.Length)];
 
     internal byte[] Key() => RespText.Bytes(Chance(0.97)
-        ? "k" + (char)('0' + random.Next(8))
+        ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z")) + (char)('0' + random.Next(8))
         : Pick("", "\0", "\r\n", "k0\0", new string('k', 300)));
+
+    /// <summary>Mostly a key of a few that hold a type, so that its commands meet it.</summary>
+    internal byte[] Key(string type) => Chance(0.93) ? RespText.Bytes(type + (char)('0' + random.Next(4))) : Key();
+
+    /// <summary>A member or field: mostly one of a few dozen, integers of all widths among them.</summary>
+    internal byte[] Member() => random.Next(10) switch
+    {
+        < 4 => RespText.Bytes(random.Next(-20, 20).ToString(CultureInfo.InvariantCulture)),
+        < 7 => RespText.Bytes("m" + random.Next(30)),
+        7 => RespText.Bytes(random.Next(3) == 0 ? "00" : (random.Next(40) * 1_000_003L * random.Next(1, 4000)).ToString(CultureInfo.InvariantCulture)),
+        _ => Value(),
+    };
 
     internal byte[] Value()
     {

@@ -1,0 +1,566 @@
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Storage;
+
+namespace Kv.Server.Commands;
+
+/// <summary>Sets: members, each once, in no order.</summary>
+internal static class SetCommands
+{
+    private const KeyAccess Reads = KeyAccess.RO | KeyAccess.Access;
+
+    internal static readonly Command[] Table =
+    [
+        new("SADD", arity: -3, SAdd)
+        {
+            Usage = "key member [member ...]",
+            Summary = "Adds members to a set and returns how many are new.",
+            Complexity = "O(1) for each member.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("SREM", arity: -3, SRem)
+        {
+            Usage = "key member [member ...]",
+            Summary = "Removes members and returns how many there were; a set without members is gone.",
+            Complexity = "O(N) where N is the number of members to remove.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("SMOVE", arity: 4, SMove)
+        {
+            Usage = "source destination member",
+            Summary = "Moves a member from one set to another.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("SISMEMBER", arity: 3, SIsMember)
+        {
+            Usage = "key member",
+            Summary = "Tells whether a set has a member.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("SMISMEMBER", arity: -3, SMIsMember)
+        {
+            Usage = "key member [member ...]",
+            Summary = "Tells of each member whether a set has it, as of one instant.",
+            Complexity = "O(N) where N is the number of members asked for.", Since = "6.2.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("SCARD", arity: 2, SCard)
+        {
+            Usage = "key",
+            Summary = "Returns the number of members.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("SMEMBERS", arity: 2, SMembers)
+        {
+            Usage = "key",
+            Summary = "Returns all members.",
+            Complexity = "O(N) where N is the number of members.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output_order"],
+        },
+        new("SPOP", arity: -2, SPop)
+        {
+            Usage = "key [count]",
+            Summary = "Removes members at random and returns them.",
+            Complexity = "O(N) where N is the count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+            Tips = ["nondeterministic_output"],
+        },
+        new("SRANDMEMBER", arity: -2, SRandMember)
+        {
+            Usage = "key [count]",
+            Summary = "Returns members at random: different ones, or with a negative count any.",
+            Complexity = "O(N) where N is the absolute count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
+        },
+        new("SINTER", arity: -2, SInter)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns the members that all sets have.",
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+        },
+        new("SINTERCARD", arity: -3, SInterCard)
+        {
+            Usage = "numkeys key [key ...] [LIMIT limit]",
+            Summary = "Returns how many members all sets have, counting up to a limit.",
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "7.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly | CommandFlags.MovableKeys, Keys = [KeySpec.Count(1, Reads)],
+        },
+        new("SINTERSTORE", arity: -3, SInterStore)
+        {
+            Usage = "destination key [key ...]",
+            Summary = "Stores the members that all sets have, and returns how many.",
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
+        },
+        new("SUNION", arity: -2, SUnion)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns the members that any of the sets has.",
+            Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+        },
+        new("SUNIONSTORE", arity: -3, SUnionStore)
+        {
+            Usage = "destination key [key ...]",
+            Summary = "Stores the members that any of the sets has, and returns how many.",
+            Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
+        },
+        new("SDIFF", arity: -2, SDiff)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns the members of the first set that no other one has.",
+            Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+        },
+        new("SDIFFSTORE", arity: -3, SDiffStore)
+        {
+            Usage = "destination key [key ...]",
+            Summary = "Stores the members of the first set that no other one has, and returns how many.",
+            Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
+        },
+        new("SSCAN", arity: -3, SScan)
+        {
+            Usage = "key cursor [MATCH pattern] [COUNT count]",
+            Summary = "Returns some of the members, and the cursor to ask for more with; 0 begins and ends.",
+            Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of members.", Since = "2.8.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
+        },
+    ];
+
+    private static void SAdd(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        int count = context.Args.Remaining, longest = 0, added = 0;
+        long bytes = 0;
+        bool areIntegers = true;
+        for (int i = 2; i < count + 2; i++)
+        {
+            var member = context.Args[i].Span;
+            bytes += member.Length;
+            longest = Math.Max(longest, member.Length);
+            areIntegers = areIntegers && IntegerText.TryParse(member, out _);
+        }
+
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.Set, SetValue.ExpectedBytes(count, bytes, longest, areIntegers));
+        var status = held.Status;
+        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
+        if (status == StoreStatus.Ok)
+        {
+            var set = new SetValue(held.Value, digits);
+            if (set.TryReserve(count, bytes, longest, areIntegers))
+            {
+                for (int i = 2; i < count + 2; i++)
+                    if (set.Add(context.Args[i].Span)) added++;
+                set.Settle();
+            }
+            else
+            {
+                status = StoreStatus.OutOfMemory;
+            }
+        }
+
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(added);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void SRem(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        int count = context.Args.Remaining, removed = 0;
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status == StoreStatus.Ok)
+        {
+            var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+            for (int i = 2; i < count + 2; i++)
+                if (set.Remove(context.Args[i].Span)) removed++;
+            set.Settle();
+        }
+
+        context.Reply.WriteInteger(removed);
+    }
+
+    private static void SMove(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        var member = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        bool isInteger = IntegerText.TryParse(member, out _);
+        var keys = context.Store.Keys;
+        keys.Clear();
+        context.Args.AddKey(1, keys, context.Session.Database);
+        context.Args.AddKey(2, keys, context.Session.Database, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
+        using var held = context.Store.Hold(keys);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!held.Exists(0))
+        {
+            context.Reply.WriteInteger(0);
+            return;
+        }
+
+        if (held.Value(0).Type != DataType.Set || held.Value(1).Type is not (DataType.Set or DataType.Any))
+        {
+            context.Fail(Errors.WrongType);
+            return;
+        }
+
+        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
+        var source = new SetValue(held.Value(0), digits);
+        bool isMember = source.View.Contains(member), same = context.Args[1].Span.SequenceEqual(context.Args[2].Span);
+        if (isMember && !same)
+        {
+            var destination = new SetValue(held.Value(1), digits);
+            if (!destination.TryReserve(1, member.Length, member.Length, isInteger))
+            {
+                context.Fail(Errors.OutOfMemory);
+                return;
+            }
+
+            destination.Add(member);
+            destination.Settle();
+            source.Remove(member);
+            source.Settle();
+        }
+
+        context.Reply.WriteInteger(isMember ? 1 : 0);
+    }
+
+    private static void SIsMember(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var member = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadMember(member, in context.Store.MemberHash);
+        var status = context.Store.Read(key, DataType.Set, ref read);
+        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
+        else context.Reply.WriteInteger(status == StoreStatus.Ok && read.IsMember ? 1 : 0);
+    }
+
+    private static void SMIsMember(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        int count = context.Args.Remaining;
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        context.Reply.WriteArray(count);
+        for (int i = 2; i < count + 2; i++)
+        {
+            bool isMember = held.Status == StoreStatus.Ok && new SetValue(held.Value, default).View.Contains(context.Args[i].Span);
+            context.Reply.WriteInteger(isMember ? 1 : 0);
+        }
+    }
+
+    private static void SCard(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadCount(in context.Store.MemberHash);
+        var status = context.Store.Read(key, DataType.Set, ref read);
+        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
+        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
+    }
+
+    private static void SMembers(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status == StoreStatus.Ok) WriteAll(context.Reply, new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View);
+        else context.Reply.WriteSet(0);
+    }
+
+    private static void WriteAll(ReplyWriter reply, SetView set)
+    {
+        reply.WriteSet((int)set.Count);
+        var walk = set.GetWalk();
+        while (walk.Next(out var member)) reply.WriteBulk(member);
+    }
+
+    private static void SPop(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        bool hasCount = context.Args.Remaining > 0;
+        if (context.Args.Remaining > 1) context.Args.SyntaxError();
+        long count = hasCount ? context.Args.NextInt64(0, long.MaxValue, Errors.MustBePositive) : 1;
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var reply = context.Reply;
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            if (hasCount) reply.WriteSet(0);
+            else reply.WriteNull();
+            return;
+        }
+
+        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        count = Math.Min(count, set.Count);
+        if (hasCount) reply.WriteSet((int)count);
+        if (hasCount && count == set.Count)
+        {
+            var walk = set.View.GetWalk();
+            while (walk.Next(out var member)) reply.WriteBulk(member);
+            held.Value.Delete();
+            return;
+        }
+
+        for (; count > 0; count--)
+        {
+            var member = set.View.Random(Random.Shared);
+            reply.WriteBulk(member);
+            set.Remove(member);
+        }
+
+        set.Settle();
+    }
+
+    private static void SRandMember(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        bool hasCount = context.Args.Remaining > 0;
+        if (context.Args.Remaining > 1) context.Args.SyntaxError();
+        long count = hasCount ? context.Args.NextInt64() : 1;
+        if (count == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var reply = context.Reply;
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            if (hasCount) reply.WriteArray(0);
+            else reply.WriteNull();
+            return;
+        }
+
+        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        if (!hasCount)
+        {
+            reply.WriteBulk(set.Random(Random.Shared));
+        }
+        else if (count < -int.MaxValue)
+        {
+            context.Fail(Errors.ReplyTooLarge);
+        }
+        else if (count < 0)
+        {
+            reply.WriteArray((int)-count);
+            for (; count < 0; count++) reply.WriteBulk(set.Random(Random.Shared));
+        }
+        else
+        {
+            count = Math.Min(count, set.Count);
+            reply.WriteArray((int)count);
+            var writer = new WriteMember(reply);
+            set.Sample(Random.Shared, count, ref writer);
+        }
+    }
+
+    private static void SInter(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: false);
+
+    private static void SUnion(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: false);
+
+    private static void SDiff(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: false);
+
+    private static void SInterStore(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: true);
+
+    private static void SUnionStore(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: true);
+
+    private static void SDiffStore(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: true);
+
+    /// <summary>Combines the sets at all keys but, when it stores, the first, which then takes the result.</summary>
+    private static unsafe void Combine(ref CommandContext context, SetOperation operation, bool stores)
+    {
+        int first = stores ? 1 : 0, count = context.Args.Remaining;
+        var keys = HoldAll(ref context, 1, count);
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(keys);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        var sets = new SetCombination(held, first, count - first, in context.Store.MemberHash);
+        if (sets.HasWrongType)
+        {
+            context.Fail(Errors.WrongType);
+            return;
+        }
+
+        var result = new SetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        try
+        {
+            var status = sets.Run(operation, ref result, long.MaxValue) ? StoreStatus.Ok : StoreStatus.OutOfMemory;
+            if (status == StoreStatus.Ok && stores) status = Store(held, ref result, context.Reply);
+            else if (status == StoreStatus.Ok) WriteResult(context.Reply, result);
+            if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        }
+        finally
+        {
+            result.Dispose();
+        }
+    }
+
+    private static StoreStatus Store(in HeldKeys held, ref SetBuilder result, ReplyWriter reply)
+    {
+        long count = result.Count;
+        var status = result.Store(held.Value(0));
+        if (status == StoreStatus.Ok) reply.WriteInteger(count);
+        return status;
+    }
+
+    private static unsafe void WriteResult(ReplyWriter reply, in SetBuilder result)
+    {
+        reply.WriteSet((int)result.Count);
+        if (result.Count == 0) return;
+        var walk = result.GetWalk();
+        while (walk.Next(out byte* item)) reply.WriteBulk(MemberItem.MemberOf(item));
+    }
+
+    private static void SInterCard(ref CommandContext context)
+    {
+        int count = context.Args.NextInt32(1, int.MaxValue, "ERR numkeys should be greater than 0"u8);
+        int keysLeft = context.Args.Remaining;
+        if (!context.Args.Failed && count > keysLeft) context.Args.Fail("ERR Number of keys can't be greater than number of args"u8);
+        context.Args.Skip(Math.Min(count, context.Args.Remaining));
+        long limit = 0;
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.Remaining > 1 && context.Args.TryKeyword("LIMIT"u8)) limit = context.Args.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
+            else context.Args.SyntaxError();
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        var keys = HoldAll(ref context, 2, count);
+        using var held = context.Store.Hold(keys);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        var sets = new SetCombination(held, 0, count, in context.Store.MemberHash);
+        if (sets.HasWrongType) context.Fail(Errors.WrongType);
+        else context.Reply.WriteInteger(sets.CountIntersection(limit == 0 ? long.MaxValue : limit));
+    }
+
+    private static KeyList HoldAll(ref CommandContext context, int first, int count)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        for (int i = first; i < first + count; i++) context.Args.AddKey(i, keys, context.Session.Database);
+        return keys;
+    }
+
+    private static void SScan(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!ScanArguments.TryRead(ref context, out var scan)) return;
+        using var held = context.Store.Hold(key, DataType.Set);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            ScanArguments.WriteNothing(context.Reply);
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        var mark = context.Reply.Mark();
+        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        ulong cursor = scan.Cursor;
+        scoped var visit = new ReplyMembers(context.Reply, scan);
+        if (set.Kind == ValueKind.Set)
+        {
+            long buckets = scan.Count > long.MaxValue / 10 ? long.MaxValue : scan.Count * 10;
+            do cursor = set.Scan(cursor, ref visit);
+            while (cursor != 0 && --buckets > 0 && visit.Seen < scan.Count);
+        }
+        else
+        {
+            cursor = 0;
+            var walk = set.GetWalk();
+            while (walk.Next(out var member)) visit.Visit(member);
+        }
+
+        context.Reply.EndScan(mark, cursor, visit.Written);
+    }
+
+    /// <summary>Answers what stops a command: a wrong type, memory. A missing key does not.</summary>
+    private static bool TryBegin(ReplyWriter reply, StoreStatus status)
+    {
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
+        reply.WriteError(Errors.For(status));
+        return false;
+    }
+
+    /// <summary>Whether there is a member.</summary>
+    private ref struct ReadMember : IValueRead
+    {
+        private readonly ReadOnlySpan<byte> _member;
+        private readonly ref readonly KeyHash _hash;
+
+        public ReadMember(ReadOnlySpan<byte> member, ref readonly KeyHash hash)
+        {
+            _member = member;
+            _hash = ref hash;
+        }
+
+        public bool IsMember { get; private set; }
+
+        public void Read(in ValueView value) => IsMember = new SetView(value, in _hash, default).Contains(_member);
+    }
+
+    /// <summary>How many members there are.</summary>
+    private ref struct ReadCount : IValueRead
+    {
+        private readonly ref readonly KeyHash _hash;
+
+        public ReadCount(ref readonly KeyHash hash) => _hash = ref hash;
+
+        public long Count { get; private set; }
+
+        public void Read(in ValueView value) => Count = new SetView(value, in _hash, default).Count;
+    }
+
+    private readonly struct WriteMember(ReplyWriter reply) : IMemberSink
+    {
+        public void Write(ReadOnlySpan<byte> member) => reply.WriteBulk(member);
+    }
+
+    /// <summary>Writes the members that SSCAN meets and takes.</summary>
+    private unsafe ref struct ReplyMembers(ReplyWriter reply, ScanArguments scan) : IMemberVisit
+    {
+        private readonly ScanArguments _scan = scan;
+
+        public int Seen;
+        public int Written;
+
+        public void Visit(byte* item) => Visit(MemberItem.MemberOf(item));
+
+        public void Visit(ReadOnlySpan<byte> member)
+        {
+            Seen++;
+            if (!_scan.Takes(member)) return;
+            reply.WriteBulk(member);
+            Written++;
+        }
+    }
+}

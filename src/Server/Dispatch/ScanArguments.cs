@@ -1,0 +1,87 @@
+using Kv.Protocol;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT.</summary>
+internal ref struct ScanArguments
+{
+    private const long DefaultCount = 10;
+
+    public ulong Cursor;
+    public long Count;
+    private ReadOnlySpan<byte> _pattern;
+    private bool _hasPattern;
+
+    /// <summary>Reads them all. What is bad behind the cursor is left for <see cref="CommandArguments.Finish"/>, which Redis
+    /// asks only once there is something to scan.</summary>
+    /// <returns>False when the cursor was none, and is answered.</returns>
+    public static bool TryRead(ref CommandContext context, out ScanArguments scan)
+    {
+        scan = new ScanArguments { Count = DefaultCount };
+        if (!TryParseCursor(context.Args.NextBytes(), out scan.Cursor))
+        {
+            context.Fail(Errors.InvalidCursor);
+            return false;
+        }
+
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.TryKeyword("COUNT"u8))
+            {
+                scan.Count = context.Args.NextInt64();
+                if (scan.Count < 1) context.Args.SyntaxError();
+            }
+            else if (context.Args.TryKeyword("MATCH"u8))
+            {
+                scan._pattern = context.Args.NextBytes();
+                scan._hasPattern = !scan._pattern.SequenceEqual("*"u8);
+            }
+            else
+            {
+                context.Args.SyntaxError();
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Whether an element is wanted.</summary>
+    public readonly bool Takes(ReadOnlySpan<byte> element) => !_hasPattern || GlobPattern.IsMatch(_pattern, element);
+
+    /// <summary>Begins the reply: the cursor, of two elements the first.</summary>
+    public static void WriteCursor(ReplyWriter reply, ulong cursor)
+    {
+        Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
+        System.Buffers.Text.Utf8Formatter.TryFormat(cursor, digits, out int length);
+        reply.WriteArray(2);
+        reply.WriteBulk(digits[..length]);
+    }
+
+    /// <summary>Answers that there is nothing: cursor 0 and no elements.</summary>
+    public static void WriteNothing(ReplyWriter reply)
+    {
+        WriteCursor(reply, 0);
+        reply.WriteArray(0);
+    }
+
+    /// <summary>
+    /// A cursor as C's strtoul reads it, which is what Redis does: a sign may lead, minus wraps around, nothing at all is 0.
+    /// </summary>
+    public static bool TryParseCursor(ReadOnlySpan<byte> text, out ulong cursor)
+    {
+        cursor = 0;
+        if (text.IsEmpty) return true;
+        bool negative = text[0] == '-';
+        if (text[0] is (byte)'-' or (byte)'+') text = text[1..];
+        if (text.IsEmpty) return false;
+        foreach (byte letter in text)
+        {
+            uint digit = (uint)(letter - '0');
+            if (digit > 9 || cursor > (ulong.MaxValue - digit) / 10) return false;
+            cursor = (cursor * 10) + digit;
+        }
+
+        if (negative) cursor = unchecked(0 - cursor);
+        return true;
+    }
+}

@@ -88,7 +88,7 @@ internal static class SetCommands
             Usage = "numkeys key [key ...] [LIMIT limit]",
             Summary = "Returns how many members all sets have, counting up to a limit.",
             Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "7.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly | CommandFlags.MovableKeys, Keys = [KeySpec.Count(1, Reads)],
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
         },
         new("SINTERSTORE", arity: -3, SInterStore)
         {

@@ -504,7 +504,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>A mistake in a command's row, which costs that command only.</summary>
     internal static InvalidOperationException NotHeld() => new("A command of a transaction uses a key that its row does not name.");
 
-    private ref HeldRecord HeldOf(in Key key)
+    private ref HeldRecord HeldOf(scoped in Key key)
     {
         int index = _database == null ? -1 : _transaction!.IndexOf(_database, key);
         if (index < 0) throw NotHeld();
@@ -535,7 +535,7 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
-    private HeldKey HoldHeld(in Key key, DataType type, int expectedBytes)
+    private HeldKey HoldHeld(scoped in Key key, DataType type, int expectedBytes)
     {
         ref HeldRecord held = ref HeldOf(key);
         var status = StoreStatus.Ok;

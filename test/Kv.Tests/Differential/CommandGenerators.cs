@@ -159,7 +159,8 @@ internal static class CommandGenerators
     {
         var words = new List<byte[]> { RespText.Bytes(g.Word(name)) };
         foreach (object word in All[name](g)) words.Add(word as byte[] ?? RespText.Bytes((string)word));
-        if (g.Chance(0.02) && words.Count > 1) words.RemoveAt(g.Random.Next(1, words.Count));
+        // SPOP without its count takes any member: the servers would go apart.
+        if (g.Chance(0.02) && words.Count > 1 && name != "SPOP") words.RemoveAt(g.Random.Next(1, words.Count));
         if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
         return [.. words];
     }

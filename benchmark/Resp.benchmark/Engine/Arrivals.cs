@@ -11,8 +11,15 @@ internal sealed class Arrivals(ArrivalPlan plan, int loop, int loops, ulong seed
     private readonly int _window = (int)Math.Max(100, Math.Round(plan.Rate / loops));
     private ulong _state = seed * 0x9E3779B97F4A7C15 + (ulong)loop;
     private double _at, _windowEnd;
-    private long _begin, _steps;
+    private long _begin, _steps, _drawn;
     private int _left, _ofBurst;
+
+    // What was drawn beyond the next one: a ring.
+    private readonly long[] _ahead = new long[AheadMax];
+    private int _first, _count;
+
+    /// <summary>How far ahead can be looked.</summary>
+    public const int AheadMax = 64;
 
     /// <summary>Nanoseconds of the clock at which the next operation is meant to leave.</summary>
     public long Next { get; private set; }
@@ -27,21 +34,52 @@ internal sealed class Arrivals(ArrivalPlan plan, int loop, int loops, ulong seed
         _steps = 0;
         _left = 0;
         _ofBurst = 0;
+        _count = 0;
         Advance();
     }
 
     public void Advance()
     {
+        if (_count == 0)
+        {
+            Draw();
+            Next = _drawn;
+            return;
+        }
+
+        Next = _ahead[_first];
+        _first = (_first + 1) % AheadMax;
+        _count--;
+    }
+
+    /// <summary>How many operations were meant to leave by now, at most <see cref="AheadMax"/>.</summary>
+    public int CountDue(long now)
+    {
+        if (Next > now) return 0;
+        // Ends: with the first that is not due, or a full ring.
+        while (_count < AheadMax && _drawn <= now)
+        {
+            Draw();
+            _ahead[(_first + _count++) % AheadMax] = _drawn;
+        }
+
+        int due = 1;
+        while (due <= _count && due < AheadMax && _ahead[(_first + due - 1) % AheadMax] <= now) due++;
+        return due;
+    }
+
+    private void Draw()
+    {
         switch (plan.Shape)
         {
             case ArrivalShape.Uniform:
                 // From the count, not from a sum: rounding must not add up to a rate.
-                Next = _begin + (long)((_steps++ + ((loop + 1.0) / loops)) * _gap);
+                _drawn = _begin + (long)((_steps++ + ((loop + 1.0) / loops)) * _gap);
                 break;
             case ArrivalShape.Burst:
                 if (_ofBurst-- > 0) break;
                 _ofBurst = plan.Burst - 1;
-                Next = _begin + (long)((_steps++ + ((loop + 1.0) / loops)) * _gap * plan.Burst);
+                _drawn = _begin + (long)((_steps++ + ((loop + 1.0) / loops)) * _gap * plan.Burst);
                 break;
             default:
                 AdvancePoisson();
@@ -59,7 +97,7 @@ internal sealed class Arrivals(ArrivalPlan plan, int loop, int loops, ulong seed
         }
 
         _at += (_windowEnd - _at) * (1 - Math.Exp(Math.Log(Uniform()) / _left--));
-        Next = _begin + (long)_at;
+        _drawn = _begin + (long)_at;
     }
 
     /// <summary>splitmix64, as a number in (0, 1].</summary>

@@ -21,6 +21,10 @@ internal sealed unsafe class EpollLoop : Loop
     /// <summary>Before a send nearer than this the loop spins: a sleep would wake too late.</summary>
     private const long SpinBelow = 50_000;
 
+    /// <summary>A sender so late lets one session send all that is due in one system call, which costs as much as ten operations:
+    /// else what is due while it sends makes it later and later.</summary>
+    private const long LateFrom = 20_000;
+
     private const int BytesOfOneReading = 1024;
 
     /// <summary>Data of the event that only wakes.</summary>
@@ -292,7 +296,8 @@ internal sealed unsafe class EpollLoop : Loop
                 return Sessions.TrueForAll(one => one.IsClosed);
             }
 
-            int allowance = session.IsCut ? 1 : Claim(1);
+            bool isLate = now - Arrivals.Next > LateFrom && !Control.IsLimited && !session.IsCut;
+            int allowance = isLate ? Math.Min(Arrivals.CountDue(Math.Min(now, SendUntil - 1)), OpenRoom(session)) : session.IsCut ? 1 : Claim(1);
             if (allowance == 0) break;
             if (!sent) _woke = now;
             sent = true;
@@ -306,6 +311,10 @@ internal sealed unsafe class EpollLoop : Loop
         if (Arrivals!.Next >= SendUntil) EndSending();
         return true;
     }
+
+    /// <summary>Commands that a session with room may send: at least one.</summary>
+    private int OpenRoom(Session session) =>
+        Math.Min(Arrivals!.InflightMax - session.Inflight.Commands, (int)Math.Clamp((Plan.InflightBytesMax - session.ExpectedBytes) / LongestReply, 1, Engine.Arrivals.AheadMax));
 
     private Session? NextWithRoom()
     {

@@ -131,7 +131,7 @@ internal abstract class Loop : IDisposable
         return (int)Math.Min(session.ToSend, commands);
     }
 
-    private long LongestReply => _longestReply != 0 ? _longestReply
+    protected long LongestReply => _longestReply != 0 ? _longestReply
         : _longestReply = Math.Max(1, Plan.Workload.Kinds.Max(kind => kind.ReplyBytes));
 
     private long _longestReply;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Kv.Tests.Harness;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;
@@ -259,6 +260,33 @@ public class RunTests
 
         Assert.Equal(50_000, count);
         Assert.InRange((double)above / count, 0.358, 0.378);        // e^-1 = 0.368; 0.002 is one standard deviation
+    }
+
+    [Theory]
+    [InlineData("Poisson", 1)]
+    [InlineData("Uniform", 1)]
+    [InlineData("Burst", 100)]
+    public void Looking_ahead_counts_what_is_due_and_changes_no_time(string shape, int burst)
+    {
+        var plan = new ArrivalPlan { Rate = 1_000_000, Shape = Enum.Parse<ArrivalShape>(shape), Burst = burst };
+        Arrivals plain = new(plan, 0, 1, 7), looked = new(plan, 0, 1, 7);
+        plain.Begin(0);
+        looked.Begin(0);
+        Random random = Seed.NewRandom();
+        for (long now = 0; now < 10_000_000; now += random.Next(100_000))
+        {
+            int due = looked.CountDue(now);
+            Assert.Equal(due, looked.CountDue(now));
+            for (int index = 0; index < due; index++)
+            {
+                Assert.InRange(plain.Next, 0, now);
+                Assert.Equal(plain.Next, looked.Next);
+                plain.Advance();
+                looked.Advance();
+            }
+
+            if (due < Arrivals.AheadMax) Assert.True(plain.Next > now);
+        }
     }
 
     private static void Until(Func<bool> condition)

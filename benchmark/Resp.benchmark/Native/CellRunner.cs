@@ -15,6 +15,8 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     /// <summary>Length of the intervals of series and .hlog files.</summary>
     public TimeSpan Interval { get; init; } = Second;
 
+    public LiveLine Live => live;
+
     /// <summary>Where .hlog and .hgrm files go; null: nowhere.</summary>
     public string? HdrFolder { get; init; }
 
@@ -90,7 +92,7 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         do
         {
             ended = run.Wait(live.Period < Interval ? live.Period : Interval);
-            live.Show(label, run.Elapsed, plan.Duration, run.Counters);
+            live.Show(label, run.Elapsed, plan.Duration, run.Counters, series.Count > 0 ? series[^1].P99 : null);
             if (!ended && run.Elapsed < next) continue;
             IntervalSample sample = run.TakeInterval();
             next = run.Elapsed + Interval;

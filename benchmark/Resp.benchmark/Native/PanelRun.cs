@@ -47,9 +47,12 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     {
         IReadOnlyList<GridCell> grid = Grid();
         var cells = new List<CellReport>();
+        // A suite counts the cells of all its panels.
+        if (Title is null) (runner.Live.Cell, runner.Live.CellsInAll) = (0, grid.Count);
         foreach (GridCell place in verb is SweepVerb ? Shuffled(grid) : grid)
         {
             if (surroundings.Interrupt.Requested) break;
+            runner.Live.Cell++;
             if (IsDone(AxisOf(place, Plan(targets.All[0], place)))) continue;
             foreach (CellReport cell in Measure(place))
             {

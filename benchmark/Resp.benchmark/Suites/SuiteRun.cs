@@ -31,6 +31,7 @@ internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, C
     public void Run()
     {
         var table = ConsoleTable.Of(verb, surroundings);
+        runner.Live.CellsInAll = plan.Cells;
         foreach (SuitePass pass in suite.Passes)
         {
             if (surroundings.Interrupt.Requested) break;

@@ -1,3 +1,4 @@
+using System.Text.RegularExpressions;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Measure;
 using RespBenchmark.Native;
@@ -65,6 +66,24 @@ public class ConsoleTests
             Assert.Contains("2,000", errors.ToString());
         }
         else Assert.Equal("", errors.ToString());
+    }
+
+    [Theory]
+    [InlineData("short")]
+    [InlineData("a label as long as a template of commands with several words and placeholders in it makes it")]
+    public void The_live_line_stays_on_one_line(string label)
+    {
+        using var errors = new StringWriter();
+        using var interrupt = new Interrupt();
+        var surroundings = new Surroundings { Output = TextWriter.Null, Errors = errors, Interrupt = interrupt };
+        var line = new LiveLine(surroundings, ProgressForm.Tty) { Cell = 12, CellsInAll = 136 };
+        line.Show(label, TimeSpan.FromSeconds(7), TimeSpan.FromSeconds(70), default(RunCounters) with { Ops = 70_000_000, Errors = 3 }, p99: 12_345);
+        // What is left without escapes: where the output is no console, Spectre.Console takes 80 columns.
+        string shown = Regex.Replace(errors.ToString(), "\\e\\[[0-9;]*[A-Za-z]|^\r", "");
+        Assert.DoesNotContain('\n', shown);
+        Assert.InRange(shown.Length, 1, 79);
+        Assert.StartsWith(" 12/136 " + label[..5], shown.TrimStart('━'), StringComparison.Ordinal);
+        Assert.EndsWith("10,000,000 ops/s  p99 12,345 µs  63 s left  3 errors", shown, StringComparison.Ordinal);
     }
 
     private static string[] Row(CellReport cell)

@@ -17,35 +17,35 @@ internal static class HashCommands
             Usage = "key field value [field value ...]",
             Summary = "Sets fields of a hash and returns how many are new.",
             Complexity = "O(1) for each field.", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = Writes, Keys = [KeySpec.At(1, Updates)],
+            Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HMSET", arity: -4, HMSet)
         {
             Usage = "key field value [field value ...]",
             Summary = "Sets fields of a hash.",
             Complexity = "O(N) where N is the number of fields.", Since = "2.0.0", DeprecatedSince = "4.0.0", Group = CommandGroup.Hash,
-            Flags = Writes, Keys = [KeySpec.At(1, Updates)],
+            Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HSETNX", arity: 4, HSetNx)
         {
             Usage = "key field value",
             Summary = "Sets a field of a hash unless it is there.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("HGET", arity: 3, HGet)
         {
             Usage = "key field",
             Summary = "Returns the value of a field.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
         },
         new("HMGET", arity: -3, HMGet)
         {
             Usage = "key field [field ...]",
             Summary = "Returns the values of fields, as of one instant.",
             Complexity = "O(N) where N is the number of fields asked for.", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
         },
         new("HGETALL", arity: 2, HGetAll)
         {
@@ -80,35 +80,35 @@ internal static class HashCommands
             Usage = "key field",
             Summary = "Tells whether a hash has a field.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
         },
         new("HSTRLEN", arity: 3, HStrLen)
         {
             Usage = "key field",
             Summary = "Returns the length of a field's value, 0 for none.",
             Complexity = "O(1)", Since = "3.2.0", Group = CommandGroup.Hash,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
         },
         new("HDEL", arity: -3, HDel)
         {
             Usage = "key field [field ...]",
             Summary = "Removes fields and returns how many there were; a hash without fields is gone.",
             Complexity = "O(N) where N is the number of fields to remove.", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("HINCRBY", arity: 4, HIncrBy)
         {
             Usage = "key field increment",
             Summary = "Adds a number to the integer in a field; a missing one counts as 0.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
-            Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("HINCRBYFLOAT", arity: 4, HIncrByFloat)
         {
             Usage = "key field increment",
             Summary = "Adds a number with decimals to the one in a field; a missing one counts as 0.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Hash,
-            Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("HRANDFIELD", arity: -2, HRandField)
         {

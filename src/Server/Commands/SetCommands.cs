@@ -16,14 +16,14 @@ internal static class SetCommands
             Usage = "key member [member ...]",
             Summary = "Adds members to a set and returns how many are new.",
             Complexity = "O(1) for each member.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("SREM", arity: -3, SRem)
         {
             Usage = "key member [member ...]",
             Summary = "Removes members and returns how many there were; a set without members is gone.",
             Complexity = "O(N) where N is the number of members to remove.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("SMOVE", arity: 4, SMove)
         {
@@ -38,14 +38,14 @@ internal static class SetCommands
             Usage = "key member",
             Summary = "Tells whether a set has a member.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
         },
         new("SMISMEMBER", arity: -3, SMIsMember)
         {
             Usage = "key member [member ...]",
             Summary = "Tells of each member whether a set has it, as of one instant.",
             Complexity = "O(N) where N is the number of members asked for.", Since = "6.2.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
         },
         new("SCARD", arity: 2, SCard)
         {

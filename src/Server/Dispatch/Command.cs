@@ -48,6 +48,9 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// those of another one. In a transaction everybody else then stands still. 0: never.</summary>
     public int UnnamedKeysFrom { get; init; }
 
+    /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0: none.</summary>
+    public byte Member { get; init; }
+
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 

@@ -111,9 +111,10 @@ internal sealed class CommandTable
         _entries[place] = new CommandEntry
         {
             Key = key,
-            Length = name.Length,
+            Length = (byte)name.Length,
             NumberPlusOne = (short)(number + 1),
             FirstKey = (byte)command.FirstKey,
+            Member = command.Member,
             EndsWindow = command.Handler == null || command.Subcommands.Length > 0 || (command.Flags & CommandFlags.ChangesSession) != 0,
         };
     }
@@ -126,9 +127,12 @@ internal sealed class CommandTable
 internal struct CommandEntry
 {
     public ulong Key;
-    public int Length;
     public short NumberPlusOne;
+    public byte Length;
     public byte FirstKey;
+
+    /// <summary>Index of an argument that is a member of what is at the key; 0: none.</summary>
+    public byte Member;
 
     /// <summary>Nothing is parsed ahead of the execution of this command.</summary>
     public bool EndsWindow;

@@ -14,7 +14,8 @@ namespace Kv.Server.Dispatch;
 //   session 2   GE                                            (in part: stays)
 //
 //   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
-//   Probe     look into the buckets, prefetch the records found; their addresses are the hints
+//   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a member of
+//             a large collection go on: the collection's head, the member's bucket, the member
 //   Execute   in the same order; replies go behind one another into the output
 //
 //  A session's commands stand together, so its replies do, too. A window ends early behind a command that changes how
@@ -52,7 +53,7 @@ internal sealed unsafe class CommandWindow : IDisposable
 
     private CommandHead _head;
     private short _headCommand;
-    private byte _headKey;
+    private byte _headKey, _headMember;
     private int _inputCount;
     private int _parsing;
     private int _current;
@@ -201,7 +202,7 @@ internal sealed unsafe class CommandWindow : IDisposable
 
             Argument* items = table.Items + first;
             ref readonly var entry = ref _names.Find(items->Pointer, items->Length);
-            AddSlot(count++, (short)entry.Number, entry.FirstKey, first, arguments, position, database, slow);
+            AddSlot(count++, entry, first, arguments, position, database, slow);
             if (entry.EndsWindow || entry.IsNone || slow)
             {
                 input.Parsed = position;
@@ -211,6 +212,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             if (!authenticated || !_head.TryRemember(start + from, items, arguments)) continue;
             _headCommand = (short)entry.Number;
             _headKey = entry.FirstKey;
+            _headMember = entry.Member;
             count = ParseRun(start, length, ref position, database, count);
         }
 
@@ -233,7 +235,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         // What is the same for all of them is looked up once.
         byte key = _headKey < arguments ? _headKey : (byte)0;
         var index = key == 0 ? null : store.LookAheadIndex(database);
-        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key };
+        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0 };
         Slot* slot = _slots + count, full = _slots + CommandsMax;
         // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
         // may match, but no command that begins there ends before it.
@@ -264,13 +266,13 @@ internal sealed unsafe class CommandWindow : IDisposable
         return (int)(slot - _slots);
     }
 
-    private void AddSlot(int at, short command, byte key, int first, int arguments, int end, int database, bool slow)
+    private void AddSlot(int at, in CommandEntry entry, int first, int arguments, int end, int database, bool slow)
     {
-        if (key >= arguments) key = 0;
+        byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0, member = entry.Member < arguments ? entry.Member : (byte)0;
         var slot = _slots + at;
         *slot = new Slot
         {
-            Kind = new SlotKind { Command = command, Input = (short)_parsing, Key = key, Slow = slow },
+            Kind = new SlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, Slow = slow },
             First = first, Count = arguments, End = end, Database = database,
         };
         if (key == 0) return;
@@ -284,9 +286,11 @@ internal sealed unsafe class CommandWindow : IDisposable
         HashIndex? index = null;
         int database = -1;
         bool chained = false;
+        int members = 0;
         Slot* end = _slots + count;
         for (var slot = _slots; slot < end; slot++)
         {
+            members |= slot->Kind.Member;
             if (slot->Kind.Key == 0) continue;
             if (slot->Database != database)
             {
@@ -301,6 +305,31 @@ internal sealed unsafe class CommandWindow : IDisposable
         }
 
         if (chained) ProbeChains(end);
+        if (members != 0) ProbeMembers(end);
+    }
+
+    /// <summary>For members of large collections, each step for all of them before the next, so that their waits for memory are one.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void ProbeMembers(Slot* end)
+    {
+        bool any = false;
+        for (var slot = _slots; slot < end; slot++)
+        {
+            slot->Region = slot->Kind.Member == 0 ? null : _store.ProbeRegion(slot->Hint);
+            any |= slot->Region != null;
+        }
+
+        if (!any) return;
+        for (var slot = _slots; slot < end; slot++)
+        {
+            if (slot->Region == null) continue;
+            Argument* member = _table.Items + slot->First + slot->Kind.Member;
+            slot->MemberHash = _store.HashKey(member->Pointer, member->Length);
+            slot->Bucket = MemberTable.PrefetchBucket(slot->Region, slot->MemberHash);
+        }
+
+        for (var slot = _slots; slot < end; slot++)
+            if (slot->Region != null && slot->Bucket != null) MemberTable.PrefetchItem(slot->Region, slot->Bucket, slot->MemberHash);
     }
 
     /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>
@@ -517,7 +546,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     }
 
     /// <summary>One parsed command. No references.</summary>
-    private struct Slot
+    private unsafe struct Slot
     {
         public ulong Hash;
         public ulong Hint;
@@ -526,6 +555,11 @@ internal sealed unsafe class CommandWindow : IDisposable
         public int Count;
         public int End;
         public int Database;
+
+        /// <summary>Where the large collection at the key is, the member's bucket and its hash: for the look-ahead alone.</summary>
+        public byte* Region;
+        public byte* Bucket;
+        public ulong MemberHash;
     }
 
     /// <summary>What commands of one session and one name have in common: one word, to be stored and compared as such.</summary>
@@ -537,6 +571,9 @@ internal sealed unsafe class CommandWindow : IDisposable
 
         /// <summary>Index of the argument that was hashed; 0 for none.</summary>
         public byte Key;
+
+        /// <summary>Index of the argument that is a member; 0 for none.</summary>
+        public byte Member;
 
         /// <summary>Something about the arguments is unusual.</summary>
         public bool Slow;

@@ -153,6 +153,39 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>All members, one after another, in no order that means anything. No change in between.</summary>
     public Walk GetWalk() => new(this);
 
+    /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
+    /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory that is
+    /// there until the epoch ends, and with every offset checked, so that the worst is a prefetch for nothing.</remarks>
+    public static void PrefetchHead(byte* region)
+    {
+        if (!Sse.IsSupported) return;
+        Sse.Prefetch0(region);
+        Sse.Prefetch0(region + Region.HeadOffset);
+        Sse.Prefetch0(region + Region.HeadOffset + BucketBytes);
+    }
+
+    /// <summary>Asks for the bucket of a hash.</summary>
+    /// <returns>Where it is; null when that cannot be.</returns>
+    public static byte* PrefetchBucket(byte* region, ulong hash)
+    {
+        uint* head = (uint*)(region + Region.HeadOffset);
+        uint buckets = Volatile.Read(ref head[1]);
+        if (buckets == 0 || !Sse.IsSupported) return null;
+        uint number = BucketOf(hash, buckets);
+        int log = number < FirstBuckets ? 3 : BitOperations.Log2(number);
+        long offset = ((long)head[2 + log - 3] * Region.UnitBytes) + ((long)(number < FirstBuckets ? number : number - (1u << log)) * BucketBytes);
+        if (offset > *(long*)region - BucketBytes) return null;
+        Sse.Prefetch0(region + offset);
+        return region + offset;
+    }
+
+    /// <summary>Asks for the item that a bucket may have for a hash.</summary>
+    public static void PrefetchItem(byte* region, byte* bucket, ulong hash)
+    {
+        uint matches = Vector128.Equals(Vector128.Load(bucket), Vector128.Create(TagOf(hash))).ExtractMostSignificantBits() & ((1 << Places) - 1);
+        if (matches != 0) Sse.Prefetch0(region + ((long)Items(bucket)[BitOperations.TrailingZeroCount(matches)] * Region.UnitBytes));
+    }
+
     /// <summary>Walks the whole table and throws when anything disagrees. For tests.</summary>
     public void Check()
     {
@@ -177,12 +210,14 @@ internal readonly unsafe ref struct MemberTable
         Require(members == Count, $"{Count} members are counted, {members} are there");
     }
 
-    private uint BucketOf(ulong hash)
+    private uint BucketOf(ulong hash) => BucketOf(hash, Buckets);
+
+    private static uint BucketOf(ulong hash, uint buckets)
     {
         // 2N - 1: all ones up to the highest bit of the number of buckets.
-        uint mask = uint.MaxValue >> BitOperations.LeadingZeroCount(Buckets);
+        uint mask = uint.MaxValue >> BitOperations.LeadingZeroCount(buckets);
         uint bucket = (uint)hash & mask;
-        return bucket < Buckets ? bucket : bucket & (mask >> 1);
+        return bucket < buckets ? bucket : bucket & (mask >> 1);
     }
 
     private static byte TagOf(ulong hash)

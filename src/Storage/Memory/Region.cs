@@ -22,7 +22,8 @@ namespace Kv.Storage;
 /// One region for each collection, so that freeing one is one call, copying one is one copy, and its bytes are known.
 /// Whoever changes it reserves first (<see cref="TryReserve"/>): that is all that can fail or move the region. Pointers into
 /// it hold until the next reservation.
-/// Threads: the owner of the record's lock, readers too.
+/// Threads: the owner of the record's lock, readers too; but look-ahead, which reads what may be torn or old and believes none
+/// of it. Hence memory that the region moved away from, and the region itself, are freed after an epoch.
 /// </remarks>
 internal readonly unsafe struct Region
 {
@@ -33,7 +34,7 @@ internal readonly unsafe struct Region
 
     private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
     private const long FirstBytes = 1024, MapFromBytes = 256 * 1024, ChargeStep = 64 * 1024;
-    private const int ReserveFactor = 8;
+    private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
     public Region(byte* start) => Start = start;
 
@@ -85,41 +86,42 @@ internal readonly unsafe struct Region
 
     /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the region.</summary>
     /// <param name="bytes">Of the pieces, each rounded up to 8, and 56 more for each that is aligned.</param>
+    /// <param name="left">None, or what it has moved away from: the caller's to end with <see cref="FreeMemory"/>.</param>
     /// <returns>False when there is no memory; nothing has changed then.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes)
+    public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes, out Region left)
     {
+        left = default;
         long wanted = ((long)region.UsedUnits * UnitBytes) + bytes;
-        return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted);
+        return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted, ref left);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static bool TryReserveSlow(ref Region region, MemoryBudget budget, long wanted)
+    private static bool TryReserveSlow(ref Region region, MemoryBudget budget, long wanted, ref Region left)
     {
         if (wanted > uint.MaxValue * (long)UnitBytes || budget.RefusesAllocation()) return false;
         long size = region.Field(0);
         if (wanted > size)
         {
-            long newSize = RoundUp(Math.Max(wanted, size + (size / 2)));
+            long newSize = RoundUp(Math.Max(wanted, size + (size / 4)));
             byte* start;
+            long used = (long)region.UsedUnits * UnitBytes;
             if (region.IsMapped)
             {
                 newSize = wanted * ReserveFactor;
-                start = VirtualMemory.Resize(region.Start, (nuint)size, (nuint)RoundToPages(ref newSize));
+                start = VirtualMemory.MoveAway(region.Start, (nuint)used, (nuint)RoundToPages(ref newSize));
             }
             else
             {
                 start = Acquire(ref newSize);
-                if (start != null)
-                {
-                    Buffer.MemoryCopy(region.Start, start, newSize, (long)region.UsedUnits * UnitBytes);
-                    NativeMemory.AlignedFree(region.Start);
-                }
+                if (start != null) Buffer.MemoryCopy(region.Start, start, newSize, used);
             }
 
             if (start == null) return false;
+            left = region;
             region = new Region(start);
             region.Field(0) = newSize;
+            left.Field(0) = size;       // its pages may have gone
         }
 
         region.Charge(region.IsMapped ? Math.Min(region.Field(0), RoundUpTo(wanted + (wanted / 16), ChargeStep)) : region.Field(0));
@@ -163,6 +165,12 @@ internal readonly unsafe struct Region
     public void Free()
     {
         Interlocked.Add(ref *(long*)Field(16), -ChargedBytes);
+        FreeMemory();
+    }
+
+    /// <summary>Frees what another region has moved away from.</summary>
+    public void FreeMemory()
+    {
         if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0));
         else NativeMemory.AlignedFree(Start);
     }

@@ -11,7 +11,7 @@ internal static unsafe partial class VirtualMemory
 
     public static readonly nuint PageBytes = (nuint)Environment.SystemPageSize;
 
-    private const int ProtReadWrite = 3, MapPrivate = 2, RemapMayMove = 1;
+    private const int ProtReadWrite = 3, MapPrivate = 2, RemapMayMove = 1, RemapFixed = 2, RemapDontUnmap = 4;
     private const int AdviseDontNeed = 4, AdviseFreeMac = 5, AdviseHugePage = 14, AdviseNoHugePage = 15, AdvisePopulateWrite = 23;
 
     private static int MapAnonymousNoReserve => OperatingSystem.IsMacOS() ? 0x1000 | 0x40 : 0x20 | 0x4000;
@@ -55,20 +55,16 @@ internal static unsafe partial class VirtualMemory
         if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseNoHugePage);
     }
 
-    /// <summary>Grows a range, moving it where it must; null when refused, with the old range as it was.</summary>
-    public static byte* Resize(byte* start, nuint oldBytes, nuint newBytes)
+    /// <summary>Moves pages to a larger range; the old range stays readable, without its content, until it is released.</summary>
+    /// <returns>The new range; null when refused, with the old one as it was.</returns>
+    public static byte* MoveAway(byte* start, nuint usedBytes, nuint newBytes)
     {
-        if (OperatingSystem.IsLinux())
-        {
-            byte* moved = (byte*)Remap(start, oldBytes, newBytes, RemapMayMove);
-            return (nint)moved == -1 ? null : moved;
-        }
-
-        byte* copy = Reserve(newBytes);
-        if (copy == null) return null;
-        Buffer.MemoryCopy(start, copy, newBytes, Math.Min(oldBytes, newBytes));
-        Release(start, oldBytes);
-        return copy;
+        byte* target = Reserve(newBytes);
+        if (target == null) return null;
+        nuint pages = (usedBytes + PageBytes - 1) / PageBytes * PageBytes;
+        if (OperatingSystem.IsLinux() && (nint)RemapTo(start, pages, pages, RemapMayMove | RemapFixed | RemapDontUnmap, target) != -1) return target;
+        Buffer.MemoryCopy(start, target, newBytes, usedBytes);
+        return target;
     }
 
     [LibraryImport("libc", EntryPoint = "mmap")]
@@ -81,5 +77,5 @@ internal static unsafe partial class VirtualMemory
     private static partial int Advise(void* address, nuint bytes, int advice);
 
     [LibraryImport("libc", EntryPoint = "mremap")]
-    private static partial void* Remap(void* address, nuint oldBytes, nuint newBytes, int flags);
+    private static partial void* RemapTo(void* address, nuint oldBytes, nuint newBytes, int flags, void* target);
 }

@@ -73,11 +73,15 @@ internal readonly unsafe ref struct HeldValue
     public bool TryReserve(long bytes)
     {
         Region region = Region;
-        byte* before = region.Start;
-        bool done = Region.TryReserve(ref region, Budget, bytes);
-        if (region.Start != before) Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
-        if (done) _changes.BeginChange(ref _held);
-        return done;
+        if (!Region.TryReserve(ref region, Budget, bytes, out Region left)) return false;
+        if (!left.IsNone)
+        {
+            Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
+            _changes.Store.Retire(left);
+        }
+
+        _changes.BeginChange(ref _held);
+        return true;
     }
 
     /// <summary>For a change that takes no memory.</summary>

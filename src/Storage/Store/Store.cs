@@ -255,12 +255,13 @@ public sealed class Store : IDisposable
         Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.MappedBytes);
     }
 
-    /// <summary>Frees a large collection that nobody can find any more; a huge one on the store's thread.</summary>
-    internal unsafe void Release(Region region)
-    {
-        if (region.ChargedBytes < FreeElsewhereFromBytes || _thread == null) region.Free();
-        else Deferred.Defer(static (_, start) => new Region((byte*)start).Free(), null, (nint)region.Start, region.ChargedBytes);
-    }
+    /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into it.</summary>
+    internal unsafe void Release(Region region) =>
+        Deferred.Defer(static (_, start) => new Region((byte*)start).Free(), null, (nint)region.Start, region.ChargedBytes);
+
+    /// <summary>Frees, likewise, the memory that a large collection has moved away from.</summary>
+    internal unsafe void Retire(Region left) =>
+        Deferred.Defer(static (_, start) => new Region((byte*)start).FreeMemory(), null, (nint)left.Start, 0);
 
     /// <summary>Asks for a round of upkeep soon.</summary>
     /// <returns>False when the store has no thread for that.</returns>

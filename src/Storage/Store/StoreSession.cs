@@ -151,6 +151,21 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
 
+    /// <summary>Looks ahead into what a hint may lead to: asks for the head of a large collection.</summary>
+    /// <returns>Where the collection is, for <see cref="MemberTable.PrefetchBucket"/>; null when there is none. Good within the turn.</returns>
+    internal byte* ProbeRegion(ulong hint)
+    {
+        if (hint == 0 || hint == HashIndex.InChain) return null;
+        byte* record = _log.Pointer(hint);
+        ulong word = Record.ReadWord(record);
+        if (RecordWord.IsBusy(word) || !RecordWord.HoldsRegion(word)) return null;
+        byte* region = Record.RegionOf(record, word).Start;
+        Volatile.ReadBarrier();     // the pointer before the word again: half of two pointers is none
+        if (!RecordWord.Same(Record.ReadWord(record), word)) return null;
+        MemberTable.PrefetchHead(region);
+        return region;
+    }
+
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for none.</summary>
     internal HashIndex? LookAheadIndex(int database) => _lookAheadTable?[database]?.Index;
 
@@ -198,11 +213,24 @@ public sealed unsafe class StoreSession : IDisposable
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
         if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return ReadSlow(key, type, ref read);
-        if (type != DataType.String && RecordWord.HoldsRegion(word)) return ReadSlow(key, type, ref read);
+        if (type != DataType.String && RecordWord.HoldsRegion(word)) return ReadRegion(record, key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
         read.Read(new ValueView(record, word));
         Volatile.ReadBarrier();     // the value before the word again
         return RecordWord.Same(Record.ReadWord(record), word) ? StoreStatus.Ok : ReadSlow(key, type, ref read);
+    }
+
+    /// <summary>Reads a large collection: under the lock.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StoreStatus ReadRegion<TRead>(byte* record, in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    {
+        ulong word = Record.ReadWord(record);
+        const ulong busy = RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry;
+        if ((word & busy) != 0 || !RecordWord.HoldsRegion(word) || !Record.TryLockFrom(record, word)) return ReadSlow(key, type, ref read);
+        bool isRight = type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type;
+        if (isRight) ReadLocked(record, word, ref read);
+        else Record.Unlock(record, word);
+        return isRight ? StoreStatus.Ok : StoreStatus.WrongType;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

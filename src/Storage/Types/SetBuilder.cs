@@ -37,7 +37,8 @@ internal unsafe ref struct SetBuilder
 
         ulong hash = _hash.Of(member);
         if (new MemberTable(_region, in _hash).Find(member, hash) != null) return true;
-        if (!Region.TryReserve(ref _region, _budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
+        if (!Region.TryReserve(ref _region, _budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
+        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         uint item = _region.Take(size);
         MemberItem.Write(_region.At(item), member);
         new MemberTable(_region, in _hash).Insert(item, hash);

@@ -122,6 +122,10 @@ internal static class HonouredOptions
         {
             Summary = "databases that SELECT can reach",
         },
+        new Option<long>("hll-sparse-max-bytes", new BytesType(0, long.MaxValue), o => o.HllSparseMaxBytes, (o, v) => o.HllSparseMaxBytes = v)
+        {
+            Summary = "longest HyperLogLog that stays sparse", Change = OptionChange.Live,
+        },
         new Option<bool>("no-pubsub", YesNoType.Instance, o => o.NoPubSub, (o, v) => o.NoPubSub = v)
         {
             Summary = "refuse the publish/subscribe commands", IsSwitch = true,

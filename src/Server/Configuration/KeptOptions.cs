@@ -88,7 +88,6 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart,
         },
-        new Option<long>("hll-sparse-max-bytes", Bytes, 3000),
         new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
         {
             Class = OptionClass.Kept, Change = OptionChange.Live, Reason = "background work goes by its own clock",

@@ -137,6 +137,9 @@ public sealed class ServerOptions
     /// <summary>Bytes of index to set aside at start, so that it need not grow; 0 starts small.</summary>
     public long IndexBytes { get; set; }
 
+    /// <summary>A HyperLogLog that would be longer becomes a dense one, of 12,304 bytes.</summary>
+    public long HllSparseMaxBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 3000;
+
     /// <summary>Refuse the publish/subscribe commands.</summary>
     public bool NoPubSub { get; set; }
 

@@ -28,6 +28,7 @@ internal sealed class CommandTable
         ClusterCommands.Table,
         StringCommands.Table,
         BitmapCommands.Table,
+        HyperLogLogCommands.Table,
         CounterCommands.Table,
         HashCommands.Table,
         SetCommands.Table,

@@ -44,6 +44,15 @@ internal static class Errors
         "DENIED Redis is running in protected mode because protected mode is enabled and no password is set: only clients on this machine are served. "u8 +
         "To open the server to others, start it with --requirepass <password> (and --bind <address>), or switch the protection off with --protected-mode no."u8;
 
+    /// <summary>The error for a HyperLogLog; not for <see cref="HyperLogLogStatus.Ok"/>.</summary>
+    public static ReadOnlySpan<byte> For(HyperLogLogStatus status) => status switch
+    {
+        HyperLogLogStatus.WrongType => WrongType,
+        HyperLogLogStatus.NotOne => "WRONGTYPE Key is not a valid HyperLogLog string value."u8,
+        HyperLogLogStatus.Corrupt => "INVALIDOBJ Corrupted HLL object detected"u8,
+        _ => Internal,
+    };
+
     /// <summary>The error for what the store said; not for <see cref="StoreStatus.Ok"/>.</summary>
     public static ReadOnlySpan<byte> For(StoreStatus status) => status switch
     {

@@ -4,7 +4,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>A command over more keys than one turn should work on: MGET, EXISTS, MSET, MSETNX, DEL and their like. It happens at one instant all the same.</summary>
+/// <summary>A command over more keys than one turn should work on: MGET, EXISTS, PFCOUNT, MSET, MSETNX, DEL and their like. It happens at one instant all the same.</summary>
 /// <remarks>
 /// Reads look without locking (<see cref="LongRead"/>) and only hold the keys when writers spoil that; writes hold them
 /// (<see cref="LongHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the session's; where
@@ -21,6 +21,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     private readonly int _keys, _stride;
     private readonly LongReply _reply;
     private readonly LongKind _kind;
+    private RegisterUnion _union;
     private LongRead? _read;
     private LongHold? _hold;
     private long _charged;
@@ -35,7 +36,8 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
         _command = context.Args.Copy();
-        if (kind is LongKind.GetAll or LongKind.Count) _read = new LongRead(_store, _session.Database, _keys, this);
+        if (kind == LongKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
+        if (Action == LongAction.Read) _read = new LongRead(_store, _session.Database, _keys, this);
         else _hold = new LongHold(_store, _session.Database, _keys, this);
         Charge();
     }
@@ -43,7 +45,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     /// <inheritdoc/>
     public LongAction Action => _kind switch
     {
-        LongKind.GetAll or LongKind.Count => LongAction.Read,
+        LongKind.GetAll or LongKind.Count or LongKind.CountDistinct => LongAction.Read,
         LongKind.DeleteAll => LongAction.Delete,
         _ => LongAction.Set,
     };
@@ -95,6 +97,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     public void Restart()
     {
         _counted = 0;
+        if (_kind == LongKind.CountDistinct) _union.Restart();
         _reply.Restart();
     }
 
@@ -102,6 +105,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     public void Read(int index, in ValueView value)
     {
         if (_kind == LongKind.GetAll) _reply.Write(value);
+        else if (_kind == LongKind.CountDistinct) _union.Read(index, value);
         else if (value.Exists) _counted++;
     }
 
@@ -130,6 +134,8 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     private bool Answer(ref CommandContext context, StoreStatus status)
     {
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
+        else if (_kind == LongKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(_union.Status));
+        else if (_kind == LongKind.CountDistinct) context.Reply.WriteInteger(_union.Cardinality);
         else if (_kind == LongKind.GetAll) return _reply.Begin(context.Output, _keys);
         else if (_kind == LongKind.SetAll) context.Reply.WriteOk();
         else if (_kind == LongKind.SetAllIfNoneExists) context.Reply.WriteInteger(status == StoreStatus.Ok ? 1 : 0);

@@ -9,6 +9,9 @@ internal enum LongKind : byte
     /// <summary>EXISTS, TOUCH.</summary>
     Count,
 
+    /// <summary>PFCOUNT.</summary>
+    CountDistinct,
+
     /// <summary>MSET.</summary>
     SetAll,
 

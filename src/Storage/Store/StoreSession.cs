@@ -46,6 +46,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Scratch list for <see cref="Hold"/> and <see cref="ReadMany"/>; its user clears it first.</summary>
     public KeyList Keys { get; }
 
+    /// <summary>Scratch for HyperLogLogs that are being changed; its user loads it first.</summary>
+    internal HyperLogLogDraft HyperLogLogs => field ??= new HyperLogLogDraft();
+
     internal int Slot => _slot;
 
     /// <summary>What the thread is called that came online last. From any thread: a stale one was right a moment ago.</summary>

@@ -16,6 +16,8 @@ public class AllocationTests
     [InlineData("SET a 1", "EXISTS a b", "TOUCH a", "TYPE a", "RENAME a b", "COPY b c", "RENAMENX b a", "UNLINK a b c")]
     [InlineData("SETBIT k 100 1", "GETBIT k 100", "BITCOUNT k", "BITCOUNT k 1 -1 BIT", "BITPOS k 1", "BITFIELD k SET u8 0 1 INCRBY i5 20 3 GET u4 0", "BITFIELD_RO k GET u8 0")]
     [InlineData("SET a 123", "SET b xyz", "BITOP AND c a b", "BITOP NOT c a", "BITOP XOR c a b c", "DEL c")]
+    [InlineData("PFADD h a b c", "PFCOUNT h", "PFADD h d", "PFADD i a z", "PFCOUNT h i", "PFMERGE j h i", "PFCOUNT j", "PFMERGE j h", "DEL h")]
+    [InlineData("PFADD d a", "PFDEBUG TODENSE d", "SETRANGE d 16 \"\\x00\"*12288", "PFADD d b", "PFCOUNT d", "PFADD d b", "PFADD d c d e", "PFMERGE e d", "PFCOUNT d e")]
     [InlineData("SET k v", "EXPIRE k 100", "PEXPIREAT k 99999999999999 GT", "TTL k", "PTTL k", "EXPIRETIME k", "PERSIST k")]
     [InlineData("SET k v", "OBJECT ENCODING k", "OBJECT REFCOUNT k", "MEMORY USAGE k", "RANDOMKEY")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]

@@ -10,7 +10,7 @@ internal static class CommandGenerators
     /// <summary>By name; a draw's items are words (text, matched case at random) and arguments (bytes).</summary>
     internal static readonly Dictionary<string, Draw> All = new()
     {
-        ["SET"] = g => g.Chance(0.1) ? [LcsKey(g), g.Pick("ohmytext", "mynewtext", "", "aaaa", "abcabcabc")]
+        ["SET"] = g => g.Chance(0.05) ? [g.Key("hll"), HllValue(g)] : g.Chance(0.1) ? [LcsKey(g), g.Pick("ohmytext", "mynewtext", "", "aaaa", "abcabcabc")]
             : [g.Key(), g.Value(), .. SetOptions(g)],
         ["GET"] = g => [g.Key()],
         ["SETNX"] = g => [g.Key(), g.Value()],
@@ -74,6 +74,11 @@ internal static class CommandGenerators
         ["SDIFF"] = g => Repeat(g, 3, () => [g.Key("s")]),
         ["SDIFFSTORE"] = g => [g.Key("s"), .. Repeat(g, 3, () => [g.Key("s")])],
         ["SSCAN"] = g => [g.Key("s"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
+
+        ["PFADD"] = g => [g.Key("hll"), .. g.Chance(0.1) ? [] : Repeat(g, g.Chance(0.1) ? 400 : 5, () => [HllElement(g)])],
+        ["PFCOUNT"] = g => Repeat(g, 3, () => [g.Key("hll")]),
+        ["PFMERGE"] = g => Repeat(g, 4, () => [g.Key("hll")]),
+        ["PFDEBUG"] = g => [g.Word(g.Pick("GETREG", "TODENSE", "ENCODING", "DECODE", "DECODE", "NOSUCH")), g.Key("hll")],
         ["LCS"] = g => [LcsKey(g), LcsKey(g), .. LcsOptions(g)],
 
         ["DEL"] = g => Repeat(g, 3, () => [g.Key()]),
@@ -148,6 +153,7 @@ internal static class CommandGenerators
         ["LOLWUT"] = "differs in content; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",
         ["DEBUG"] = "differs in content; transcripts",
+        ["PFSELFTEST"] = "has nothing to compare, and takes half a second; transcripts",
     };
 
     private static string Count(Gen g) => g.Chance(0.8) ? g.Random.Next(-20, 20).ToString() : g.Pick("0", "-9223372036854775808", "x", "", "1.5");
@@ -203,6 +209,15 @@ internal static class CommandGenerators
 
     // Keys of their own with short values: LCS takes time and memory of one length times the other.
     private static string LcsKey(Gen g) => g.Pick("lcs0", "lcs1", "lcs2");
+
+    private static object HllElement(Gen g) => g.Chance(0.1) ? g.Value() : g.Random.Next(5000).ToString();
+
+    // Empty, of one opcode too few, with a known cardinality, of another encoding, dense but too short.
+    private static byte[] HllValue(Gen g) =>
+    [
+        .. "HYLL"u8, g.Pick<byte>(1, 1, 1, 0, 2), 0, 0, 0, g.Pick<byte>(0, 5), 0, 0, 0, 0, 0, 0, g.Pick<byte>(0, 128),
+        .. g.Pick<byte[]>([0x7F, 0xFF], [0x7F, 0xFF], [0x7F, 0xFE], [], [0x84, 0x7F, 0xFE], [0x83, 0x7F, 0xFB], [0x40, 0, 0x7F, 0xFE]),
+    ];
 
     private static object[] LcsOptions(Gen g)
     {

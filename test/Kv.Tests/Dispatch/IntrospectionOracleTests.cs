@@ -13,6 +13,7 @@ public class IntrospectionOracleTests
 {
     private const string NowAny = "7.2 takes a command without arguments";
     private const string Advised = "7.2 advises another command";
+    private const string ForPeople = "7.0 marks it as one for people, which no row of ours tells";
     private const string Tips = "7.2 has more tips";
     private const string Words = "7.2 has other words for its arguments";
     private const string Single = "a group of one is no group: the usage line is the same";
@@ -28,6 +29,7 @@ public class IntrospectionOracleTests
         ["config|resetstat"] = Tips,
         ["config|rewrite"] = Tips,
         ["msetnx"] = "7.2 has no tips: a part of it on each shard would not be atomic",
+        ["pfcount"] = "7.2 tells may_replicate",
         ["publish"] = "7.2 tells may_replicate",
         ["randomkey"] = Tips,
         ["scan"] = Tips,
@@ -46,8 +48,11 @@ public class IntrospectionOracleTests
         ["command|getkeys"] = "7.2 tells the arguments",
         ["command|getkeysandflags"] = "7.2 tells the arguments",
         ["config|get"] = Single,
-        ["debug"] = "7.0 marks it as one for people, which no row of ours tells",
+        ["debug"] = ForPeople,
         ["lcs"] = Words,
+        ["pfdebug"] = ForPeople,
+        ["pfmerge"] = "7.2 takes it without sources, as 7.0 does but does not tell",
+        ["pfselftest"] = ForPeople,
         ["psetex"] = Advised,
         ["psubscribe"] = Single,
         ["quit"] = Advised,

@@ -11,7 +11,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     private readonly BitOperation _operation;
     private readonly byte[][] _keys;
     private readonly int _database;
-    private readonly Sources _sources;
+    private Sources _sources;
     private Block _result;
     private long _at;
     private int _attempts;
@@ -56,11 +56,10 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     private bool TryBegin(ref CommandContext context)
     {
         KeyList keys = FillKeys(ref context);
-        var sources = _sources;
-        context.Store.ReadMany(keys, ref sources.Reader);
+        context.Store.ReadMany(keys, ref _sources);
         long longest = 0;
-        for (int i = 1; i < _keys.Length; i++) longest = Math.Max(longest, sources[i].Bytes.Length);
-        if (!sources.Reader.HasOtherType && longest > 0) _result = _session.AllocateBlock(longest);
+        for (int i = 1; i < _keys.Length; i++) longest = Math.Max(longest, _sources[i].Bytes.Length);
+        if (!_sources.HasOtherType && longest > 0) _result = _session.AllocateBlock(longest);
         if (!_result.IsNone)
         {
             _at = 0;
@@ -68,8 +67,9 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
         }
 
         // Other types, nothing left of the strings, or no memory: the short way knows the answer.
+        bool isRefused = longest > 0 && !_sources.HasOtherType;
         Dispose();
-        if (longest > 0 && !sources.Reader.HasOtherType) context.Fail(Errors.OutOfMemory);
+        if (isRefused) context.Fail(Errors.OutOfMemory);
         else FinishHeld(ref context);
         return false;
     }
@@ -142,37 +142,30 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     }
 
     /// <summary>All sources as of one instant; the destination, key 0, is not looked at.</summary>
-    private sealed class Sources(StoreSession session, int count)
+    private struct Sources : IManyRead
     {
-        public Reader Reader = new(session, count);
+        private readonly StringSnapshot[] _snapshots;
 
-        public ref StringSnapshot this[int index] => ref Reader.Snapshots[index];
-
-        public void Restart() => Reader.Restart();
-    }
-
-    private struct Reader : IManyRead
-    {
-        public readonly StringSnapshot[] Snapshots;
-
-        public Reader(StoreSession session, int count)
+        public Sources(StoreSession session, int count)
         {
-            Snapshots = new StringSnapshot[count];
-            for (int i = 0; i < count; i++) Snapshots[i] = new StringSnapshot(session);
+            _snapshots = new StringSnapshot[count];
+            for (int i = 0; i < count; i++) _snapshots[i] = new StringSnapshot(session);
         }
+
+        public readonly ref StringSnapshot this[int index] => ref _snapshots[index];
 
         public bool HasOtherType { get; private set; }
 
         public void Restart()
         {
-            for (int i = 0; i < Snapshots.Length; i++) Snapshots[i].Forget();
+            for (int i = 0; i < _snapshots.Length; i++) _snapshots[i].Forget();
             HasOtherType = false;
         }
 
         public void Read(int index, in ValueView value)
         {
             if (index == 0 || !value.Exists) return;
-            if (value.Type == DataType.String) Snapshots[index].Read(value);
+            if (value.Type == DataType.String) _snapshots[index].Read(value);
             else HasOtherType = true;
         }
     }

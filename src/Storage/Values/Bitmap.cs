@@ -90,7 +90,12 @@ internal static class Bitmap
     /// <summary>Writes up to 64 bits, inside of the bytes.</summary>
     public static void SetField(Span<byte> bytes, long firstBit, int bits, ulong value)
     {
-        for (int index = 0; index < bits; index++) Set(bytes, firstBit + index, (value >> (bits - 1 - index) & 1) != 0);
+        // Moved to where the field ends in its last byte, then a byte at a time, the last one first: nine at most.
+        long lastBit = firstBit + bits - 1;
+        int behind = 7 - (int)(lastBit & 7);
+        UInt128 mask = ((UInt128.One << bits) - 1) << behind, field = ((UInt128)value << behind) & mask;
+        for (int at = (int)(lastBit >> 3); at >= (int)(firstBit >> 3); at--, mask >>= 8, field >>= 8)
+            bytes[at] = (byte)((bytes[at] & ~(byte)mask) | (byte)field);
     }
 
     /// <summary>Combines all sources, each as if zeros followed it, into a destination that is as long as the longest.</summary>

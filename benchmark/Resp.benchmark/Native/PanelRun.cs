@@ -15,6 +15,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     private readonly WorkloadReader _workload = new(verb);
     private readonly HashSet<string> _loaded = [];
     private readonly Dictionary<string, Loaded> _loads = [];
+    private readonly Dictionary<(string Target, int Depth), int> _ladders = [];
 
     /// <summary>What reports call the workload; null: as its options say it.</summary>
     public string? Title { get; init; }
@@ -38,7 +39,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     public IReadOnlyDictionary<string, Loaded> Loads => _loads;
 
     /// <summary>The places of all cells, those that another panel did among them.</summary>
-    public IEnumerable<CellAxis> Axes => Grid().Select(place => AxisOf(place, Plan(targets.All[0], place)));
+    public IEnumerable<CellAxis> Axes => Grid().SelectMany(place => targets.All.Select(target => AxisOf(place, Plan(target, place)))).Distinct();
 
     public string Name => Title ?? Scenario?.Name ?? _workload.Name;
 
@@ -121,6 +122,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
                 }
 
                 warnings[target.Name].AddRange(LoadOnce(target));
+                if (place.Sessions == 0 && Scenario is null && !_ladders.ContainsKey((target.Name, place.Depth)))
+                    _ladders[(target.Name, place.Depth)] = SessionLadder.Climb(Plan(target, place), surroundings);
                 CellPlan plan = Plan(target, place);
                 string label = string.Create(CultureInfo.InvariantCulture, $"{target.Name} {Name} c{plan.Sessions} d{plan.Depth} rep {rep + 1}/{verb.Repetitions}");
                 Action<IntervalSample>? onInterval = rep == 0 && OnInterval is { } taker ? sample => taker(AxisOf(place, plan), target, sample) : null;
@@ -178,7 +181,10 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
 
     private CellPlan Plan(Target target, GridCell place)
     {
-        CellPlan plan = CellGrid.Common(verb, target, _workload.Workload(place.Depth)) with { Sessions = place.Sessions, Depth = place.Depth };
+        CellPlan plan = CellGrid.Common(verb, target, _workload.Workload(place.Depth)) with
+        {
+            Sessions = place.Sessions > 0 ? place.Sessions : _ladders.GetValueOrDefault((target.Name, place.Depth), 1), Depth = place.Depth,
+        };
         if (TimesGroups) plan = plan with { Mode = DepthMode.Batch, BatchLatency = place.Depth > 1 };
         if (plan.VerifyShare > 0 && !_workload.IsVerifiable) throw new UsageException("--verify needs values that can be checked: load and run with --data verify");
         return place.Rate is { } rate ? plan with { Arrivals = CellGrid.Arrivals(verb, rate) } : plan;

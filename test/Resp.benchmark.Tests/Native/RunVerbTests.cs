@@ -1,4 +1,5 @@
 using System.Text.Json;
+using System.Text.RegularExpressions;
 using Kv.Tests.Harness;
 using RespBenchmark.CommandLine;
 using RespBenchmark.NullServer;
@@ -38,6 +39,20 @@ public sealed class RunVerbTests : IDisposable
         Assert.Equal(once, Order("7"));
         Assert.Equal(["1", "2", "3", "4", "5", "6"], once.Order());
         Assert.NotEqual(once.Order(), once);
+    }
+
+    [Fact]
+    public void Automatic_sessions_double_as_long_as_that_helps_and_the_cell_says_how_many()
+    {
+        var run = Run("run", "--conns", "auto", "--ops", "2000", "--reps", "2");
+        Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
+        using var report = Report();
+        JsonElement cell = Cells(report).Single();
+        int[] steps = [.. Regex.Matches(run.Errors, "# ([0-9]+) sessions: ").Select(match => int.Parse(match.Groups[1].Value))];
+        // One climb for both repetitions: 1, 2, 4 ... and the last step is where the cell runs.
+        Assert.Equal(Enumerable.Range(0, steps.Length).Select(step => 1 << step), steps);
+        Assert.Equal($"{steps[^1]}", Axis(cell, "conns"));
+        Assert.All(cell.GetProperty("reps").EnumerateArray(), rep => Assert.Equal(2000, rep.GetProperty("ops").GetInt64()));
     }
 
     [Fact]

@@ -58,6 +58,15 @@ internal sealed class NullServer : IDisposable
         if (_unixPath is not null) File.Delete(_unixPath);
     }
 
+    /// <summary>Makes an accepted connection ready: the end of a long reply must not wait for the client's acknowledgement of
+    /// its beginning, which a client that waits for the end delays by 40 ms.</summary>
+    internal static void Prepare(Socket socket)
+    {
+        // Not by its protocol: an accepted socket's is that of the listener, which says none.
+        if (socket.AddressFamily != AddressFamily.Unix) socket.NoDelay = true;
+        socket.Blocking = false;
+    }
+
     private void Accept()
     {
         for (int next = 0; ; next++)        // ends with the listener
@@ -65,8 +74,7 @@ internal sealed class NullServer : IDisposable
             try
             {
                 Socket socket = _listener.Accept();
-                if (socket.ProtocolType == ProtocolType.Tcp) socket.NoDelay = true;
-                socket.Blocking = false;
+                Prepare(socket);
                 _loops[next % _loops.Length].Add(socket);
             }
             catch (SocketException failure) when (failure.SocketErrorCode is SocketError.ConnectionAborted or SocketError.ConnectionReset)

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using Kv.Protocol;
@@ -8,6 +9,19 @@ namespace RespBenchmark.Tests.NullServer;
 
 public class NullServerTests
 {
+    [Fact]
+    public void Replies_leave_without_waiting_for_the_acknowledgement_of_those_before()
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        using var client = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        client.Connect(listener.LocalEndPoint!);
+        using Socket accepted = listener.Accept();
+        NullPeer.Prepare(accepted);
+        Assert.True(accepted.NoDelay);
+    }
+
     [Theory]
     [InlineData("*1\r\n$4\r\nPING\r\n", "+PONG\r\n")]
     [InlineData("PING\r\n", "+PONG\r\n")]

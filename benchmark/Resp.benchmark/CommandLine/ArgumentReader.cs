@@ -68,16 +68,8 @@ internal sealed class ArgumentReader(IReadOnlyList<string> arguments)
 
     public long Int64(long min = long.MinValue, long max = long.MaxValue) => Number(Value(), min, max);
 
-    /// <summary>A time in seconds, fractions allowed.</summary>
-    public TimeSpan Seconds()
-    {
-        string text = Value();
-        const double secondsMax = 1e9;
-        return double.TryParse(text.AsSpan().TrimEnd('s'), NumberStyles.Float, CultureInfo.InvariantCulture, out double seconds)
-            && seconds is >= 0 and <= secondsMax
-            ? TimeSpan.FromSeconds(seconds)
-            : throw new UsageException($"{Word} takes seconds, got '{text}'");
-    }
+    /// <summary>A time: seconds, or with a unit (<see cref="DurationText"/>).</summary>
+    public TimeSpan Duration() => DurationText.Parse(Word, Value());
 
     /// <summary>Words between commas, at least one, none empty.</summary>
     public string[] Words()

@@ -64,7 +64,7 @@ internal sealed class Extras
                 RedisBenchmarkFormat = (RedisBenchmarkFormat)reader.Choice("legacy", "7", "8");
                 return true;
             case "--online-sweep": OnlineSweep = reader.Choice("off", "on") == 1; return true;
-            case "--drain": Drain = reader.Seconds(); return true;
+            case "--drain": Drain = reader.Duration(); return true;
             default: return false;
         }
     }

@@ -1,16 +1,11 @@
 using RespBenchmark.CommandLine;
+using RespBenchmark.Workload;
 
 namespace RespBenchmark.Garnet;
 
 /// <summary>What options of Garnet's tool go together, and what one says about another.</summary>
 internal static class GarnetRules
 {
-    /// <summary>Operations that need no keys, or make their own: never preceded by a load.</summary>
-    private static readonly HashSet<string> Unloaded = new(StringComparer.Ordinal)
-    {
-        "PUBLISH", "SPUBLISH", "ZADD", "ZREM", "ZADDREM", "PING", "GEOADD", "GEOADDREM", "SETEX", "ZCARD", "ZADDCARD",
-    };
-
     /// <exception cref="UsageException">Two options contradict each other.</exception>
     public static void Check(GarnetOptions options)
     {
@@ -22,7 +17,7 @@ internal static class GarnetRules
     }
 
     /// <summary>Whether keys are loaded before the run.</summary>
-    public static bool Loads(GarnetOptions options) => !options.Online && !options.SkipLoad && !Unloaded.Contains(options.Op);
+    public static bool Loads(GarnetOptions options) => !options.Online && !options.SkipLoad && GarnetOps.Find(options.Op) is { Load: not LoadKind.None };
 
     private static void CheckOnline(GarnetOptions options)
     {

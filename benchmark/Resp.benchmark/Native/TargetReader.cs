@@ -45,20 +45,15 @@ internal static class TargetReader
 
     private static Target WithUri(Target target, string text, TargetOptions options)
     {
-        if (!Uri.TryCreate(text, UriKind.Absolute, out Uri? uri) || uri.Scheme is not ("redis" or "rediss") || uri.Host.Length == 0)
-            throw new UsageException($"'{text}' is no redis[s]://[user:password@]host[:port][/db]");
-        string[] user = uri.UserInfo.Split(':', 2);
-        string database = uri.AbsolutePath.Trim('/');
-        int number = target.Database;
-        if (database.Length > 0 && !int.TryParse(database, out number)) throw new UsageException($"'{text}': the database is a number");
+        TargetUri uri = TargetUri.Parse(text) ?? throw new UsageException($"'{text}' is no {TargetUri.Form}");
         return target with
         {
             Host = uri.Host,
-            Port = uri.IsDefaultPort || uri.Port < 0 ? 6379 : uri.Port,
-            User = user.Length == 2 && user[0].Length > 0 ? Uri.UnescapeDataString(user[0]) : target.User,
-            Password = user[^1].Length > 0 ? Uri.UnescapeDataString(user[^1]) : target.Password,
-            Database = number,
-            Tls = uri.Scheme == "rediss" ? target.Tls ?? ReadTls(options) : target.Tls,
+            Port = uri.Port ?? new Target().Port,
+            User = uri.User ?? target.User,
+            Password = uri.Password ?? target.Password,
+            Database = uri.Database ?? target.Database,
+            Tls = uri.IsSecure ? target.Tls ?? ReadTls(options) : target.Tls,
         };
     }
 

@@ -72,20 +72,7 @@ internal sealed class TargetSet : IDisposable
     }
 
     /// <summary>The target as reports name it.</summary>
-    public TargetReport ReportOf(Target target)
-    {
-        TargetWatch watch = _watches[target.Name];
-        string[] fields = ["redis_version", "garnet_version", "kv_version", "os", "arch_bits", "multiplexing_api", "process_id"];
-        string[] options = ["io-threads", "save", "appendonly", "maxmemory", "maxmemory-policy", "worker-threads"];
-        return new TargetReport
-        {
-            Name = target.Name, Addr = target.Address, Product = watch.Facts.Name, Pid = watch.Process,
-            Cpus = watch.Cores.Count > 0 ? string.Join(',', watch.Cores) : null,
-            Start = _starts.GetValueOrDefault(target.Name),
-            Info = watch.Facts.Info.Where(pair => fields.Contains(pair.Key)).ToDictionary(),
-            Config = watch.Facts.Config.Where(pair => options.Contains(pair.Key)).ToDictionary(),
-        };
-    }
+    public TargetReport ReportOf(Target target) => _watches[target.Name].Report() with { Start = _starts.GetValueOrDefault(target.Name) };
 
     public void Dispose()
     {

@@ -1,4 +1,5 @@
 using RespBenchmark.CommandLine;
+using RespBenchmark.Network;
 
 namespace RespBenchmark.RedisBenchmark;
 
@@ -64,8 +65,8 @@ internal static class RedisBenchmarkParser
                 options.Warnings.Add("WARNING: -e does nothing: the first error reply always ends the run.");
                 return true;
             case "--seed": options.Seed = (ulong)reader.Int64(); return true;
-            case "--duration": options.Duration = reader.Seconds(); return true;
-            case "--warmup": options.Warmup = reader.Seconds(); return true;
+            case "--duration": options.Duration = reader.Duration(); return true;
+            case "--warmup": options.Warmup = reader.Duration(); return true;
             case "--rps": options.Rate = reader.Int64(0, 1_000_000_000); return true;
             case "--sequential": options.Sequential = true; return true;
             default: return false;
@@ -123,29 +124,14 @@ internal static class RedisBenchmarkParser
         options.Threads = ThreadsMax;
     }
 
-    /// <summary>redis[s]://[user:pass@]host[:port][/db]</summary>
     private static void ReadUri(RedisBenchmarkOptions options, string text)
     {
-        if (!Uri.TryCreate(text, UriKind.Absolute, out var uri) || uri.Scheme is not ("redis" or "rediss") || uri.Host.Length == 0)
-            throw new UsageException($"-u takes redis[s]://[user:password@]host:port[/db], got '{text}'", ExitCode.RunError);
-        options.Tls |= uri.Scheme == "rediss";
+        TargetUri uri = TargetUri.Parse(text) ?? throw new UsageException($"-u takes {TargetUri.Form}, got '{text}'", ExitCode.RunError);
+        options.Tls |= uri.IsSecure;
         options.Host = uri.Host;
-        if (uri.Port > 0) options.Port = uri.Port;
-        string[] user = uri.UserInfo.Split(':', 2);
-        if (user is [var name, var password])
-        {
-            options.User = name.Length > 0 ? Uri.UnescapeDataString(name) : null;
-            options.Password = Uri.UnescapeDataString(password);
-        }
-        else if (user[0].Length > 0)
-        {
-            options.Password = Uri.UnescapeDataString(user[0]);
-        }
-
-        string database = uri.AbsolutePath.Trim('/');
-        if (database.Length == 0) return;
-        options.Database = int.TryParse(database, out int number) && number >= 0
-            ? number
-            : throw new UsageException($"-u: the database must be a number, got '{database}'", ExitCode.RunError);
+        options.Port = uri.Port ?? options.Port;
+        options.User = uri.User ?? options.User;
+        options.Password = uri.Password ?? options.Password;
+        options.Database = uri.Database ?? options.Database;
     }
 }

@@ -49,7 +49,7 @@ public partial class RedisBenchmarkParserTests
     [InlineData("-q -c many", "Invalid option \"-c\" or option argument missing (-c takes a number from 1 to 1000000, got 'many')")]
     [InlineData("--rdma", "--rdma is refused: it is not built yet")]
     [InlineData("--fuzz-mode x", "--fuzz-mode is refused: fuzzing is not what this tool is for")]
-    [InlineData("-u http://x", "-u takes redis[s]://[user:password@]host:port[/db], got 'http://x'")]
+    [InlineData("-u http://x", "-u takes redis[s]://[user:password@]host[:port][/db], got 'http://x'")]
     public void What_cannot_be_read_ends_with_1_and_names_the_option(string line, string message)
     {
         var problem = Problem(line.Split(' '));

@@ -45,6 +45,23 @@ public class PaddedDigitsTests
     }
 
     [Theory]
+    [InlineData('0')]
+    [InlineData('X')]
+    public void Eight_digits_side_by_side_are_those_of_one_alone(char pad)
+    {
+        Random random = Seed.NewRandom();
+        for (int count = 0; count < 40; count++)
+        {
+            long[] numbers = [.. Enumerable.Range(0, count).Select(at => at switch { 0 => 99_999_999, 1 => 0, 2 => 10_000_000, _ => random.NextInt64((long)Math.Pow(10, random.Next(1, 9))) })];
+            var bytes = new byte[(count * 27) + 27];
+            Array.Fill(bytes, (byte)'.');
+            PaddedDigits.WriteColumn(numbers, ref bytes[9], 27, 8, (byte)pad);
+            string expected = new string('.', 9) + string.Concat(numbers.Select(number => number.ToString().PadLeft(8, pad) + new string('.', 19)));
+            Assert.True(expected.PadRight(bytes.Length, '.') == System.Text.Encoding.ASCII.GetString(bytes), $"{count} numbers; {Seed.Hint}");
+        }
+    }
+
+    [Theory]
     [InlineData(1, 1)]
     [InlineData(10, 1)]
     [InlineData(11, 2)]

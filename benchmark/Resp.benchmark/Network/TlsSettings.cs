@@ -40,8 +40,16 @@ internal static class TlsSettings
         }
 
         if (options.CertificateFile is { } file) settings.ClientCertificates = [Certificate(file, options)];
-        if (options.CipherSuites is { } suites && !OperatingSystem.IsWindows())
-            settings.CipherSuitesPolicy = new CipherSuitesPolicy(suites.Split([':', ',']).Select(Enum.Parse<TlsCipherSuite>));
+        if ((options.Ciphers ?? options.CipherSuites) is not null && !OperatingSystem.IsWindows())
+        {
+            // The one list is of TLS 1.2 and before, the other of TLS 1.3; a list that is not given restricts nothing of its own.
+            settings.CipherSuitesPolicy = new CipherSuitesPolicy(
+            [
+                .. options.CipherSuites is { } suites ? CipherNames.Read(suites) : CipherNames.Newest,
+                .. options.Ciphers is { } ciphers ? CipherNames.Read(ciphers) : [],
+            ]);
+        }
+
         return settings;
     }
 

@@ -17,6 +17,8 @@ public sealed class SecureTests : IDisposable
     private readonly string _caFile = Path.GetTempFileName(), _keyFile = Path.GetTempFileName();
     private readonly FakeServer _server;
     private volatile string? _clientName;
+    private volatile System.Security.Authentication.SslProtocols _protocol;
+    private volatile TlsCipherSuite _cipher;
 
     public SecureTests()
     {
@@ -63,6 +65,24 @@ public sealed class SecureTests : IDisposable
         Assert.Contains("/nowhere/ca.pem", error.Reason);
     });
 
+    [Fact(Timeout = Watchdog)]
+    public Task Ciphers_of_TLS_1_2_are_those_that_were_named() => Task.Run(() =>
+    {
+        _protocol = System.Security.Authentication.SslProtocols.Tls12;
+        var plan = Plan(new TlsOptions { Insecure = true, Ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256" });
+        Assert.Equal(500, Runs.ToEnd(plan).Counters.Commands);
+        Assert.Equal(TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, _cipher);
+        Assert.Equal(500, Runs.ToEnd(Plan(new TlsOptions { Insecure = true, Ciphers = "AES128-SHA:ECDHE-ECDSA-AES256-GCM-SHA384" })).Counters.Commands);
+        Assert.Equal(TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, _cipher);
+    });
+
+    [Theory(Timeout = Watchdog), InlineData("HIGH"), InlineData("TLS_AES_128_GCM"), InlineData("17")]
+    public Task A_cipher_that_is_not_known_is_named(string name) => Task.Run(() =>
+    {
+        var error = Assert.Throws<ConnectException>(() => LoadRun.Connect(Plan(new TlsOptions { Ciphers = name })));
+        Assert.Contains($"cipher '{name}' is not known", error.Reason);
+    });
+
     private void Serve(FakeServer.Peer peer)
     {
         using var stream = new SslStream(new NetworkStream(peer.Socket), false, (_, certificate, _, _) =>
@@ -72,7 +92,8 @@ public sealed class SecureTests : IDisposable
         });
         try
         {
-            stream.AuthenticateAsServer(_certificate, clientCertificateRequired: true, checkCertificateRevocation: false);
+            stream.AuthenticateAsServer(_certificate, clientCertificateRequired: true, _protocol, checkCertificateRevocation: false);
+            _cipher = stream.NegotiatedCipherSuite;
             byte[] buffer = new byte[64 * 1024];
             for (int left = 0, read; (read = stream.Read(buffer)) > 0;)
             {

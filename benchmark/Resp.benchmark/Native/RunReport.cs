@@ -55,7 +55,7 @@ internal sealed class RunReport(RunVerb verb, Surroundings surroundings, TargetS
         if (cells.Any(cell => cell.Reps.Any(rep => rep.End.Contains("verification", StringComparison.Ordinal)))) return ExitCode.VerificationFailed;
         if (_gates.Count > 0 || verb.Baseline is not null)
         {
-            int judged = CompareRun.Judge(report, verb.Baseline is { } file ? ReportFiles.Read(file) : null, _gates, surroundings.Output);
+            int judged = CompareRun.Judge(report, verb.Baseline is { } file ? ReportFiles.Read(file) : null, _gates, surroundings.Output, surroundings.Errors);
             if (judged != ExitCode.Ok) return judged;
         }
 

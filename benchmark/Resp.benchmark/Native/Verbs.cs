@@ -39,7 +39,7 @@ internal static class Verbs
             case RunVerb run: return new RunCommand(run, surroundings).Run();
             case LoadVerb load: return LoadCommand.Run(load, surroundings);
             case VerifyVerb verify: return VerifyCommand.Run(verify, surroundings);
-            case CompareVerb compare: return CompareRun.Compare(compare.Base, compare.New, [.. compare.FailIf], surroundings.Output);
+            case CompareVerb compare: return CompareRun.Compare(compare.Base, compare.New, [.. compare.FailIf], surroundings.Output, surroundings.Errors);
             case ReportVerb report: return Render(report);
             case DoctorVerb doctor: return DoctorCommand.Run(doctor, surroundings);
             case NullServerVerb nullServer: return nullServer.Run(surroundings);

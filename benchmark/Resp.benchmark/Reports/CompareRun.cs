@@ -8,7 +8,7 @@ internal static class CompareRun
 {
     /// <summary>compare base.json new.json: the new figures over the base's, then the gates.</summary>
     /// <returns>0; 4 if a gate failed; 1 if no cell is in both.</returns>
-    public static int Compare(string basePath, string newPath, IReadOnlyList<string> failIf, TextWriter output)
+    public static int Compare(string basePath, string newPath, IReadOnlyList<string> failIf, TextWriter output, TextWriter errors)
     {
         Gate[] gates = [.. failIf.Select(Gate.Parse)];
         Report baseline = ReportFiles.Read(basePath), report = ReportFiles.Read(newPath);
@@ -20,25 +20,37 @@ internal static class CompareRun
         }
 
         output.Write(Text(report, baseline, pairs));
-        return Judge(report, baseline, gates, output);
+        return Judge(report, baseline, gates, output, errors);
     }
 
     /// <summary>--fail-if of a run, with or without --baseline: judges and says so.</summary>
+    /// <param name="errors">Told loudly of gates that judged nothing: the exit code alone would say that all is well.</param>
     /// <returns>0, or 4 if a gate failed.</returns>
-    public static int Judge(Report report, Report? baseline, IReadOnlyList<Gate> gates, TextWriter output)
+    public static int Judge(Report report, Report? baseline, IReadOnlyList<Gate> gates, TextWriter output, TextWriter errors)
     {
         bool failed = false;
+        int judged = 0;
+        var unjudged = new List<string>();
         var varying = ReportText.Varying([.. report.Cells.Select(cell => cell.Axis)]);
         foreach (var gate in gates)
         {
             foreach (var result in gate.Judge(report.Cells, baseline?.Cells))
             {
                 failed |= result.Outcome == GateOutcome.Failed;
+                if (result.Outcome == GateOutcome.NotJudged) unjudged.Add(result.Words);
+                else judged++;
                 string word = result.Outcome switch { GateOutcome.Failed => "FAILED", GateOutcome.Passed => "passed", _ => "not judged" };
                 string metric = gate.Metric is null && result.Metric is { } one ? $" {one.Name}" : "";
                 output.WriteLine($"gate {gate.Text}{metric}: {word}: {result.Cell.Target}, "
                     + $"{ReportText.Label(result.Cell.Axis, varying)}: {result.Words}");
             }
+        }
+
+        if (gates.Count > 0 && (unjudged.Count > 0 || judged == 0))
+        {
+            string reasons = unjudged.Count > 0 ? string.Join("; ", unjudged.Distinct()) : "no cell was measured";
+            errors.WriteLine($"!!! WARNING !!! {unjudged.Count} of {judged + unjudged.Count} judgements of gates could not be made ({reasons}): "
+                + (judged == 0 ? "NOTHING was checked, whatever the exit code says" : "the exit code says nothing of those"));
         }
 
         return failed ? ExitCode.GateFailed : ExitCode.Ok;

@@ -57,7 +57,7 @@ public sealed class CompareTests : IDisposable
         string now = Save("new.json", Made(("GET", 1, [80, 81, 79, 80]), ("SET", 1, [101, 100, 99, 101]), ("DEL", 1, [120, 121, 119, 120])));
         using var output = new StringWriter();
 
-        Assert.Equal(ExitCode.Ok, CompareRun.Compare(old, now, [], output));
+        Assert.Equal(ExitCode.Ok, CompareRun.Compare(old, now, [], output, TextWriter.Null));
 
         Assert.Contains(Rows(output), row => row is ["GET", "ops_s", .., "WORSE", _]);
         Assert.Contains(Rows(output), row => row is ["SET", "ops_s", .., "same", _]);
@@ -81,7 +81,7 @@ public sealed class CompareTests : IDisposable
         string old = Save("base.json", Made(("GET", 1, [100, 101, 99, 100]))), now = Save("new.json", Made(("GET", 1, [80, 81, 79, 80])));
         using var output = new StringWriter();
 
-        Assert.Equal(exitCode, CompareRun.Compare(old, now, [gate], output));
+        Assert.Equal(exitCode, CompareRun.Compare(old, now, [gate], output, TextWriter.Null));
         Assert.Contains($"gate {gate}", output.ToString(), StringComparison.Ordinal);
     }
 
@@ -94,25 +94,40 @@ public sealed class CompareTests : IDisposable
         Assert.Equal(ExitCode.Ok, Regression([100, 100.1, 99.9, 100], [120, 121, 119, 120]));           // faster
 
         static int Regression(double[] before, double[] now) =>
-            CompareRun.Judge(Made(("GET", 1, now)), Made(("GET", 1, before)), [Gate.Parse("regression")], TextWriter.Null);
+            CompareRun.Judge(Made(("GET", 1, now)), Made(("GET", 1, before)), [Gate.Parse("regression")], TextWriter.Null, TextWriter.Null);
     }
 
     [Fact]
     public void What_cannot_be_judged_is_said_and_fails_nothing()
     {
         using var output = new StringWriter();
+        using var errors = new StringWriter();
         Report one = Made(("GET", 1, [50])), bound = Made(("SET", 1, [50, 51])), baseline = Made(("GET", 1, [100]), ("SET", 1, [100, 101]));
         bound = bound with { Cells = [bound.Cells[0] with { Verdict = "CLIENT-BOUND" }] };
 
         Gate[] gates = [Gate.Parse("ops_s.ratio<0.9"), Gate.Parse("ops_s<90")];
-        Assert.Equal(ExitCode.Ok, CompareRun.Judge(one, baseline, gates, output));
-        Assert.Equal(ExitCode.Ok, CompareRun.Judge(bound, baseline, gates, output));
-        Assert.Equal(ExitCode.Ok, CompareRun.Judge(Made(("DEL", 1, [1, 1])), baseline, [gates[0]], output));
+        Assert.Equal(ExitCode.Ok, CompareRun.Judge(one, baseline, gates, output, errors));
+        Assert.Equal(ExitCode.Ok, CompareRun.Judge(bound, baseline, gates, output, errors));
+        Assert.Equal(ExitCode.Ok, CompareRun.Judge(Made(("DEL", 1, [1, 1])), baseline, [gates[0]], output, errors));
 
         string text = output.ToString();
         Assert.Equal(2, Count(text, "not judged: A, GET: one repetition has no interval"));
         Assert.Equal(2, Count(text, "not judged: A, SET: CLIENT-BOUND"));
         Assert.Equal(1, Count(text, "the base lacks this cell"));
+        Assert.Contains("!!! WARNING !!! 2 of 2 judgements of gates could not be made (CLIENT-BOUND): NOTHING was checked", errors.ToString());
+        Assert.Equal(3, Count(errors.ToString(), "NOTHING was checked"));
+    }
+
+    [Fact]
+    public void Gates_that_judged_some_cells_say_which_they_could_not_and_those_that_judged_all_say_nothing()
+    {
+        using var errors = new StringWriter();
+        Report two = Made(("GET", 1, [50, 51]), ("SET", 1, [50, 51]));
+        Assert.Equal(ExitCode.Ok, CompareRun.Judge(two, null, [Gate.Parse("ops_s<10")], TextWriter.Null, errors));
+        Assert.Equal("", errors.ToString());
+        two = two with { Cells = [two.Cells[0], two.Cells[1] with { Verdict = "HOST-BOUND" }] };
+        Assert.Equal(ExitCode.Ok, CompareRun.Judge(two, null, [Gate.Parse("ops_s<10")], TextWriter.Null, errors));
+        Assert.Contains("1 of 2 judgements of gates could not be made (HOST-BOUND): the exit code says nothing of those", errors.ToString());
     }
 
     [Theory]
@@ -131,9 +146,9 @@ public sealed class CompareTests : IDisposable
     public void Reports_without_a_common_cell_cannot_be_compared()
     {
         using var output = new StringWriter();
-        Assert.Equal(ExitCode.RunError, CompareRun.Compare(Save("a.json", Made(("GET", 1, [1]))), Save("b.json", Made(("GET", 2, [1]))), [], output));
+        Assert.Equal(ExitCode.RunError, CompareRun.Compare(Save("a.json", Made(("GET", 1, [1]))), Save("b.json", Made(("GET", 2, [1]))), [], output, TextWriter.Null));
         Assert.Contains("no cell of", output.ToString(), StringComparison.Ordinal);
-        Assert.Throws<UsageException>(() => CompareRun.Compare(Path.Combine(_folder, "none.json"), Save("b.json", Made()), [], output));
+        Assert.Throws<UsageException>(() => CompareRun.Compare(Path.Combine(_folder, "none.json"), Save("b.json", Made()), [], output, TextWriter.Null));
     }
 
     [Fact]

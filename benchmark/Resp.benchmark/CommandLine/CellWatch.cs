@@ -35,7 +35,7 @@ internal sealed class CellWatch : IDisposable
         try
         {
             var watch = TargetWatch.Open(target, extras.ServerProcess);
-            foreach (string warning in watch.Warnings(sessions))
+            foreach (string warning in watch.Warnings(sessions, canPin: false))
             {
                 // The trap that has spoiled published comparisons is said so that nobody passes over it.
                 surroundings.Note(warning.StartsWith(Warnings.SpinningThreads, StringComparison.Ordinal) ? $"!!! WARNING !!! {warning}" : $"# WARN {warning}");

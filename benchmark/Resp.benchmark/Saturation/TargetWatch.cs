@@ -51,9 +51,11 @@ internal sealed class TargetWatch
     }
 
     /// <summary>What is wrong before any load.</summary>
-    public IEnumerable<string> Warnings(int sessions) =>
+    /// <param name="canPin">Whether the grammar has options for that.</param>
+    public IEnumerable<string> Warnings(int sessions, bool canPin = true) =>
         Saturation.Warnings.OfServer(Facts, sessions, Cores.Count)
-            .Concat(Saturation.Warnings.OfHost(ServerProcess.IsHere(Target), _clientCores, Cores))
+            .Concat(Saturation.Warnings.OfHost(ServerProcess.IsHere(Target), _clientCores, Cores,
+                canPin ? "--pin-client and --pin-server part them" : "taskset -c parts them"))
             .Concat(Saturation.Warnings.OfClient());
 
     /// <summary>What reports say of it.</summary>

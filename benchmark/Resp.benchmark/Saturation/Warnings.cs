@@ -43,7 +43,8 @@ internal static class Warnings
 
     /// <summary>What the host is like.</summary>
     /// <param name="here">Whether the server runs here too.</param>
-    public static IEnumerable<string> OfHost(bool here, IReadOnlyList<int> clientCores, IReadOnlyList<int> serverCores)
+    /// <param name="remedy">What parts the cores of client and server.</param>
+    public static IEnumerable<string> OfHost(bool here, IReadOnlyList<int> clientCores, IReadOnlyList<int> serverCores, string remedy)
     {
         if (Read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") is { } governor && governor != "performance")
             yield return $"the CPU governor is {governor}, not performance";
@@ -53,7 +54,7 @@ internal static class Warnings
         int shared = clientCores.Intersect(serverCores).Count();
         bool pinned = clientCores.Count < Environment.ProcessorCount || serverCores.Count < Environment.ProcessorCount;
         if (shared > 0 && pinned) yield return Text($"client and server are pinned, but share {shared} cores");
-        else if (shared > 0) yield return Text($"client and server share {shared} cores: --pin-client and --pin-server part them");
+        else if (shared > 0) yield return Text($"client and server share {shared} cores: {remedy}");
     }
 
     /// <summary>What this program is like.</summary>

@@ -23,6 +23,7 @@ public sealed partial class CellWatchTests : IDisposable
         Assert.Equal(cells, Verdict().Count(run.Errors));
         Assert.Single(run.Errors.Split('\n'), text => text.StartsWith("!!! WARNING !!! io-threads 64 > ", StringComparison.Ordinal));
         Assert.DoesNotContain("BOUND", run.Output);
+        Assert.DoesNotContain("--pin-", run.Errors);        // the native grammar's
         Assert.DoesNotContain("WARN", run.Output);
 
         using var report = JsonDocument.Parse(File.ReadAllText(_json));

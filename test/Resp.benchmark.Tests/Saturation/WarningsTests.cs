@@ -25,6 +25,15 @@ public class WarningsTests
     }
 
     [Fact]
+    public void Shared_cores_are_warned_of_with_what_the_grammar_has_against_it()
+    {
+        string warning = Assert.Single(Warnings.OfHost(true, All(), All(), "so and so"), text => text.Contains("share", StringComparison.Ordinal));
+        Assert.EndsWith(" cores: so and so", warning);
+
+        static int[] All() => [.. Enumerable.Range(0, Environment.ProcessorCount)];
+    }
+
+    [Fact]
     public void Missing_keys_and_evictions_are_warned_of()
     {
         var none = new Dictionary<string, string>();

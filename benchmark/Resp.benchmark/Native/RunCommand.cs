@@ -25,7 +25,7 @@ internal sealed class RunCommand
         _targets = new TargetSet(verb);
         _report = new RunReport(verb, surroundings, _targets);
         _runner = CellRunner.Of(verb, surroundings);
-        if (verb.Scenario is { } scenario) _scenario = new ScenarioRunner(Scenario.Find(scenario), verb, surroundings, LiveLine.Of(verb, surroundings));
+        if (verb.Scenario is { } scenario) _scenario = new ScenarioRunner(Scenario.Find(scenario), verb, surroundings, _runner.Live);
         else if (verb.Peers is not null) throw new UsageException("--peers is for --scenario");
     }
 

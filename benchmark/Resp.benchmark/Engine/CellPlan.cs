@@ -12,6 +12,9 @@ internal sealed record CellPlan
     /// <summary>Connections, each with its own replies outstanding.</summary>
     public int Sessions { get; init; } = 1;
 
+    /// <summary>The most connections that a run opens while it goes on; 0: none more. There are loops for so many.</summary>
+    public int SessionsMax { get; init; }
+
     /// <summary>Commands outstanding per session.</summary>
     public int Depth { get; init; } = 1;
 

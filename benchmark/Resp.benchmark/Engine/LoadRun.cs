@@ -247,7 +247,7 @@ internal sealed class LoadRun : IDisposable
     /// <summary>Threads that drive a plan's sessions.</summary>
     internal static int LoopCount(CellPlan plan, Dialer dialer)
     {
-        int sessions = Math.Max(1, plan.Sessions);
+        int sessions = Math.Max(1, Math.Max(plan.Sessions, plan.SessionsMax));
         if (plan.Model == SessionModel.Thread) return sessions;
         if (plan.Loops > 0) return Math.Min(sessions, plan.Loops);
         int cores = plan.Cores.Count > 0 ? plan.Cores.Count : Environment.ProcessorCount;

@@ -295,6 +295,7 @@ internal abstract class Loop : IDisposable
         get
         {
             if (SendingEnded) return Outstanding == 0 && Sessions.TrueForAll(one => !one.IsCut);
+            if (Sessions.Count == 0 && Plan.SessionsMax > Plan.Sessions) return Control.IsSpent || Control.HasNoSessions;      // its own are still to come
             // What was granted before the count was spent is still to be sent.
             if (_isSpent && Outstanding == 0) return Sessions.TrueForAll(one => one is { IsCut: false, ToSend: 0 });
             return Sessions.TrueForAll(one => one.IsClosed || (one.StreamEnded && one.Inflight.Commands == 0));
@@ -316,7 +317,7 @@ internal abstract class Loop : IDisposable
     protected bool Watch(long now)
     {
         if (!SendingEnded && (now >= SendUntil || Control.IsStopped)) EndSending();
-        return now < WaitUntil;
+        return now < WaitUntil || Sessions.Count == 0;      // without sessions nothing is missing
     }
 
     protected void EndSending()

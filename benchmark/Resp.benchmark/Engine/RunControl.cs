@@ -22,6 +22,12 @@ internal sealed class RunControl(int loops)
     /// <summary>Whether a number of commands bounds the phase.</summary>
     public bool IsLimited => _limited;
 
+    /// <summary>All commands of a counted phase are given out.</summary>
+    public bool IsSpent => _limited && Volatile.Read(ref _budget) <= 0;     // a stale read is one round late
+
+    /// <summary>Of no loop.</summary>
+    public bool HasNoSessions => Volatile.Read(ref _sessions) == 0;         // as above
+
     /// <summary>How long the phase sends; zero: no end by time.</summary>
     public TimeSpan Duration { get; private set; }
 

@@ -9,8 +9,6 @@ namespace RespBenchmark.Native;
 /// that so many sessions get.</summary>
 internal static class SessionLadder
 {
-    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(233);
-
     /// <summary>Climbs, and says each step on stderr.</summary>
     /// <exception cref="Network.ConnectException">No connection.</exception>
     public static int Climb(CellPlan plan, Surroundings surroundings)
@@ -25,7 +23,7 @@ internal static class SessionLadder
             run.Begin();
             double rate = 0;
             // Ends: a step lasts at most 3 s by the ladder's rule.
-            while (!run.Wait(Period))
+            while (!run.Wait(ConnectionLadder.Period))
             {
                 TimeSpan elapsed = run.Elapsed;
                 rate = elapsed > TimeSpan.Zero ? run.Counters.Ops / elapsed.TotalSeconds : 0;

@@ -5,6 +5,9 @@ internal sealed class ConnectionLadder
 {
     public const int ConnectionsMax = 1024;
 
+    /// <summary>How often to look.</summary>
+    public static readonly TimeSpan Period = TimeSpan.FromMilliseconds(233);
+
     private const double WorthDoubling = 1.3, ClearlyMore = 2;
 
     private static readonly TimeSpan StepMin = TimeSpan.FromSeconds(0.5), StepMax = TimeSpan.FromSeconds(3);

@@ -14,7 +14,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
     // A load of automatic connections takes this many: its sequence is dealt to connections that are there from the start.
     private const int LoadConnections = 64;
 
-    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(233), First = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan Period = ConnectionLadder.Period, First = TimeSpan.FromMilliseconds(1);
 
     private readonly TairScreen _screen = TairScreen.On(surroundings, options.Extras.Progress);
     private readonly bool _draws = options.Extras.Progress != ProgressForm.Off;
@@ -149,6 +149,7 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
             Target = options.Target,
             Workload = workload,
             Sessions = isAuto ? (options.Load ? LoadConnections : 1) : options.Connections,
+            SessionsMax = isAuto && !options.Load ? ConnectionLadder.ConnectionsMax : 0,
             Depth = options.Pipeline,
             Mode = DepthMode.Batch,
             Loops = options.Cores.Length,

@@ -182,6 +182,42 @@ public class RunTests
         Assert.Equal(first.Start + first.Length, last.Start);
     });
 
+    [Theory(Timeout = Watchdog), InlineData("Epoll"), InlineData("Portable")]
+    public Task Loops_that_begin_without_sessions_drive_those_that_come(string model) => Task.Run(() =>
+    {
+        int served = 0;
+        using var server = new FakeServer(peer =>
+        {
+            bool first = true;
+            while (peer.ReadCommands(CommandBytes) is > 0 and int commands)
+            {
+                if (first) Interlocked.Increment(ref served);
+                first = false;
+                for (int index = 0; index < commands; index++) peer.Write(Value);
+            }
+        });
+        using var run = LoadRun.Connect(Plan(server, model) with { Sessions = 1, SessionsMax = 6, Loops = 3 });
+        Assert.Equal(3, run.Loops);
+        run.Begin();
+        Until(() => run.Counters.Commands > 100);
+        run.SetSessions(6);
+        Until(() => Volatile.Read(ref served) == 6);
+        run.Stop();
+        Assert.True(run.Wait(TimeSpan.FromMilliseconds(Watchdog)));
+        Assert.Equal(RunEnd.Interrupted, Runs.Checked(run.Finish()).End);
+    });
+
+    [Theory(Timeout = Watchdog), InlineData("Epoll"), InlineData("Portable")]
+    public Task Loops_without_sessions_hold_up_no_end(string model) => Task.Run(() =>
+    {
+        using var server = FakeServer.Answering(CommandBytes, Value);
+        CellPlan plan = Plan(server, model) with { Sessions = 1, SessionsMax = 6, Loops = 3 };
+        Assert.Equal((500, RunEnd.Completed), (Runs.ToEnd(plan with { Commands = 500 }).Counters.Commands, RunEnd.Completed));
+        Assert.Equal(RunEnd.Completed, Runs.ToEnd(plan with { Duration = TimeSpan.FromMilliseconds(20) }).End);
+        using var closing = new FakeServer(peer => peer.ReadCommands(CommandBytes));
+        Assert.Equal(RunEnd.AllDisconnected, Runs.ToEnd(plan with { Target = new Target { Port = closing.Port } }).End);
+    });
+
     [Fact(Timeout = Watchdog)]
     public Task A_loop_allocates_nothing_for_its_commands() => Task.Run(() =>
     {

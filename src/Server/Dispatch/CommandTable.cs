@@ -30,6 +30,7 @@ internal sealed class CommandTable
         BitmapCommands.Table,
         HyperLogLogCommands.Table,
         CounterCommands.Table,
+        ListCommands.Table,
         HashCommands.Table,
         SetCommands.Table,
         ExpiryCommands.Table,

@@ -13,6 +13,9 @@ internal static class CollectionCheck
             case ValueKind.Hash or ValueKind.Set:
                 new MemberTable(region, in hash).Check();
                 break;
+            case ValueKind.List:
+                new LargeList(region).Check();
+                break;
         }
 
         return region.ChargedBytes;

@@ -79,6 +79,12 @@ public readonly unsafe ref struct ValueView
     /// <summary>The elements of a small collection.</summary>
     internal PackedRun Run => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
 
+    /// <summary>A value that is held in the record, as bytes.</summary>
+    internal byte* Content => Record.ValueOf(_record, _word);
+
+    /// <summary>How many there are.</summary>
+    internal int ContentBytes => RecordWord.ValueBytes(_word);
+
     /// <summary>A small set of integers.</summary>
     internal IntegerSet IntegerSet => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
 

@@ -32,6 +32,9 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>The bytes that a value in the record has room for.</summary>
     public Span<byte> Bytes => new(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
 
+    /// <summary>Where they are, until the next reservation.</summary>
+    public byte* Content => Record.ValueOf(_held.Record, _held.Word);
+
     /// <summary>The memory of a large collection.</summary>
     public Region Region => Record.RegionOf(_held.Record, _held.Word);
 
@@ -64,7 +67,7 @@ internal readonly unsafe ref struct HeldValue
     public bool TryReserveBytes(ValueKind kind, int bytes)
     {
         int room = RecordWord.ValueBytes(_held.Word);
-        if (bytes > room && Exists) bytes += Math.Max(8, bytes / 4);
+        if (bytes > room && Exists) bytes = Math.Min(bytes + Math.Max(8, bytes / 4), Math.Max(bytes, RecordWord.InlineValueMax - sizeof(long)));
         return _changes.Resize(ref _held, kind, bytes, Exists ? room : 0) == StoreStatus.Ok;
     }
 

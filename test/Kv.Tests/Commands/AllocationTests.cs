@@ -20,6 +20,9 @@ public class AllocationTests
     [InlineData("PFADD d a", "PFDEBUG TODENSE d", "SETRANGE d 16 \"\\x00\"*12288", "PFADD d b", "PFCOUNT d", "PFADD d b", "PFADD d c d e", "PFMERGE e d", "PFCOUNT d e")]
     [InlineData("SET k v", "EXPIRE k 100", "PEXPIREAT k 99999999999999 GT", "TTL k", "PTTL k", "EXPIRETIME k", "PERSIST k")]
     [InlineData("SET k v", "OBJECT ENCODING k", "OBJECT REFCOUNT k", "MEMORY USAGE k", "RANDOMKEY")]
+    [InlineData("RPUSH l a b c", "LPUSH l d", "LPUSHX l e", "RPUSHX missing e", "LLEN l", "LINDEX l 1", "LSET l 1 x", "LRANGE l 0 -1", "LPOP l", "RPOP l 2", "DEL l")]
+    [InlineData("RPUSH l a b c d", "LINSERT l BEFORE b x", "LREM l 1 x", "LPOS l c", "LPOS l c COUNT 0", "LTRIM l 0 2", "LMOVE l m LEFT RIGHT", "RPOPLPUSH l m",
+        "LMOVE m m LEFT RIGHT", "LMPOP 2 missing m LEFT COUNT 5", "LPOP m", "DEL l m")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
     public void Nothing_is_allocated_by(params string[] pipeline)
     {
@@ -29,5 +32,19 @@ public class AllocationTests
 
         // Errors make their text: what counts there is that nothing stays, so they only may not grow without bound.
         Assert.InRange(rig.Allocated(Runs), 0, fails ? Runs * 2048L : 0);
+    }
+
+    [Fact]
+    public void Nothing_is_allocated_by_a_large_list()
+    {
+        string long1 = new('x', 3000), long2 = new('y', 900);
+        string[] pipeline =
+        [
+            $"RPUSH l a {long1} {long2} {long2} {long2} {long2} {long2} {long2} b c", $"LPUSH l d {long2}", $"RPUSH l {long1}", "LINDEX l 4", "LSET l 1 xyz", $"LSET l 2 {long2}",
+            "LINSERT l AFTER b x", "LREM l 1 x", "LPOS l b", "LRANGE l 0 2", "LTRIM l 0 -2", "LMOVE l l LEFT RIGHT", "LPOP l 2", "RPOP l", "DEL l",
+        ];
+        using var rig = new WindowRig(pipeline);
+        Assert.DoesNotContain("-ERR", rig.Run(), StringComparison.Ordinal);
+        Assert.Equal(0, rig.Allocated(Runs));
     }
 }

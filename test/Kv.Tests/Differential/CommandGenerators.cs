@@ -39,6 +39,24 @@ internal static class CommandGenerators
         ["BITOP"] = g => [g.Word(g.Pick("AND", "OR", "XOR", "NOT", "NAND")), g.Key(), .. Repeat(g, g.Chance(0.3) ? 1 : 4, () => [g.Key()])],
         ["BITFIELD"] = g => [g.Key(), .. Repeat(g, 4, () => BitFieldPart(g))],
         ["BITFIELD_RO"] = g => [g.Key(), .. Repeat(g, 3, () => g.Chance(0.95) ? [g.Word("GET"), BitEncoding(g), BitFieldOffset(g)] : BitFieldPart(g))],
+        ["LPUSH"] = g => [g.Key("l"), .. Elements(g)],
+        ["RPUSH"] = g => [g.Key("l"), .. Elements(g)],
+        ["LPUSHX"] = g => [g.Key("l"), .. Elements(g)],
+        ["RPUSHX"] = g => [g.Key("l"), .. Elements(g)],
+        ["LPOP"] = g => [g.Key("l"), .. If(g.Chance(0.3), g.Integer())],
+        ["RPOP"] = g => [g.Key("l"), .. If(g.Chance(0.3), g.Integer())],
+        ["LLEN"] = g => [g.Key("l")],
+        ["LINDEX"] = g => [g.Key("l"), g.Integer()],
+        ["LSET"] = g => [g.Key("l"), g.Integer(), g.Value()],
+        ["LRANGE"] = g => [g.Key("l"), g.Integer(), g.Integer()],
+        ["LTRIM"] = g => g.Chance(0.8) ? [g.Key("l"), g.Pick("0", "1", "2"), g.Pick("-1", "-1", "-2", "1000")] : [g.Key("l"), g.Integer(), g.Integer()],
+        ["LINSERT"] = g => [g.Key("l"), g.Word(g.Pick("BEFORE", "AFTER", "AFTER", "BAD")), g.Value(), g.Value()],
+        ["LREM"] = g => [g.Key("l"), g.Integer(), g.Value()],
+        ["LPOS"] = g => [g.Key("l"), g.Value(), .. If(g.Chance(0.4), g.Word("RANK"), g.Chance(0.8) ? g.Pick("1", "2", "3", "-1", "-2", "0") : Rank(g)), .. If(g.Chance(0.4), g.Word("COUNT"), g.Integer()),
+            .. If(g.Chance(0.3), g.Word("MAXLEN"), g.Integer()), .. If(g.Chance(0.05), g.Pick("RANK", "BAD"))],
+        ["LMOVE"] = g => [g.Key("l"), g.Key("l"), g.Word(g.Pick("LEFT", "RIGHT")), g.Word(g.Pick("LEFT", "RIGHT", "LEFT", "RIGHT", "UP"))],
+        ["RPOPLPUSH"] = g => [g.Key("l"), g.Key("l")],
+        ["LMPOP"] = LmPop,
         ["HSET"] = g => [g.Key("h"), .. Repeat(g, g.Chance(0.1) ? 20 : 4, () => [g.Member(), g.Value()])],
         ["HMSET"] = g => [g.Key("h"), .. Repeat(g, 4, () => [g.Member(), g.Value()])],
         ["HSETNX"] = g => [g.Key("h"), g.Member(), g.Value()],
@@ -169,6 +187,18 @@ internal static class CommandGenerators
         if (g.Chance(0.02) && words.Count > 1 && name != "SPOP") words.RemoveAt(g.Random.Next(1, words.Count));
         if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
         return [.. words];
+    }
+
+    private static object[] Elements(Gen g) => Repeat(g, g.Chance(0.05) ? 60 : 4, () => [g.Value()]);
+
+    // The least integer: an error as in 7.2, where 7.0 overflows.
+    private static string Rank(Gen g) => g.Integer() is var rank && rank == "-9223372036854775808" ? "-9223372036854775807" : rank;
+
+    private static object[] LmPop(Gen g)
+    {
+        int count = g.Random.Next(1, 4);
+        object[] keys = [.. Enumerable.Range(0, count).Select(_ => (object)g.Key("l"))];
+        return [g.Chance(0.95) ? count.ToString() : g.Integer(), .. keys, g.Word(g.Pick("LEFT", "RIGHT")), .. If(g.Chance(0.4), g.Word("COUNT"), g.Integer())];
     }
 
     private static object[] SetOptions(Gen g)

@@ -1,0 +1,697 @@
+using System.Buffers;
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Storage;
+
+namespace Kv.Server.Commands;
+
+/// <summary>Lists.</summary>
+internal static class ListCommands
+{
+    private const KeyAccess Takes = KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete, Reads = KeyAccess.RO | KeyAccess.Access;
+
+    internal static readonly Command[] Table =
+    [
+        new("LPUSH", arity: -3, LPush)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements in front of a list, one after another; a missing key counts as an empty list.",
+            Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPUSH", arity: -3, RPush)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements behind a list, one after another; a missing key counts as an empty list.",
+            Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LPUSHX", arity: -3, LPushX)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements in front of a list, if there is one.",
+            Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPUSHX", arity: -3, RPushX)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements behind a list, if there is one.",
+            Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LPOP", arity: -2, LPop)
+        {
+            Usage = "key [count]",
+            Summary = "Takes the first element of a list, or several, and returns them.",
+            Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, Takes)],
+        },
+        new("RPOP", arity: -2, RPop)
+        {
+            Usage = "key [count]",
+            Summary = "Takes the last element of a list, or several, the last one first, and returns them.",
+            Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, Takes)],
+        },
+        new("LLEN", arity: 2, LLen)
+        {
+            Usage = "key",
+            Summary = "Returns the length of a list, 0 for a missing key.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("LINDEX", arity: 3, LIndex)
+        {
+            Usage = "key index",
+            Summary = "Returns the element at a place of a list; below 0 counts from the end.",
+            Complexity = "O(1); of a large list the counts of its leaves are added up, hundreds of elements at a time.",
+            Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LSET", arity: 4, LSet)
+        {
+            Usage = "key index element",
+            Summary = "Exchanges the element at a place of a list.",
+            Complexity = "As LINDEX.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
+        },
+        new("LRANGE", arity: 4, LRange)
+        {
+            Usage = "key start stop",
+            Summary = "Returns the elements from one place of a list to another.",
+            Complexity = "O(N) where N is the number of elements returned.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LTRIM", arity: 4, LTrim)
+        {
+            Usage = "key start stop",
+            Summary = "Removes the elements outside of a range.",
+            Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("LINSERT", arity: 5, LInsert)
+        {
+            Usage = "key <BEFORE | AFTER> pivot element",
+            Summary = "Puts an element next to the first one that equals the pivot.",
+            Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LREM", arity: 4, LRem)
+        {
+            Usage = "key count element",
+            Summary = "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
+            Complexity = "O(N) where N is the length of the list.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("LPOS", arity: -3, LPos)
+        {
+            Usage = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+            Summary = "Returns the places of elements that equal one.",
+            Complexity = "O(N) where N is the number of elements looked at.", Since = "6.0.6", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LMOVE", arity: 5, LMove)
+        {
+            Usage = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+            Summary = "Takes an element from an end of one list, puts it at an end of another, and returns it.",
+            Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPOPLPUSH", arity: 3, RPopLPush)
+        {
+            Usage = "source destination",
+            Summary = "Takes the last element of one list, puts it in front of another, and returns it.",
+            Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            DeprecatedSince = "6.2.0",
+            Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LMPOP", arity: -4, LMPop)
+        {
+            Usage = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+            Summary = "Takes elements from the first of several lists that has any, and returns its key and them.",
+            Complexity = "O(N+M) where N is the number of keys and M the number of elements taken.",
+            Since = "7.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.Count(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+    ];
+
+    private static void LPush(ref CommandContext context) => Push(ref context, left: true, onlyIfThere: false);
+
+    private static void RPush(ref CommandContext context) => Push(ref context, left: false, onlyIfThere: false);
+
+    private static void LPushX(ref CommandContext context) => Push(ref context, left: true, onlyIfThere: true);
+
+    private static void RPushX(ref CommandContext context) => Push(ref context, left: false, onlyIfThere: true);
+
+    private static void Push(ref CommandContext context, bool left, bool onlyIfThere)
+    {
+        var key = context.Args.NextKey();
+        int first = context.Args.Position, count = context.Args.Count - first, longest = 0;
+        long bytes = 0;
+        for (int i = first; i < first + count; i++)
+        {
+            int length = context.Args[i].Length;
+            bytes += length;
+            longest = Math.Max(longest, length);
+        }
+
+        using var held = context.Store.Hold(key, DataType.List, onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, count, bytes));
+        if (held.Status == StoreStatus.Ok)
+        {
+            var list = new ListValue(held.Value);
+            if (!list.TryReservePush(left, count, bytes, longest))
+            {
+                context.Fail(Errors.OutOfMemory);
+                return;
+            }
+
+            for (int i = first; i < first + count; i++) list.Push(left, context.Args[i].Span);
+            context.Reply.WriteInteger(list.Count);
+        }
+        else if (held.Status == StoreStatus.NotFound)
+        {
+            context.Reply.WriteInteger(0);
+        }
+        else
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+    }
+
+    private static void LPop(ref CommandContext context) => Pop(ref context, left: true, "ERR wrong number of arguments for 'lpop' command"u8);
+
+    private static void RPop(ref CommandContext context) => Pop(ref context, left: false, "ERR wrong number of arguments for 'rpop' command"u8);
+
+    private static void Pop(ref CommandContext context, bool left, ReadOnlySpan<byte> arityError)
+    {
+        var key = context.Args.NextKey();
+        if (context.Args.Remaining > 1)
+        {
+            context.Fail(arityError);
+            return;
+        }
+
+        bool hasCount = context.Args.Remaining == 1;
+        long count = hasCount ? context.Args.NextInt64(0, long.MaxValue, Errors.MustBePositive) : 1;
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok)
+        {
+            var list = new ListValue(held.Value);
+            if (hasCount) WriteEnd(context.Reply, list, left, count);
+            else WriteOne(context.Reply, list.View, left);
+            if (count != 0) TakeEnd(held.Value, left, count);
+        }
+        else if (held.Status != StoreStatus.NotFound)
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+        else if (hasCount)
+        {
+            context.Reply.WriteNullArray();
+        }
+        else
+        {
+            context.Reply.WriteNull();
+        }
+    }
+
+    private static void WriteOne(ReplyWriter reply, ListView list, bool left)
+    {
+        list.TryGet(left ? 0 : -1, out var element);
+        reply.WriteBulk(element);
+    }
+
+    /// <summary>Answers the elements at one end, from it on.</summary>
+    private static void WriteEnd(ReplyWriter reply, ListValue list, bool left, long most)
+    {
+        long count = Math.Min(most, list.Count);
+        reply.WriteArray((int)count);
+        var walk = list.View.GetWalk(left ? 0 : list.Count - 1, backwards: !left);
+        for (; count > 0 && walk.Next(out var element); count--) reply.WriteBulk(element);
+    }
+
+    private static void TakeEnd(HeldValue value, bool left, long most)
+    {
+        var list = new ListValue(value);
+        long has = list.Count, count = Math.Min(most, has);
+        value.BeginChange();
+        if (count == has)
+        {
+            value.Delete();
+            return;
+        }
+
+        list.Remove(left ? 0 : has - count, count);
+        list.Settle();
+    }
+
+    private static void LLen(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var read = default(ReadCount);
+        var status = context.Store.Read(key, DataType.List, ref read);
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(read.Count);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void LIndex(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var read = new ReadElement(context.Reply) { Index = context.Args.NextInt64() };
+        bool isBad = context.Args.Failed;
+        var status = context.Store.Read(key, DataType.List, ref read);
+        // The key comes first: of a missing one a bad index is not looked at.
+        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
+        else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        else if (isBad) read.WriteError(Errors.NotAnInteger);
+    }
+
+    private static void LSet(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long index = context.Args.NextInt64();
+        var element = context.Args.NextBytes();
+
+        using var held = context.Store.Hold(key, DataType.List);
+        // The key comes first, as it does of LINDEX.
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var list = new ListValue(held.Value);
+        if (index < 0) index += list.Count;
+        if (index < 0 || index >= list.Count)
+        {
+            context.Fail(Errors.IndexOutOfRange);
+            return;
+        }
+
+        if (!list.TryReserveReplace(index, element.Length))
+        {
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
+
+        list.Replace(index, element);
+        list.Settle();
+        context.Reply.WriteOk();
+    }
+
+    private static void LRange(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long start = context.Args.NextInt64(), stop = context.Args.NextInt64();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok)
+        {
+            var list = new ListValue(held.Value).View;
+            long count = Normalize(ref start, stop, list.Count);
+            context.Reply.WriteArray((int)count);
+            if (count == 0) return;
+            var walk = list.GetWalk(start);
+            for (; count > 0 && walk.Next(out var element); count--) context.Reply.WriteBulk(element);
+        }
+        else if (held.Status == StoreStatus.NotFound)
+        {
+            context.Reply.WriteArray(0);
+        }
+        else
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+    }
+
+    /// <summary>Makes a place of the first of a range, whose ends count from the list's end when they are below 0.</summary>
+    /// <returns>How many elements the range has.</returns>
+    private static long Normalize(ref long start, long stop, long count)
+    {
+        if (start < 0) start = Math.Max(0, start + count);
+        if (stop < 0) stop += count;
+        stop = Math.Min(stop, count - 1);
+        return stop < start ? 0 : stop - start + 1;
+    }
+
+    private static void LTrim(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long start = context.Args.NextInt64(), stop = context.Args.NextInt64();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        if (held.Status == StoreStatus.Ok)
+        {
+            var value = held.Value;
+            var list = new ListValue(value);
+            long has = list.Count, count = Normalize(ref start, stop, has);
+            value.BeginChange();
+            if (count == 0)
+            {
+                value.Delete();
+            }
+            else
+            {
+                list.Remove(start + count, has - start - count);
+                list.Remove(0, start);
+                list.Settle();
+            }
+        }
+
+        context.Reply.WriteOk();
+    }
+
+    private static void LInsert(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        bool isBefore = context.Args.TryKeyword("BEFORE"u8);
+        if (!isBefore && !context.Args.TryKeyword("AFTER"u8)) context.Args.SyntaxError();
+        var pivot = context.Args.NextBytes();
+        var element = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status != StoreStatus.Ok)
+        {
+            if (held.Status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
+            else context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        var list = new ListValue(held.Value);
+        var walk = list.View.GetWalk();
+        long index = 0;
+        for (; walk.Next(out var next); index++)
+            if (next.SequenceEqual(pivot)) break;
+
+        if (index == list.Count)
+        {
+            context.Reply.WriteInteger(-1);
+            return;
+        }
+
+        if (!list.TryReserveInsert(element.Length))
+        {
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
+
+        list.Insert(isBefore ? index : index + 1, element);
+        context.Reply.WriteInteger(list.Count);
+    }
+
+    private static void LRem(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long count = context.Args.NextInt64();
+        var element = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        long removed = 0;
+        if (held.Status == StoreStatus.Ok)
+        {
+            // The least integer has no positive: as many as there can be.
+            long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
+            var list = new ListValue(held.Value);
+            removed = list.RemoveEqual(element, most, fromRight: count < 0);
+            if (removed != 0) list.Settle();
+        }
+
+        context.Reply.WriteInteger(removed);
+    }
+
+    private static void LPos(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var element = context.Args.NextBytes();
+        long rank = 1, count = -1, most = 0;
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.TryKeyword("RANK"u8))
+            {
+                rank = context.Args.NextInt64();
+                if (rank == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
+                if (rank == 0)
+                {
+                    context.Args.Fail(("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "u8
+                        + "or use negative to start from the end of the list"u8));
+                }
+            }
+            else if (context.Args.TryKeyword("COUNT"u8))
+            {
+                count = context.Args.NextInt64(0, long.MaxValue, "ERR COUNT can't be negative"u8);
+            }
+            else if (context.Args.TryKeyword("MAXLEN"u8))
+            {
+                most = context.Args.NextInt64(0, long.MaxValue, "ERR MAXLEN can't be negative"u8);
+            }
+            else
+            {
+                context.Args.SyntaxError();
+            }
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok) WritePlaces(context.Reply, new ListValue(held.Value).View, element, rank, count, most);
+        else if (held.Status != StoreStatus.NotFound) context.Fail(Errors.For(held.Status));
+        else if (count >= 0) context.Reply.WriteArray(0);
+        else context.Reply.WriteNull();
+    }
+
+    /// <param name="rank">Which match is the first one; below 0 from the end on.</param>
+    /// <param name="count">How many to answer, 0 all; -1: one, not in an array.</param>
+    /// <param name="most">How many elements to look at, 0 all.</param>
+    private static void WritePlaces(ReplyWriter reply, ListView list, ReadOnlySpan<byte> element, long rank, long count, long most)
+    {
+        bool backwards = rank < 0;
+        long length = list.Count, matches = 0, first = Math.Abs(rank), looked = most == 0 ? length : Math.Min(most, length);
+        int found = 0;
+        var begin = reply.BeginArray();
+        var walk = list.GetWalk(backwards ? length - 1 : 0, backwards);
+        for (long i = 0; i < looked && walk.Next(out var next); i++)
+        {
+            if (!next.SequenceEqual(element) || ++matches < first) continue;
+            reply.WriteInteger(backwards ? length - 1 - i : i);
+            if (count < 0) return;
+            if (++found == count) break;
+        }
+
+        if (count < 0) reply.WriteNull();
+        else reply.EndArray(begin, found);
+    }
+
+    private static void LMove(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        bool fromLeft = NextEnd(ref context), toLeft = NextEnd(ref context);
+        if (context.Args.Finish(context.Reply)) Move(ref context, fromLeft, toLeft);
+    }
+
+    private static void RPopLPush(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        if (context.Args.Finish(context.Reply)) Move(ref context, fromLeft: false, toLeft: true);
+    }
+
+    /// <summary>LEFT or RIGHT.</summary>
+    private static bool NextEnd(ref CommandContext context)
+    {
+        bool left = context.Args.TryKeyword("LEFT"u8);
+        if (!left && !context.Args.TryKeyword("RIGHT"u8)) context.Args.SyntaxError();
+        return left;
+    }
+
+    private static void Move(ref CommandContext context, bool fromLeft, bool toLeft)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        context.Args.AddKey(1, keys, context.Session.Database);
+        context.Args.AddKey(2, keys, context.Session.Database);
+        using var held = context.Store.Hold(keys);
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        HeldValue from = held.Value(0), to = held.Value(1);
+        if (!from.Exists) context.Reply.WriteNull();
+        else if (from.Type != DataType.List || (to.Exists && to.Type != DataType.List)) context.Fail(Errors.WrongType);
+        else if (!context.Args[1].Span.SequenceEqual(context.Args[2].Span)) Move(ref context, from, to, fromLeft, toLeft);
+        else if (fromLeft != toLeft) Rotate(ref context, from, fromLeft);
+        else
+        {
+            // Taken and put back.
+            WriteOne(context.Reply, new ListValue(from).View, fromLeft);
+            from.BeginChange();
+        }
+    }
+
+    private static void Move(ref CommandContext context, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
+    {
+        new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
+        var list = new ListValue(to);
+        if (!list.TryReservePush(toLeft, 1, element.Length, element.Length))
+        {
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
+
+        context.Reply.WriteBulk(element);
+        list.Push(toLeft, element);
+        TakeEnd(from, fromLeft, 1);
+    }
+
+    /// <summary>From one end of a list to the other.</summary>
+    private static void Rotate(ref CommandContext context, HeldValue value, bool fromLeft)
+    {
+        var list = new ListValue(value);
+        list.View.TryGet(fromLeft ? 0 : -1, out var element);
+        int length = element.Length;
+        // A copy: what it is in may move.
+        byte[]? rented = length > 1024 ? ArrayPool<byte>.Shared.Rent(length) : null;
+        Span<byte> copy = rented ?? stackalloc byte[1024];
+        copy = copy[..length];
+        element.CopyTo(copy);
+        if (!list.TryReservePush(!fromLeft, 1, length, length))
+        {
+            context.Fail(Errors.OutOfMemory);
+        }
+        else
+        {
+            context.Reply.WriteBulk(copy);
+            list.Push(!fromLeft, copy);
+            TakeEnd(value, fromLeft, 1);
+        }
+
+        if (rented != null) ArrayPool<byte>.Shared.Return(rented);
+    }
+
+    private static void LMPop(ref CommandContext context)
+    {
+        int keyCount = (int)Math.Min(int.MaxValue, context.Args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
+        int first = context.Args.Position;
+        context.Args.Skip(keyCount);
+        bool left = NextEnd(ref context);
+        long count = 1;
+        bool hasCount = false;
+        while (context.Args.Remaining > 0)
+        {
+            if (!hasCount && context.Args.TryKeyword("COUNT"u8))
+            {
+                count = context.Args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
+                hasCount = true;
+            }
+            else
+            {
+                context.Args.SyntaxError();
+            }
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var keys = context.Store.Keys;
+        keys.Clear();
+        for (int i = 0; i < keyCount; i++) context.Args.AddKey(first + i, keys, context.Session.Database);
+        using var held = context.Store.Hold(keys);
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        for (int i = 0; i < keyCount; i++)
+        {
+            HeldValue value = held.Value(i);
+            if (!value.Exists) continue;
+            if (value.Type != DataType.List)
+            {
+                context.Fail(Errors.WrongType);
+                return;
+            }
+
+            context.Reply.WriteArray(2);
+            context.Reply.WriteBulk(context.Args[first + i].Span);
+            WriteEnd(context.Reply, new ListValue(value), left, count);
+            TakeEnd(value, left, count);
+            return;
+        }
+
+        context.Reply.WriteNullArray();
+    }
+
+    private struct ReadCount : IValueRead
+    {
+        public long Count;
+
+        public void Read(in ValueView value) => Count = new ListView(value).Count;
+    }
+
+    private ref struct ReadElement : IValueRead
+    {
+        private readonly ReplyWriter _reply;
+        private readonly ReplyMark _mark;
+
+        public ReadElement(ReplyWriter reply)
+        {
+            _reply = reply;
+            _mark = reply.Mark();
+        }
+
+        public long Index { readonly get; init; }
+
+        public readonly void WriteError(ReadOnlySpan<byte> error)
+        {
+            _reply.Rewind(_mark);
+            _reply.WriteError(error);
+        }
+
+        public readonly void Read(in ValueView value)
+        {
+            _reply.Rewind(_mark);
+            if (new ListView(value).TryGet(Index, out var element)) _reply.WriteBulk(element);
+            else _reply.WriteNull();
+        }
+    }
+}

@@ -1,0 +1,432 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>A list of many leaves, in a region.</summary>
+/// <remarks>
+/// A leaf has 512 to 8,192 bytes, a multiple of 512, fixed when it is made: an eighth of the list, or as much as is being
+/// added. So at most an eighth of a list is spare at its ends, and none is moved for having grown. A leaf that is made at the left
+/// is reversed: pushing and popping at either end moves no bytes. An element of over 1,024 bytes has a leaf of its own.
+/// A leaf without elements goes to a list of free ones, by size; neighbours that are sparse become one.
+/// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
+/// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
+/// </remarks>
+internal readonly unsafe struct LargeList(Region region)
+{
+    /// <summary>Most bytes of a leaf, with its header.</summary>
+    public const int LeafBytesMax = 8192;
+
+    /// <summary>Most bytes of an element that shares a leaf.</summary>
+    public const int SharedBytesMax = 1024;
+
+    private const int LeafStep = 512, Sizes = LeafBytesMax / LeafStep, EighthShift = 3, SparseBytes = LeafBytesMax / 2;
+
+    private readonly Region _region = region;
+
+    private ListDirectory Directory => new(_region);
+
+    public long Count => Directory.Count;
+
+    public int Leaves => Directory.Leaves;
+
+    /// <summary>The element at a place, from 0 to <see cref="Count"/> - 1.</summary>
+    public ReadOnlySpan<byte> this[long index]
+    {
+        get
+        {
+            ListDirectory directory = Directory;
+            int leaf = directory.Find(index, out int offset);
+            return directory.Leaf(leaf)[offset];
+        }
+    }
+
+    /// <summary>The leaf at a place.</summary>
+    public ListLeaf Leaf(int index) => Directory.Leaf(index);
+
+    /// <summary>Finds the leaf of an element.</summary>
+    public int Find(long index, out int offset) => Directory.Find(index, out offset);
+
+    /// <summary>Bytes that must be reserved before elements are pushed at an end.</summary>
+    /// <param name="region">None: for a list that is made.</param>
+    /// <param name="left">At which end.</param>
+    /// <param name="count">How many.</param>
+    /// <param name="bytes">Of all of them.</param>
+    /// <param name="longest">Of the longest.</param>
+    public static long PushBytes(Region region, bool left, long count, long bytes, int longest)
+    {
+        long size = bytes + (count * ListLeaf.SlotBytes), leafBytes = 0;
+        if (!region.IsNone)
+        {
+            var list = new LargeList(region);
+            if (longest <= SharedBytesMax && list.TryEnd(left, out ListLeaf end) && list.MayPush(end, left, size)) return 0;
+            leafBytes = list.Directory.LeafBytes;
+        }
+
+        // One leaf has room for all, or those before the last one are full but for an element.
+        long last = Math.Min(LeafBytesMax, RoundUp(Math.Max(size + ListLeaf.HeaderBytes, (leafBytes + size + size) >> EighthShift)));
+        if (count == 1)
+        {
+            long piece = longest > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + longest) : last;
+            return piece + ListDirectory.ReserveBytes(region, 1);
+        }
+
+        if (longest <= SharedBytesMax)
+        {
+            if (size > LeafBytesMax - ListLeaf.HeaderBytes) last += size + (size / 6);
+            return last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 2));
+        }
+
+        // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one would hold.
+        long alone = Math.Min(count, bytes / SharedBytesMax), least = 3 * LeafStep;
+        return (2 * size) + ((alone + 1) * (least + 24)) + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
+    }
+
+    /// <summary>Puts an element at an end.</summary>
+    /// <param name="left">Which end.</param>
+    /// <param name="bytesBehind">What those that the same command still puts there will take: a new leaf has room for them.
+    /// -1: some of them will be alone, so that it has not.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Push(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    {
+        ListDirectory directory = Directory;
+        int size = ListLeaf.SizeOf(element.Length);
+        if (element.Length <= SharedBytesMax && TryEnd(left, out ListLeaf end) && MayPush(end, left, size))
+        {
+            end.Push(left, element);
+            directory.Counts[left ? 0 : directory.Leaves - 1]++;
+            directory.Count++;
+            return;
+        }
+
+        PushSlow(left, element, bytesBehind);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void PushSlow(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    {
+        Directory.MakeRoom(1);
+        ListDirectory directory = Directory;
+        uint name;
+        if (element.Length > SharedBytesMax)
+        {
+            name = TakeAlone(element);
+        }
+        else
+        {
+            // Between elements that are alone a short one should not take a large leaf.
+            bool isTight = bytesBehind < 0 || (TryEnd(left, out ListLeaf end) && end.IsAlone);
+            long wanted = ListLeaf.HeaderBytes + ListLeaf.SizeOf(element.Length);
+            name = TakeLeaf(isTight ? wanted : Math.Max(wanted + bytesBehind, directory.LeafBytes >> EighthShift), left);
+            new ListLeaf(_region.At(name)).Push(left, element);
+        }
+
+        directory.Insert(left ? 0 : directory.Leaves, name, 1);
+        directory.Count++;
+    }
+
+    /// <summary>Bytes that must be reserved before an element is put at a place in between, or exchanged.</summary>
+    public static long InsertBytes(Region region, int length) =>
+        (length > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + length) : 0) + LeafBytesMax + ListDirectory.ReserveBytes(region, 3);
+
+    /// <summary>Puts an element at a place, from 0 to <see cref="Count"/>.</summary>
+    public void Insert(long index, ReadOnlySpan<byte> element)
+    {
+        if (index == 0 || index == Count)
+        {
+            Push(index == 0, element, 0);
+            return;
+        }
+
+        Directory.MakeRoom(3);
+        ListDirectory directory = Directory;
+        int at = directory.Find(index, out int offset), size = ListLeaf.SizeOf(element.Length);
+        directory.Count++;
+        ListLeaf leaf = directory.Leaf(at);
+        if (element.Length > SharedBytesMax)
+        {
+            if (offset != 0) at = SplitAt(at, offset, 0) + 1;
+            directory.Insert(at, TakeAlone(element), 1);
+            return;
+        }
+
+        if (!leaf.IsAlone && leaf.Fits(size))
+        {
+            leaf.Insert(offset, element);
+            directory.Counts[at]++;
+            return;
+        }
+
+        if (offset == 0)
+        {
+            // The end of the leaf before is the same place.
+            ListLeaf before = directory.Leaf(at - 1);
+            if (before.IsAlone || !before.Fits(size))
+            {
+                uint name = TakeLeaf(ListLeaf.HeaderBytes + size, isReversed: true);
+                new ListLeaf(_region.At(name)).Push(left: true, element);
+                directory.Insert(at, name, 1);
+                return;
+            }
+
+            before.Insert(before.Count, element);
+            directory.Counts[at - 1]++;
+            return;
+        }
+
+        at = SplitAt(at, offset, size);
+        ListLeaf part = directory.Leaf(at);
+        if (part.Fits(size))
+        {
+            part.Insert(part.Count, element);
+            directory.Counts[at]++;
+        }
+        else
+        {
+            directory.Leaf(at + 1).Insert(0, element);
+            directory.Counts[at + 1]++;
+        }
+    }
+
+    /// <summary>Whether an element can be exchanged where it is.</summary>
+    public bool CanReplace(long index, int length)
+    {
+        ListLeaf leaf = Directory.Leaf(Directory.Find(index, out int offset));
+        if (leaf.IsAlone) return Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) == Region.SizeOf(ListLeaf.HeaderBytes + length);
+        return length <= SharedBytesMax && leaf.CanReplace(offset, length);
+    }
+
+    /// <summary>Exchanges an element.</summary>
+    public void Replace(long index, ReadOnlySpan<byte> element)
+    {
+        if (CanReplace(index, element.Length))
+        {
+            int at = Directory.Find(index, out int offset);
+            ListLeaf leaf = Directory.Leaf(at);
+            if (leaf.IsAlone) ListLeaf.WriteAlone(_region.At(Directory.Names[at]), element);
+            else leaf.Replace(offset, element);
+            return;
+        }
+
+        Remove(index, 1);
+        Insert(index, element);
+    }
+
+    /// <summary>Takes elements out: whole leaves at once. Needs no memory.</summary>
+    public void Remove(long index, long count)
+    {
+        if (count == 0) return;
+        ListDirectory directory = Directory;
+        int at = directory.Find(index, out int offset), firstEmpty = -1, empty = 0;
+        directory.Count -= count;
+        for (int i = at; count != 0; i++, offset = 0)
+        {
+            int has = (int)directory.Counts[i], taken = (int)Math.Min(count, has - offset);
+            count -= taken;
+            if (taken == has)
+            {
+                if (empty++ == 0) firstEmpty = i;
+                GiveLeaf(directory.Names[i]);
+                continue;
+            }
+
+            directory.Leaf(i).Remove(offset, taken);
+            directory.Counts[i] -= (uint)taken;
+        }
+
+        if (empty != 0) directory.Remove(firstEmpty, empty);
+        // At the ends a leaf is soon empty, or filled again.
+        if (at > 0 && at < directory.Leaves - 1)
+        {
+            if (!TryJoin(at)) TryJoin(at - 1);
+            if (directory.Counts[at] == 0) directory.Remove(at, 1);
+            else if (at + 1 < directory.Leaves && directory.Counts[at + 1] == 0) directory.Remove(at + 1, 1);
+            else if (directory.Counts[at - 1] == 0) directory.Remove(at - 1, 1);
+        }
+    }
+
+    /// <summary>Takes out elements that equal one.</summary>
+    /// <inheritdoc cref="ListLeaf.RemoveEqual"/>
+    public long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight)
+    {
+        ListDirectory directory = Directory;
+        long left = most;
+        for (int i = 0, leaves = directory.Leaves; i < leaves && left != 0; i++)
+        {
+            int at = fromRight ? leaves - 1 - i : i;
+            ListLeaf leaf = directory.Leaf(at);
+            int removed = !leaf.IsAlone ? leaf.RemoveEqual(element, left, fromRight) : leaf.Alone.SequenceEqual(element) ? 1 : 0;
+            left -= removed;
+            directory.Counts[at] -= (uint)removed;
+            if (directory.Counts[at] == 0) GiveLeaf(directory.Names[at]);
+        }
+
+        if (left == most) return 0;
+        directory.Count -= most - left;
+        directory.RemoveEmpty();
+        bool joined = false;
+        for (int at = directory.Leaves - 2; at >= 0; at--) joined |= TryJoin(at);
+        if (joined) directory.RemoveEmpty();
+        return most - left;
+    }
+
+    /// <summary>Begins a list in an empty region.</summary>
+    public void Begin(long leaves) => Directory.MakeRoom(leaves);
+
+    /// <summary>Bytes that all elements take in leaves, when there are few of these.</summary>
+    public int UsedBytes()
+    {
+        int used = 0;
+        for (int i = 0, leaves = Leaves; i < leaves; i++) used += Leaf(i).IsAlone ? ListLeaf.SizeOf(Leaf(i).Alone.Length) : Leaf(i).UsedBytes;
+        return used;
+    }
+
+    /// <summary>Walks everything and throws, with what is wrong. For tests.</summary>
+    public void Check()
+    {
+        ListDirectory directory = Directory;
+        long count = 0, bytes = 0, pieces = Region.SizeOf(directory.TableBytes);
+        for (int i = 0; i < directory.Leaves; i++)
+        {
+            ListLeaf leaf = directory.Leaf(i);
+            int has = leaf.IsAlone ? 1 : leaf.Count, size = SizeOf(leaf);
+            Require(has != 0 && has == directory.Counts[i], $"leaf {i} has {has} elements, the directory says {directory.Counts[i]}");
+            if (!leaf.IsAlone)
+            {
+                Require(size % LeafStep == 0 && size <= LeafBytesMax, $"leaf {i} has {size} bytes");
+                leaf.Check();
+            }
+
+            count += has;
+            bytes += size;
+        }
+
+        Require(count == directory.Count, $"leaves have {count} elements, the list {directory.Count}");
+        Require(bytes == directory.LeafBytes, $"leaves have {bytes} bytes, {directory.LeafBytes} are counted");
+        for (int i = 0; i < Sizes; i++)
+            for (uint name = directory.FreeLeaves[i]; name != 0; name = *(uint*)_region.At(name)) pieces += (i + 1) * LeafStep;
+        Require(pieces + bytes == _region.UsedBytes - FixedBytes, $"leaves and table have {pieces + bytes} bytes, {_region.UsedBytes} are used");
+    }
+
+    private const int FixedBytes = Region.HeadOffset + Region.HeadBytes;
+
+    private static void Require(bool holds, string what)
+    {
+        if (!holds) throw new InvalidOperationException($"A list is damaged: {what}.");
+    }
+
+    private static long RoundUp(long bytes) => (bytes + LeafStep - 1) / LeafStep * LeafStep;
+
+    private static int SizeOf(ListLeaf leaf) => leaf.IsAlone ? Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) : leaf.Capacity;
+
+    private bool TryEnd(bool left, out ListLeaf leaf)
+    {
+        ListDirectory directory = Directory;
+        int leaves = directory.Leaves;
+        leaf = leaves == 0 ? default : directory.Leaf(left ? 0 : leaves - 1);
+        return leaves != 0;
+    }
+
+    /// <summary>Whether elements go to the leaf at an end, rather than to a new one: where that moves little.</summary>
+    private bool MayPush(ListLeaf leaf, bool left, long size)
+    {
+        if (leaf.IsAlone) return false;
+        if (leaf.IsReversed == left && leaf.CanAppend(size)) return true;
+        return leaf.UsedBytes + size <= Math.Min(LeafStep, leaf.Capacity / 2);
+    }
+
+    /// <summary>Divides a leaf, and makes room in the part that moves for an element.</summary>
+    /// <returns>Where the left part is.</returns>
+    private int SplitAt(int at, int offset, int size)
+    {
+        ListDirectory directory = Directory;
+        ListLeaf leaf = directory.Leaf(at);
+        int has = (int)directory.Counts[at], moved = leaf.BytesBehind(offset);
+        bool isReversed = leaf.IsReversed;
+        uint name = TakeLeaf(ListLeaf.HeaderBytes + moved + Math.Max(size, moved / 4), isReversed);
+        leaf.Split(offset, new ListLeaf(_region.At(name)));
+        int left = offset, right = has - offset;
+        directory.Insert(isReversed ? at : at + 1, name, isReversed ? left : right);
+        directory.Counts[isReversed ? at + 1 : at] = (uint)(isReversed ? right : left);
+        return at;
+    }
+
+    /// <summary>Moves the elements of one of two neighbours to the other, if both are sparse. Leaves an empty one to be taken out.</summary>
+    private bool TryJoin(int at)
+    {
+        ListDirectory directory = Directory;
+        if (at < 0 || at + 1 >= directory.Leaves || directory.Counts[at] == 0 || directory.Counts[at + 1] == 0) return false;
+        ListLeaf left = directory.Leaf(at), right = directory.Leaf(at + 1);
+        if (left.IsAlone || right.IsAlone || left.UsedBytes + right.UsedBytes > SparseBytes) return false;
+        if (!left.IsReversed && left.Fits(right.UsedBytes))
+        {
+            for (int i = 0, count = right.Count; i < count; i++) left.Push(left: false, right[i]);
+            Move(at + 1, at);
+        }
+        else if (right.IsReversed && right.Fits(left.UsedBytes))
+        {
+            for (int i = left.Count - 1; i >= 0; i--) right.Push(left: true, left[i]);
+            Move(at, at + 1);
+        }
+        else
+        {
+            return false;
+        }
+
+        return true;
+    }
+
+    private void Move(int from, int to)
+    {
+        ListDirectory directory = Directory;
+        directory.Counts[to] += directory.Counts[from];
+        directory.Counts[from] = 0;
+        GiveLeaf(directory.Names[from]);
+    }
+
+    private uint TakeAlone(ReadOnlySpan<byte> element)
+    {
+        uint name = _region.Take(ListLeaf.HeaderBytes + element.Length);
+        ListLeaf.WriteAlone(_region.At(name), element);
+        Directory.LeafBytes += Region.SizeOf(ListLeaf.HeaderBytes + element.Length);
+        return name;
+    }
+
+    private uint TakeLeaf(long bytes, bool isReversed)
+    {
+        ListDirectory directory = Directory;
+        int size = (int)Math.Min(LeafBytesMax, RoundUp(bytes));
+        uint* free = directory.FreeLeaves;
+        uint name = 0;
+        // A larger one that is free is better than one more.
+        for (int i = (size / LeafStep) - 1; i < Sizes; i++)
+        {
+            if (free[i] == 0) continue;
+            name = free[i];
+            free[i] = *(uint*)_region.At(name);
+            size = (i + 1) * LeafStep;
+            break;
+        }
+
+        if (name == 0) name = _region.Take(size);
+        ListLeaf.Begin(_region.At(name), size, isReversed);
+        directory.LeafBytes += size;
+        return name;
+    }
+
+    private void GiveLeaf(uint name)
+    {
+        ListDirectory directory = Directory;
+        var leaf = new ListLeaf(_region.At(name));
+        int size = SizeOf(leaf);
+        directory.LeafBytes -= size;
+        if (leaf.IsAlone)
+        {
+            _region.Give(name, size);
+            return;
+        }
+
+        uint* free = directory.FreeLeaves + ((size / LeafStep) - 1);
+        *(uint*)_region.At(name) = *free;
+        *free = name;
+    }
+}

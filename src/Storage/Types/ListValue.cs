@@ -1,0 +1,261 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>Changes the list of a held key.</summary>
+/// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command.</remarks>
+internal unsafe ref struct ListValue(HeldValue value)
+{
+    private readonly HeldValue _value = value;
+
+    // Bytes of what the command still pushes, and of what is alone then; for the leaves of a large list.
+    private long _bytesBehind;
+
+    /// <summary>For reading, until the next change.</summary>
+    public readonly ListView View => new(_value.View);
+
+    /// <summary>Elements of the list, 0 of a key without a value.</summary>
+    public readonly long Count => _value.Exists ? View.Count : 0;
+
+    /// <summary>Bytes that Redis' listpack would have beyond an empty one; of a packed list.</summary>
+    public readonly int ListpackBytes => Leaf.ListpackBytes;
+
+    private readonly bool IsPacked => _value.Kind == ValueKind.PackedList;
+
+    private readonly ListLeaf Leaf => new(_value.Content);
+
+    private readonly LargeList Large => new(_value.Region);
+
+    /// <summary>What a new key's record needs, for <see cref="StoreSession.Hold(in Key, DataType, int)"/>.</summary>
+    public static int ExpectedBytes(PackedLimits limits, long count, long bytes)
+    {
+        long all = ListLeaf.HeaderBytes + bytes + (count * ListLeaf.SlotBytes);
+        bool isLarge = all > ListLeaf.BytesMax || ListpackRule.IsTooLarge(limits.ListSize, ListpackRule.EmptyBytes + bytes, count);
+        return isLarge ? sizeof(long) : (int)all;
+    }
+
+    /// <summary>Makes room for elements at an end: all that can fail.</summary>
+    /// <param name="left">Which end.</param>
+    /// <param name="count">How many.</param>
+    /// <param name="bytes">Of all of them.</param>
+    /// <param name="longest">Of the longest.</param>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryReservePush(bool left, int count, long bytes, int longest)
+    {
+        long size = bytes + ((long)count * ListLeaf.SlotBytes);
+        _bytesBehind = longest > LargeList.SharedBytesMax ? -1 : size;
+        if (!_value.Exists || IsPacked)
+        {
+            if (MayStayPacked(count, bytes, size)) return TryReservePacked(size, left);
+            if (!TryUnpack(left, count, bytes, longest)) return false;
+        }
+
+        return _value.TryReserve(LargeList.PushBytes(_value.Region, left, count, bytes, longest));
+    }
+
+    /// <summary>Puts an element at an end.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Push(bool left, scoped ReadOnlySpan<byte> element)
+    {
+        if (IsPacked)
+        {
+            ListLeaf leaf = Leaf;
+            leaf.Push(left, element);
+            leaf.ListpackBytes += ListpackRule.SizeOf(element);
+            return;
+        }
+
+        if (_bytesBehind > 0) _bytesBehind -= ListLeaf.SizeOf(element.Length);
+        Large.Push(left, element, _bytesBehind);
+    }
+
+    /// <summary>Makes room for an element at a place in between.</summary>
+    /// <inheritdoc cref="TryReservePush"/>
+    public readonly bool TryReserveInsert(int length)
+    {
+        if (IsPacked)
+        {
+            if (MayStayPacked(1, length, ListLeaf.SizeOf(length))) return TryReservePacked(ListLeaf.SizeOf(length), left: false);
+            if (!TryUnpack(left: false, 0, 0, 0)) return false;
+        }
+
+        return _value.TryReserve(LargeList.InsertBytes(_value.Region, length));
+    }
+
+    /// <summary>Puts an element at a place; those from there on come behind it.</summary>
+    public readonly void Insert(long index, ReadOnlySpan<byte> element)
+    {
+        if (!IsPacked)
+        {
+            Large.Insert(index, element);
+            return;
+        }
+
+        ListLeaf leaf = Leaf;
+        leaf.Insert((int)index, element);
+        leaf.ListpackBytes += ListpackRule.SizeOf(element);
+    }
+
+    /// <summary>Makes room for an element in the place of another.</summary>
+    /// <inheritdoc cref="TryReservePush"/>
+    public readonly bool TryReserveReplace(long index, int length)
+    {
+        if (IsPacked)
+        {
+            if (MayStayPacked(1, length, ListLeaf.SizeOf(length)))
+                return TryReservePacked(Math.Max(0, length - Leaf[(int)index].Length), left: false);
+            if (!TryUnpack(left: false, 0, 0, 0)) return false;
+        }
+
+        return _value.TryReserve(Large.CanReplace(index, length) ? 0 : LargeList.InsertBytes(_value.Region, length));
+    }
+
+    /// <summary>Exchanges an element.</summary>
+    public readonly void Replace(long index, ReadOnlySpan<byte> element)
+    {
+        if (!IsPacked)
+        {
+            Large.Replace(index, element);
+            return;
+        }
+
+        ListLeaf leaf = Leaf;
+        int listpack = leaf.ListpackBytes - ListpackRule.SizeOf(leaf[(int)index]) + ListpackRule.SizeOf(element);
+        leaf.Replace((int)index, element);
+        leaf.ListpackBytes = listpack;
+    }
+
+    /// <summary>Takes elements out. Begin with <see cref="HeldValue.BeginChange"/>; needs no memory.</summary>
+    public readonly void Remove(long index, long count)
+    {
+        if (!IsPacked)
+        {
+            Large.Remove(index, count);
+            return;
+        }
+
+        ListLeaf leaf = Leaf;
+        int listpack = leaf.ListpackBytes;
+        for (int i = 0; i < count; i++) listpack -= ListpackRule.SizeOf(leaf[(int)index + i]);
+        leaf.Remove((int)index, (int)count);
+        leaf.ListpackBytes = Math.Max(0, listpack);
+    }
+
+    /// <summary>Takes out elements that equal one; changes nothing when there are none. Needs no memory.</summary>
+    /// <param name="most">At most so many.</param>
+    /// <param name="fromRight">Begin with the last.</param>
+    /// <returns>How many there were.</returns>
+    public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight)
+    {
+        if (!IsPacked)
+        {
+            // Nobody reads a large one without the lock: noted afterwards.
+            long all = Large.RemoveEqual(element, most, fromRight);
+            if (all != 0) _value.BeginChange();
+            return all;
+        }
+
+        var walk = View.GetWalk();
+        bool isThere = false;
+        while (!isThere && walk.Next(out ReadOnlySpan<byte> next)) isThere = next.SequenceEqual(element);
+        if (!isThere) return 0;
+        _value.BeginChange();
+        ListLeaf leaf = Leaf;
+        int removed = leaf.RemoveEqual(element, most, fromRight);
+        leaf.ListpackBytes = Math.Max(0, leaf.ListpackBytes - (removed * ListpackRule.SizeOf(element)));
+        return removed;
+    }
+
+    /// <summary>Ends a change: an empty list is deleted, one that has become short is packed (if there is memory; else next time).</summary>
+    public readonly void Settle()
+    {
+        if (!_value.Exists) return;
+        if (Count == 0) _value.Delete();
+        else if (!IsPacked && Large.Leaves <= 2) PackIfSmall();
+    }
+
+    private readonly bool MayStayPacked(int count, long bytes, long size)
+    {
+        long has = Count, used = _value.Exists ? Leaf.UsedBytes : 0;
+        if (ListLeaf.HeaderBytes + used + size > ListLeaf.BytesMax) return false;
+        return !ListpackRule.IsTooLarge(_value.Limits.ListSize, ListpackRule.EmptyBytes + (_value.Exists ? Leaf.ListpackBytes : 0) + bytes, has + count);
+    }
+
+    private readonly bool TryReservePacked(long size, bool left)
+    {
+        bool isNew = !_value.Exists;
+        int wanted = ListLeaf.HeaderBytes + (int)size;
+        if (!isNew)
+        {
+            ListLeaf leaf = Leaf;
+            // What others left in front is used again when it is much: moving everything for a byte or two would be slow.
+            wanted = leaf.CanAppend(size) || leaf.Fits(size + (leaf.Capacity / 8)) ? leaf.Capacity
+                : (int)Math.Min(leaf.ClaimedBytes + size, Math.Max(ListLeaf.BytesMax, leaf.Capacity));
+        }
+
+        if (!_value.TryReserveBytes(ValueKind.PackedList, wanted)) return false;
+        int room = Math.Min(_value.Bytes.Length, ListLeaf.BytesMax);
+        if (isNew) ListLeaf.Begin(_value.Content, room, left);
+        else if (Leaf.Capacity < room) Leaf.Widen(room);
+        return true;
+    }
+
+    /// <summary>Makes a packed list, or none, a large one.</summary>
+    private readonly bool TryUnpack(bool left, int count, long bytes, int longest)
+    {
+        long has = Count, used = 0;
+        int longestNow = 0;
+        ListLeaf leaf = default;
+        if (has != 0)
+        {
+            leaf = Leaf;
+            used = leaf.UsedBytes - (has * ListLeaf.SlotBytes);
+            for (int i = 0; i < has; i++) longestNow = Math.Max(longestNow, leaf[i].Length);
+        }
+
+        long pieces = has == 0 ? 0 : LargeList.PushBytes(default, left, has, used, longestNow);
+        if (count != 0) pieces += LargeList.PushBytes(default, left, count, bytes, longest);
+        Region region = Region.Create(_value.Budget, pieces);
+        if (region.IsNone) return false;
+        var list = new LargeList(region);
+        long behind = longestNow > LargeList.SharedBytesMax ? -1 : used + (has * ListLeaf.SlotBytes);
+        // In the order in which they would have come, so that the leaves grow where the next ones come.
+        for (int i = 0; i < has; i++)
+        {
+            ReadOnlySpan<byte> element = leaf[left ? (int)has - 1 - i : i];
+            if (behind > 0) behind -= ListLeaf.SizeOf(element.Length);
+            list.Push(left, element, behind);
+        }
+
+        if (!_value.Exists && !_value.TryReserveBytes(ValueKind.PackedList, sizeof(long)))
+        {
+            region.Free();
+            return false;
+        }
+
+        _value.Become(ValueKind.List, region);
+        return true;
+    }
+
+    private readonly void PackIfSmall()
+    {
+        LargeList list = Large;
+        int used = list.UsedBytes(), count = (int)Math.Min(list.Count, int.MaxValue);
+        if (ListLeaf.HeaderBytes + used > LargeList.LeafBytesMax || !ListpackRule.IsSmall(_value.Limits.ListSize, ListpackRule.EmptyBytes + used, count)) return;
+        byte* copy = stackalloc byte[ListLeaf.HeaderBytes + used];
+        ListLeaf leaf = ListLeaf.Begin(copy, ListLeaf.HeaderBytes + used, list.Leaf(0).IsReversed);
+        var walk = View.GetWalk(leaf.IsReversed ? count - 1 : 0, backwards: leaf.IsReversed);
+        int listpack = 0;
+        while (walk.Next(out ReadOnlySpan<byte> element))
+        {
+            leaf.Push(leaf.IsReversed, element);
+            listpack += ListpackRule.SizeOf(element);
+        }
+
+        leaf.ListpackBytes = listpack;
+        if (!_value.TryReserveBytes(ValueKind.PackedList, leaf.Capacity)) return;
+        int room = Math.Min(_value.Bytes.Length, ListLeaf.BytesMax);
+        Buffer.MemoryCopy(copy, _value.Content, room, leaf.Capacity);
+        Leaf.Widen(room);
+    }
+}

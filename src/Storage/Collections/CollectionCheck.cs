@@ -10,6 +10,10 @@ internal static class CollectionCheck
         region.Check();
         switch (kind)
         {
+            case ValueKind.SortedSet:
+                new MemberTable(region, in hash).Check();
+                ScoreTreeCheck.Run(new ScoreTree(region), new MemberTable(region, in hash));
+                break;
             case ValueKind.Hash or ValueKind.Set:
                 new MemberTable(region, in hash).Check();
                 break;

@@ -1,0 +1,144 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+//   0      2       4
+//  +------+-------+---------------+--------+---------+---------------+--------+- - -+- - - -+
+//  | used | count | length prefix | member | score 8 | length prefix | member |     | spare |
+//  +------+-------+---------------+--------+---------+---------------+--------+- - -+- - - -+
+//   by score, then by the bytes of the member; an element looks as an item of the large form does (MemberItem)
+
+/// <summary>A small sorted set in its record: a run of members with their scores, in order.</summary>
+/// <remarks>A view, as <see cref="PackedRun"/>: for a reader without the lock what it finds may be torn, and it never leaves the run.</remarks>
+internal readonly unsafe struct PackedScores(PackedRun run)
+{
+    public const int ScoreBytes = sizeof(double);
+
+    public int Count => run.Count;
+
+    public byte* First => run.First;
+
+    public byte* End => run.End;
+
+    /// <summary>Bytes that an element takes.</summary>
+    public static int SizeOf(int memberLength) => MemberItem.SizeOf(memberLength, ScoreBytes);
+
+    /// <summary>The element at a place.</summary>
+    /// <returns>What is behind it; null at the end.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* Next(byte* at, out ReadOnlySpan<byte> member, out double score)
+    {
+        byte* end = run.End;
+        byte* start = LengthPrefix.TryRead(at, end, out int length);
+        if (start == null || end - start - length < ScoreBytes)
+        {
+            member = default;
+            score = 0;
+            return null;
+        }
+
+        member = new ReadOnlySpan<byte>(start, length);
+        score = Unsafe.ReadUnaligned<double>(start + length);
+        return start + length + ScoreBytes;
+    }
+
+    /// <summary>Finds a member.</summary>
+    /// <returns>Where its element begins; null: it is not there.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* Find(ReadOnlySpan<byte> member, out double score)
+    {
+        score = 0;
+        byte* at = run.Find(member, skipElements: 0, skipBytes: ScoreBytes);
+        return at == null || Next(at, out _, out score) == null ? null : at;
+    }
+
+    /// <summary>How many elements are ahead of one.</summary>
+    public int CountBefore(byte* element)
+    {
+        int count = 0;
+        byte* at = run.First;
+        // Ends: each round goes on by an element.
+        while (at != null && at < element)
+        {
+            at = Next(at, out _, out _);
+            count++;
+        }
+
+        return count;
+    }
+
+    /// <summary>How many elements are ahead of a place, and where the next one is.</summary>
+    public int CountBefore(in ScoreBound bound, out byte* place)
+    {
+        int count = 0;
+        place = run.First;
+        // Ends: each round goes on by an element.
+        while (true)
+        {
+            byte* next = Next(place, out var member, out double score);
+            if (next == null || !bound.IsBehind(score, member)) return count;
+            place = next;
+            count++;
+        }
+    }
+
+    /// <summary>Adds an element that is not there. There must be capacity for it.</summary>
+    public void Insert(double score, ReadOnlySpan<byte> member)
+    {
+        CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
+        run.Splice(place, 0, SizeOf(member.Length), 1);
+        Write(place, score, member);
+    }
+
+    /// <summary>Gives an element another score.</summary>
+    public void Move(byte* element, double score, ReadOnlySpan<byte> member)
+    {
+        int size = SizeOf(member.Length);
+        CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
+        // What is between the old place and the new one moves by the element's size.
+        byte* behind = element + size;
+        if (place > behind)
+        {
+            Buffer.MemoryCopy(behind, element, place - behind, place - behind);
+            place -= size;
+        }
+        else if (place > element)
+        {
+            place = element;
+        }
+        else
+        {
+            Buffer.MemoryCopy(place, place + size, element - place, element - place);
+        }
+
+        Write(place, score, member);
+    }
+
+    /// <summary>Takes an element out.</summary>
+    public void Remove(byte* element) => Remove(element, 1);
+
+    /// <summary>Takes elements out that stand one behind the other.</summary>
+    public void Remove(byte* first, int count)
+    {
+        byte* behind = first;
+        for (int i = 0; i < count; i++) behind = Next(behind, out _, out _);
+        run.Splice(first, (int)(behind - first), 0, -count);
+    }
+
+    /// <summary>Where the element of a number is; at most behind the last.</summary>
+    public byte* At(long rank)
+    {
+        byte* at = run.First;
+        for (; rank > 0 && at != null; rank--) at = Next(at, out _, out _);
+        return at;
+    }
+
+    /// <summary>Writes an element.</summary>
+    /// <returns>What is behind it.</returns>
+    public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member)
+    {
+        byte* at = MemberItem.Write(place, member);
+        Unsafe.WriteUnaligned(at, score);
+        return at + ScoreBytes;
+    }
+}

@@ -1,0 +1,64 @@
+namespace Kv.Storage;
+
+/// <summary>When an element of a sorted set may be added or get another score.</summary>
+[Flags]
+internal enum ScoreRule
+{
+    None = 0,
+
+    /// <summary>Only a new member is added; those that are there stay as they are.</summary>
+    OnlyNew = 1,
+
+    /// <summary>No member is added.</summary>
+    OnlyExisting = 2,
+
+    /// <summary>A score is changed only for a greater one.</summary>
+    OnlyGreater = 4,
+
+    /// <summary>A score is changed only for a lower one.</summary>
+    OnlyLess = 8,
+
+    /// <summary>What is given is added to the score.</summary>
+    Increment = 16,
+}
+
+/// <summary>What has become of an element.</summary>
+internal enum ScoreOutcome
+{
+    /// <summary>The rule forbade it.</summary>
+    Refused,
+
+    /// <summary>It has the score already.</summary>
+    Same,
+    Added,
+    Changed,
+
+    /// <summary>The sum would be no number: nothing was changed.</summary>
+    NotANumber,
+
+    /// <summary>There is no memory: nothing was changed.</summary>
+    OutOfMemory,
+}
+
+/// <summary>What a command is going to add to a sorted set at most; reserved before its first change.</summary>
+internal struct ScoreRoom
+{
+    public int Members;
+
+    /// <summary>Of all members.</summary>
+    public long Bytes;
+
+    /// <summary>Of the longest member.</summary>
+    public int Longest;
+
+    /// <summary>Whether it was reserved.</summary>
+    public bool IsReserved;
+
+    /// <summary>Counts one more member.</summary>
+    public void Add(int length)
+    {
+        Members++;
+        Bytes += length;
+        Longest = Math.Max(Longest, length);
+    }
+}

@@ -1,0 +1,244 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>Changes the sorted set of a held key.</summary>
+/// <remarks>Change, then <see cref="Settle"/>, once for the whole command.</remarks>
+internal readonly unsafe ref struct SortedSetValue(HeldValue value)
+{
+    private readonly HeldValue _value = value;
+
+    /// <summary>For reading, until the next change.</summary>
+    public SortedSetView View => new(_value.View, in _value.Hash);
+
+    /// <summary>Members of the set, 0 of a key without a value.</summary>
+    public long Count => _value.Exists ? View.Count : 0;
+
+    private bool IsPacked => _value.Kind == ValueKind.PackedSortedSet;
+
+    private PackedScores Packed => new(_value.Run);
+
+    private MemberTable Table => new(_value.Region, in _value.Hash);
+
+    private ScoreTree Tree => new(_value.Region);
+
+    /// <summary>What a new set will take in its record.</summary>
+    public static int ExpectedBytes(in ScoreRoom room)
+    {
+        long run = PackedRun.HeaderBytes + room.Bytes + (9L * room.Members);
+        return room.Longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
+    }
+
+    /// <summary>Adds a member, or gives it another score, as the rule says.</summary>
+    /// <param name="score">A number; what the member's score is then.</param>
+    /// <param name="room">Of the whole command: reserved at the first change, if there is one.</param>
+    public ScoreOutcome Set(ReadOnlySpan<byte> member, ref double score, ScoreRule rule, ref ScoreRoom room)
+    {
+        if (_value.Exists && !IsPacked) return SetInTree(member, ref score, rule, ref room);
+        byte* at = null;
+        double old = 0;
+        if (_value.Exists) at = Packed.Find(member, out old);
+        ScoreOutcome outcome = Decide(at != null, old, ref score, rule);
+        if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
+        if (!room.IsReserved)
+        {
+            if (!TryReserve(ref room)) return ScoreOutcome.OutOfMemory;
+            if (!IsPacked)
+            {
+                Put(member, score);
+                return outcome;
+            }
+
+            if (at != null) at = Packed.Find(member, out _);
+        }
+
+        if (at == null) Packed.Insert(score, member);
+        else Packed.Move(at, score, member);
+        return outcome;
+    }
+
+    private ScoreOutcome SetInTree(ReadOnlySpan<byte> member, ref double score, ScoreRule rule, ref ScoreRoom room)
+    {
+        MemberTable table = Table;
+        ulong hash = table.HashOf(member);
+        uint* place = table.Find(member, hash);
+        double old = place == null ? 0 : Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place)));
+        ScoreOutcome outcome = Decide(place != null, old, ref score, rule);
+        if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
+        uint item = place == null ? 0 : *place;
+        if (!room.IsReserved && !TryReserve(ref room)) return ScoreOutcome.OutOfMemory;
+        if (item == 0) Add(member, score, hash);
+        else Move(item, old, score, member);
+        return outcome;
+    }
+
+    private static ScoreOutcome Decide(bool exists, double old, ref double score, ScoreRule rule)
+    {
+        if (!exists) return (rule & ScoreRule.OnlyExisting) != 0 ? ScoreOutcome.Refused : ScoreOutcome.Added;
+        if ((rule & ScoreRule.OnlyNew) != 0) return ScoreOutcome.Refused;
+        if ((rule & ScoreRule.Increment) != 0)
+        {
+            score += old;
+            if (double.IsNaN(score)) return ScoreOutcome.NotANumber;
+        }
+
+        if ((rule & ScoreRule.OnlyGreater) != 0 && score <= old) return ScoreOutcome.Refused;
+        if ((rule & ScoreRule.OnlyLess) != 0 && score >= old) return ScoreOutcome.Refused;
+        return score == old ? ScoreOutcome.Same : ScoreOutcome.Changed;
+    }
+
+    /// <summary>Removes a member. Needs no memory.</summary>
+    /// <returns>Whether it was there.</returns>
+    public bool Remove(ReadOnlySpan<byte> member)
+    {
+        if (!_value.Exists) return false;       // the last one may just have gone
+        if (IsPacked)
+        {
+            byte* at = Packed.Find(member, out _);
+            if (at == null) return false;
+            _value.BeginChange();
+            Packed.Remove(at);
+            return true;
+        }
+
+        MemberTable table = Table;
+        ulong hash = table.HashOf(member);
+        uint* place = table.Find(member, hash);
+        if (place == null) return false;
+        _value.BeginChange();
+        uint item = *place;
+        double score = Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place)));
+        new ScoreTreeChange(Tree).Remove(score, member);
+        table.Remove(place, hash);
+        _value.Region.Give(item, PackedScores.SizeOf(member.Length));
+        return true;
+    }
+
+    /// <summary>Removes the elements at some places. Needs no memory.</summary>
+    /// <param name="rank">Of the first of them.</param>
+    /// <param name="count">So many there are.</param>
+    public void RemoveAt(long rank, long count)
+    {
+        if (count == 0) return;
+        _value.BeginChange();
+        if (count == Count)
+        {
+            _value.Delete();
+            return;
+        }
+
+        if (IsPacked)
+        {
+            Packed.Remove(Packed.At(rank), (int)count);
+            return;
+        }
+
+        ScoreTree tree = Tree;
+        Span<uint> items = stackalloc uint[ScoreNode.LeafMax];
+        // Ends: each round removes elements of one leaf.
+        while (count > 0)
+        {
+            var path = default(ScorePath);
+            tree.FindPath(rank, ref path);
+            ScoreNode leaf = tree.NodeAt(path.Node(0));
+            int at = path.Place(0), removed = (int)Math.Min(leaf.Count - at, count);
+            // The tree first: what is above the leaf compares no member that is gone.
+            new Span<uint>(leaf.Items + at, removed).CopyTo(items);
+            new ScoreTreeChange(tree).Remove(ref path, removed);
+            foreach (uint item in items[..removed]) Forget(item);
+            count -= removed;
+        }
+    }
+
+    /// <summary>Ends a change: an empty set is deleted, one that is too long for a run gets a tree (if there is memory; else next time).</summary>
+    public void Settle()
+    {
+        if (!_value.Exists) return;
+        long count = Count;
+        if (count == 0) _value.Delete();
+        else if (IsPacked && count > _value.Limits.SortedSetEntries) TryUnpack(default);
+    }
+
+    /// <summary>Makes room for all that a command may add: all that can fail.</summary>
+    private bool TryReserve(ref ScoreRoom room)
+    {
+        room.IsReserved = true;
+        long items = room.Bytes + (13L * room.Members);
+        if (!_value.Exists || IsPacked)
+        {
+            PackedLimits limits = _value.Limits;
+            int used = _value.Exists ? _value.Run.Used : 0;
+            // Far more members than are packed: not one by one into a run first.
+            if (room.Longest <= limits.SortedSetBytes && used + items <= PackedRun.BytesMax && Count + room.Members <= 2L * limits.SortedSetEntries)
+                return _value.TryReserveRun(ValueKind.PackedSortedSet, used + (int)(room.Longest < 254 ? room.Bytes + (9L * room.Members) : items));
+            if (!TryUnpack(room)) return false;
+        }
+
+        Region region = _value.Region;
+        return _value.TryReserve(items + (8L * room.Members) + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members));
+    }
+
+    private void Put(ReadOnlySpan<byte> member, double score)
+    {
+        MemberTable table = Table;
+        ulong hash = table.HashOf(member);
+        uint* place = table.Find(member, hash);
+        if (place == null) Add(member, score, hash);
+        else Move(*place, Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place))), score, member);
+    }
+
+    private void Add(ReadOnlySpan<byte> member, double score, ulong hash)
+    {
+        Region region = _value.Region;
+        uint item = region.Take(PackedScores.SizeOf(member.Length));
+        PackedScores.Write(region.At(item), score, member);
+        Table.Insert(item, hash);
+        new ScoreTreeChange(Tree).Insert(score, item, member);
+    }
+
+    private void Move(uint item, double old, double score, ReadOnlySpan<byte> member)
+    {
+        new ScoreTreeChange(Tree).Move(old, score, item, member);
+        Unsafe.WriteUnaligned(MemberItem.PayloadOf(_value.Region.At(item)), score);
+    }
+
+    private void Forget(uint item)
+    {
+        MemberTable table = Table;
+        Region region = _value.Region;
+        var member = MemberItem.MemberOf(region.At(item));
+        ulong hash = table.HashOf(member);
+        table.Remove(table.Find(member, hash), hash);
+        region.Give(item, PackedScores.SizeOf(member.Length));
+    }
+
+    /// <summary>Makes a packed set, or none, one with a table and a tree, with room for more.</summary>
+    private bool TryUnpack(ScoreRoom more)
+    {
+        long count = Count;
+        int used = _value.Exists ? _value.Run.Used : 0;
+        long bytes = used + (8 * count) + MemberTable.ReserveBytes(default, count) + ScoreTree.ReserveBytes(default, count);
+        Region region = Region.Create(_value.Budget, bytes + more.Bytes + (29L * more.Members));
+        if (region.IsNone) return false;
+        var table = new MemberTable(region, in _value.Hash);
+        var tree = new ScoreTree(region);
+        table.Begin();
+        tree.Begin();
+        var builder = new ScoreTreeBuilder(tree);
+        if (count != 0)
+        {
+            var walk = View.From(0);
+            while (walk.Next(out var member, out double score))
+            {
+                uint item = region.Take(PackedScores.SizeOf(member.Length));
+                PackedScores.Write(region.At(item), score, member);
+                table.Insert(item, table.HashOf(member));
+                builder.Append(score, item);
+            }
+        }
+
+        builder.Finish();
+        _value.Become(ValueKind.SortedSet, region);
+        return true;
+    }
+}

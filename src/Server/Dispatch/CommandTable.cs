@@ -33,6 +33,8 @@ internal sealed class CommandTable
         ListCommands.Table,
         HashCommands.Table,
         SetCommands.Table,
+        SortedSetCommands.Table,
+        GeoCommands.Table,
         ExpiryCommands.Table,
         KeyCommands.Table,
         ScanCommands.Table,

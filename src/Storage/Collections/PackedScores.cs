@@ -87,7 +87,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     {
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
         run.Splice(place, 0, SizeOf(member.Length), 1);
-        Write(place, score, member);
+        Write(place, ScoreOf(score), member);
     }
 
     /// <summary>Gives an element another score.</summary>
@@ -111,7 +111,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
             Buffer.MemoryCopy(place, place + size, element - place, element - place);
         }
 
-        Write(place, score, member);
+        Write(place, ScoreOf(score), member);
     }
 
     /// <summary>Takes an element out.</summary>
@@ -132,6 +132,9 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         for (; rank > 0 && at != null; rank--) at = Next(at, out _, out _);
         return at;
     }
+
+    /// <summary>The score that a packed element has: 0 in the place of -0, as with Redis, whose packed form keeps whole numbers as such.</summary>
+    public static double ScoreOf(double score) => score + 0.0;
 
     /// <summary>Writes an element.</summary>
     /// <returns>What is behind it.</returns>

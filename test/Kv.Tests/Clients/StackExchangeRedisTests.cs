@@ -46,6 +46,36 @@ public class StackExchangeRedisTests
     }
 
     [Fact]
+    public void Sorted_sets()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        Assert.True(db.SortedSetAdd("z", "a", 1));
+        Assert.False(db.SortedSetAdd("z", "a", 1.5));
+        Assert.Equal(2, db.SortedSetAdd("z", [new("b", 2), new("c", double.PositiveInfinity)]));
+        Assert.Equal(1.5, db.SortedSetScore("z", "a"));
+        Assert.Null(db.SortedSetScore("z", "none"));
+        Assert.Equal(3, db.SortedSetLength("z"));
+        Assert.Equal(2, db.SortedSetLength("z", 1, 2));
+        Assert.Equal(1, db.SortedSetRank("z", "b"));
+        Assert.Equal(0, db.SortedSetRank("z", "c", Order.Descending));
+        Assert.Equal(["a", "b", "c"], db.SortedSetRangeByRank("z").Select(v => (string?)v));
+        Assert.Equal([new("c", double.PositiveInfinity), new("b", 2)], db.SortedSetRangeByRankWithScores("z", 0, 1, Order.Descending));
+        Assert.Equal(["b"], db.SortedSetRangeByScore("z", 1.5, 10, Exclude.Start).Select(v => (string?)v));
+        Assert.Equal(5, db.SortedSetIncrement("z", "b", 3));
+        Assert.Equal(3, db.SortedSetCombineAndStore(SetOperation.Union, "u", "z", "none"));
+        Assert.Equal(3, db.SortedSetScan("u").Count());
+        Assert.True(db.SortedSetRemove("z", "c"));
+        Assert.Equal(1, db.SortedSetRemoveRangeByRank("z", 0, 0));
+        Assert.Equal(1, db.SortedSetRemoveRangeByScore("z", 5, 5));
+        Assert.False(db.KeyExists("z"));
+        Assert.True(db.GeoAdd("g", 13.361389, 38.115556, "Palermo"));
+        Assert.Equal(0, db.GeoDistance("g", "Palermo", "Palermo"));
+        Assert.Equal("sqc8b49rny0", db.GeoHash("g", "Palermo"));
+    }
+
+    [Fact]
     public async Task Ten_thousand_commands_in_flight_come_back_in_order()
     {
         using var borrowed = SharedServers.Kv();

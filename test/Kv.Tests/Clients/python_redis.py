@@ -36,6 +36,27 @@ with r.pipeline(transaction=False) as pipe:
     assert pipe.execute() == [str(i).encode() for i in range(10000)]
 assert len(set(r.scan_iter("pipe:*", count=100))) == 10000
 
+assert r.zadd("z", {"a": 1, "b": 2.5, "c": float("inf")}) == 3 and r.zcard("z") == 3
+assert r.zadd("z", {"a": 5}, gt=True, ch=True) == 1 and r.zadd("z", {"n": 1}, xx=True) == 0 and r.zadd("z", {"a": 1}, incr=True) == 6.0
+assert r.zscore("z", "b") == 2.5 and r.zscore("z", "q") is None and r.zmscore("z", ["a", "q"]) == [6.0, None]
+assert r.zrange("z", 0, -1, withscores=True) == [(b"b", 2.5), (b"a", 6.0), (b"c", float("inf"))]
+assert r.zrange("z", "(2.5", "+inf", byscore=True, offset=0, num=1) == [b"a"] and r.zrevrange("z", 0, 0) == [b"c"]
+assert r.zrangebyscore("z", 2, 6) == [b"b", b"a"] and r.zrevrangebyscore("z", "inf", 6, withscores=True) == [(b"c", float("inf")), (b"a", 6.0)]
+assert r.zrank("z", "a") == 1 and r.zrevrank("z", "a") == 1 and r.zrank("z", "q") is None and r.zcount("z", 0, 10) == 2
+assert r.zincrby("z", -4, "a") == 2.0 and r.zrem("z", "c", "q") == 1
+assert r.zunionstore("u", {"z": 2, "missing": 1}, aggregate="MAX") == 2 and r.zscore("u", "a") == 4.0
+assert r.zinter(["z", "u"], withscores=True) == [(b"a", 6.0), (b"b", 7.5)] and r.zdiff(["z", "u"]) == [] and r.zrangestore("w", "z", 0, 0) == 1
+assert r.zadd("lex", {"a": 0, "b": 0, "c": 0}) == 3 and r.zrangebylex("lex", "[b", "+") == [b"b", b"c"] and r.zlexcount("lex", "-", "(c") == 2
+assert r.zpopmin("z") == [(b"a", 2.0)] and r.zpopmax("lex", 2) == [(b"c", 0.0), (b"b", 0.0)] and r.zrandmember("lex") == b"a"
+assert r.zremrangebyrank("u", 0, 0) == 1 and r.zremrangebyscore("u", 0, 100) == 1 and not r.exists("u")
+assert r.zadd("many", {f"m{i}": i for i in range(5000)}) == 5000 and r.zrank("many", "m4321") == 4321
+assert sorted(r.zscan_iter("many", count=100)) == sorted((f"m{i}".encode(), float(i)) for i in range(5000))
+
+assert r.geoadd("geo", (13.361389, 38.115556, "Palermo", 15.087269, 37.502669, "Catania")) == 2 and r.geodist("geo", "Palermo", "Catania", "km") == 166.2742
+assert r.geohash("geo", "Palermo", "x") == ["sqc8b49rny0", None] and [round(c, 4) for c in r.geopos("geo", "Catania")[0]] == [15.0873, 37.5027]
+assert r.geosearch("geo", longitude=15, latitude=37, radius=200, unit="km", sort="ASC", withdist=True) == [[b"Catania", 56.4413], [b"Palermo", 190.4424]]
+assert r.geosearchstore("near", "geo", member="Palermo", width=10, height=10, unit="km") == 1 and r.georadius("geo", 15, 37, 100, "km") == [b"Catania"]
+
 big = bytes(range(256)) * 40000
 assert r.set("big", big) and r.get("big") == big
 

@@ -23,6 +23,9 @@ public class AllocationTests
     [InlineData("RPUSH l a b c", "LPUSH l d", "LPUSHX l e", "RPUSHX missing e", "LLEN l", "LINDEX l 1", "LSET l 1 x", "LRANGE l 0 -1", "LPOP l", "RPOP l 2", "DEL l")]
     [InlineData("RPUSH l a b c d", "LINSERT l BEFORE b x", "LREM l 1 x", "LPOS l c", "LPOS l c COUNT 0", "LTRIM l 0 2", "LMOVE l m LEFT RIGHT", "RPOPLPUSH l m",
         "LMOVE m m LEFT RIGHT", "LMPOP 2 missing m LEFT COUNT 5", "LPOP m", "DEL l m")]
+    [InlineData("ZADD z 1 a 2.5 b", "ZADD z XX CH 3 a", "ZADD z 1 a", "ZINCRBY z 1.5 a", "ZSCORE z a", "ZMSCORE z a c", "ZCARD z", "ZRANK z b", "ZREVRANK z b", "ZCOUNT z 1 (3",
+        "ZRANGE z 0 -1 WITHSCORES", "ZRANGE z 9 1 BYSCORE REV", "ZREVRANGE z 0 0", "ZRANGEBYLEX z - [b", "ZREM z b", "ZPOPMIN z", "DEL z")]
+    [InlineData("GEOADD g 13.361389 38.115556 a", "GEOADD g 15.087269 37.502669 b", "GEODIST g a b km", "GEOPOS g a c", "GEOHASH g b", "DEL g")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
     public void Nothing_is_allocated_by(params string[] pipeline)
     {

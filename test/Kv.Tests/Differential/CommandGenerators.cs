@@ -1,3 +1,4 @@
+using System.Globalization;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
@@ -97,6 +98,56 @@ internal static class CommandGenerators
         ["PFCOUNT"] = g => Repeat(g, 3, () => [g.Key("hll")]),
         ["PFMERGE"] = g => Repeat(g, 4, () => [g.Key("hll")]),
         ["PFDEBUG"] = g => [g.Word(g.Pick("GETREG", "TODENSE", "ENCODING", "DECODE", "DECODE", "NOSUCH")), g.Key("hll")],
+        ["ZADD"] = g => g.Chance(0.15) ? [LexKey(g), .. Repeat(g, 8, () => ["0", g.Member()])] : [g.Key("z"), .. AddOptions(g), .. Repeat(g, g.Chance(0.1) ? 20 : 3, () => [Score(g), g.Member()])],
+        ["ZINCRBY"] = g => [g.Key("z"), Score(g), g.Member()],
+        ["ZREM"] = g => [g.Key("z"), .. Repeat(g, g.Chance(0.2) ? 30 : 3, () => [g.Member()])],
+        ["ZSCORE"] = g => [g.Key("z"), g.Member()],
+        ["ZMSCORE"] = g => [g.Key("z"), .. Repeat(g, 4, () => [g.Member()])],
+        ["ZCARD"] = g => [g.Key("z")],
+        ["ZCOUNT"] = g => [g.Key("z"), ScoreEnd(g), ScoreEnd(g)],
+        ["ZLEXCOUNT"] = g => [LexKey(g), LexEnd(g), LexEnd(g)],
+        ["ZRANK"] = g => [g.Key("z"), g.Member()],
+        ["ZREVRANK"] = g => [g.Key("z"), g.Member()],
+        ["ZRANGE"] = g => g.Random.Next(3) switch
+        {
+            0 => [g.Key("z"), g.Integer(), g.Integer(), .. If(g.Chance(0.3), g.Word("REV")), .. WithScores(g), .. If(g.Chance(0.03), g.Word("BYLEX"))],
+            1 => [g.Key("z"), ScoreEnd(g), ScoreEnd(g), g.Word("BYSCORE"), .. If(g.Chance(0.4), g.Word("REV")), .. RangeLimit(g), .. WithScores(g)],
+            _ => [LexKey(g), LexEnd(g), LexEnd(g), g.Word("BYLEX"), .. If(g.Chance(0.4), g.Word("REV")), .. RangeLimit(g)],
+        },
+        ["ZREVRANGE"] = g => [g.Key("z"), g.Integer(), g.Integer(), .. WithScores(g)],
+        ["ZRANGEBYSCORE"] = g => [g.Key("z"), ScoreEnd(g), ScoreEnd(g), .. WithScores(g), .. RangeLimit(g)],
+        ["ZREVRANGEBYSCORE"] = g => [g.Key("z"), ScoreEnd(g), ScoreEnd(g), .. RangeLimit(g), .. WithScores(g)],
+        ["ZRANGEBYLEX"] = g => [LexKey(g), LexEnd(g), LexEnd(g), .. RangeLimit(g)],
+        ["ZREVRANGEBYLEX"] = g => [LexKey(g), LexEnd(g), LexEnd(g), .. RangeLimit(g)],
+        ["ZRANGESTORE"] = g => g.Chance(0.5) ? [g.Key("z"), g.Key("z"), ScoreEnd(g), ScoreEnd(g), g.Word("BYSCORE"), .. If(g.Chance(0.4), g.Word("REV")), .. RangeLimit(g)]
+            : [g.Key("z"), g.Key("z"), g.Integer(), g.Integer(), .. If(g.Chance(0.4), g.Word("REV"))],
+        ["ZREMRANGEBYRANK"] = g => [g.Key("z"), g.Integer(), g.Integer()],
+        ["ZREMRANGEBYSCORE"] = g => [g.Key("z"), ScoreEnd(g), ScoreEnd(g)],
+        ["ZREMRANGEBYLEX"] = g => [LexKey(g), LexEnd(g), LexEnd(g)],
+        ["ZPOPMIN"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g))],
+        ["ZPOPMAX"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g))],
+        ["ZMPOP"] = g => [.. CountedKeys(g), g.Word(g.Pick("MIN", "MAX")), .. If(g.Chance(0.5), g.Word("COUNT"), Count(g))],
+        ["ZRANDMEMBER"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g)), .. If(g.Chance(0.3), g.Word("WITHSCORES"))],
+        ["ZSCAN"] = g => [g.Key("z"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
+        ["ZUNION"] = g => [.. CountedKeys(g), .. Weights(g), .. WithScores(g)],
+        ["ZINTER"] = g => [.. CountedKeys(g), .. Weights(g), .. WithScores(g)],
+        ["ZDIFF"] = g => [.. CountedKeys(g), .. WithScores(g)],
+        ["ZINTERCARD"] = g => [.. CountedKeys(g), .. If(g.Chance(0.3), g.Word("LIMIT"), g.Integer())],
+        ["ZUNIONSTORE"] = g => [g.Key("z"), .. CountedKeys(g), .. Weights(g)],
+        ["ZINTERSTORE"] = g => [g.Key("z"), .. CountedKeys(g), .. Weights(g)],
+        ["ZDIFFSTORE"] = g => [g.Key("z"), .. CountedKeys(g)],
+
+        ["GEOADD"] = g => [g.Key("g"), .. If(g.Chance(0.1), g.Word("NX")), .. If(g.Chance(0.1), g.Word("XX")), .. If(g.Chance(0.2), g.Word("CH")),
+            .. Repeat(g, g.Chance(0.1) ? 20 : 3, () => [.. Place(g), Spot(g)])],
+        ["GEODIST"] = g => [g.Key("g"), Spot(g), Spot(g), .. If(g.Chance(0.6), Unit(g))],
+        ["GEOHASH"] = g => [g.Key("g"), .. Repeat(g, 3, () => [Spot(g)])],
+        ["GEOPOS"] = g => [g.Key("g"), .. Repeat(g, 3, () => [Spot(g)])],
+        ["GEOSEARCH"] = g => [g.Key("g"), .. SearchArea(g), .. SearchOptions(g)],
+        ["GEOSEARCHSTORE"] = g => [g.Key("z"), g.Key("g"), .. SearchArea(g), .. If(g.Chance(0.4), g.Word("STOREDIST")), .. If(g.Chance(0.3), g.Word("COUNT"), "3")],
+        ["GEORADIUS"] = g => [g.Key("g"), .. Place(g), Distance(g), Unit(g), .. SearchOptions(g), .. If(g.Chance(0.1), g.Word(g.Pick("STORE", "STOREDIST")), g.Key("z"))],
+        ["GEORADIUS_RO"] = g => [g.Key("g"), .. Place(g), Distance(g), Unit(g), .. SearchOptions(g)],
+        ["GEORADIUSBYMEMBER"] = g => [g.Key("g"), Spot(g), Distance(g), Unit(g), .. SearchOptions(g), .. If(g.Chance(0.1), g.Word(g.Pick("STORE", "STOREDIST")), g.Key("z"))],
+        ["GEORADIUSBYMEMBER_RO"] = g => [g.Key("g"), Spot(g), Distance(g), Unit(g), .. SearchOptions(g)],
         ["LCS"] = g => [LcsKey(g), LcsKey(g), .. LcsOptions(g)],
 
         ["DEL"] = g => Repeat(g, 3, () => [g.Key()]),
@@ -176,6 +227,60 @@ internal static class CommandGenerators
 
     private static string Count(Gen g) => g.Chance(0.8) ? g.Random.Next(-20, 20).ToString() : g.Pick("0", "-9223372036854775808", "x", "", "1.5");
 
+    private static string Spot(Gen g) => "p" + g.Random.Next(30);
+
+    // Mostly near each other; no two the same, as the order of what is equally far is nobody's promise.
+    private static object[] Place(Gen g) => g.Chance(0.03) ? [g.Float(), g.Float()] : g.Chance(0.2)
+        ? [Degrees(g, -180, 360), Degrees(g, -85, 170)] : [Degrees(g, 10, 10), Degrees(g, 35, 10)];
+
+    private static string Degrees(Gen g, double least, double span) => (least + (g.Random.NextDouble() * span)).ToString("F9", CultureInfo.InvariantCulture);
+
+    private static string Distance(Gen g) => g.Chance(0.95) ? g.Pick("1", "50", "200.5", "1000", "5000", "20000", "1e6") : g.Pick("0", "-1", "x", "inf", "");
+
+    private static string Unit(Gen g) => g.Word(g.Pick("M", "KM", "KM", "FT", "MI", g.Chance(0.1) ? "YD" : "KM"));
+
+    private static object[] SearchArea(Gen g) => [.. g.Chance(0.4) ? [g.Word("FROMMEMBER"), Spot(g)] : (object[])[g.Word("FROMLONLAT"), .. Place(g)],
+        .. g.Chance(0.5) ? [g.Word("BYRADIUS"), Distance(g), Unit(g)] : (object[])[g.Word("BYBOX"), Distance(g), Distance(g), Unit(g)]];
+
+    private static object[] SearchOptions(Gen g) => [.. If(g.Chance(0.6), g.Word(g.Pick("ASC", "DESC"))), .. If(g.Chance(0.3), g.Word("WITHDIST")),
+        .. If(g.Chance(0.3), g.Word("WITHCOORD")), .. If(g.Chance(0.2), g.Word("WITHHASH")), .. If(g.Chance(0.3), g.Word("COUNT"), Count(g)), .. If(g.Chance(0.05), g.Word("ANY"))];
+
+    private static string Score(Gen g) => g.Random.Next(10) < 6 ? g.Random.Next(-10, 10).ToString() : g.Float();
+
+    private static string ScoreEnd(Gen g) => g.Random.Next(10) switch
+    {
+        < 3 => g.Pick("-inf", "+inf", "inf", "(-inf", "(inf"),
+        < 6 => g.Random.Next(-10, 10).ToString(),
+        < 8 => "(" + g.Random.Next(-10, 10),
+        _ => g.Float(),
+    };
+
+    // Keys of their own, all of whose scores are 0: of others Redis does not say what a range of bytes is.
+    private static string LexKey(Gen g) => "lex" + g.Random.Next(3);
+
+    private static object LexEnd(Gen g) => g.Random.Next(10) switch
+    {
+        < 3 => g.Pick("-", "+"),
+        9 => g.Pick("", "x", "-x", "[", "("),
+        _ => RespText.Bytes(g.Pick("[", "(")).Concat(g.Member()).ToArray(),
+    };
+
+    private static object[] AddOptions(Gen g) => [.. If(g.Chance(0.1), g.Word("NX")), .. If(g.Chance(0.15), g.Word("XX")), .. If(g.Chance(0.1), g.Word("GT")),
+        .. If(g.Chance(0.1), g.Word("LT")), .. If(g.Chance(0.2), g.Word("CH")), .. If(g.Chance(0.1), g.Word("INCR"))];
+
+    private static object[] WithScores(Gen g) => If(g.Chance(0.5), g.Word("WITHSCORES"));
+
+    private static object[] RangeLimit(Gen g) => If(g.Chance(0.4), g.Word("LIMIT"), g.Chance(0.9) ? g.Random.Next(0, 5).ToString() : g.Integer(), g.Integer());
+
+    private static object[] CountedKeys(Gen g)
+    {
+        int count = g.Random.Next(1, 4);
+        return [g.Chance(0.95) ? count.ToString() : g.Integer(), .. Enumerable.Range(0, count).Select(_ => (object)(g.Chance(0.1) ? g.Key("s") : g.Key("z")))];
+    }
+
+    private static object[] Weights(Gen g) => [.. If(g.Chance(0.2), g.Word("AGGREGATE"), g.Word(g.Pick("SUM", "MIN", "MAX", "MAX", "AVG"))),
+        .. If(g.Chance(0.2), [g.Word("WEIGHTS"), .. Enumerable.Range(0, g.Random.Next(1, 4)).Select(_ => (object)Score(g))])];
+
     private static object[] If(bool yes, params object[] words) => yes ? words : [];
 
     /// <summary>One random call: the name, its arguments, now and then with one too few or too many.</summary>
@@ -185,7 +290,8 @@ internal static class CommandGenerators
         foreach (object word in All[name](g)) words.Add(word as byte[] ?? RespText.Bytes((string)word));
         // SPOP without its count takes any member: the servers would go apart.
         if (g.Chance(0.02) && words.Count > 1 && name != "SPOP") words.RemoveAt(g.Random.Next(1, words.Count));
-        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal)) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
+        // 7.2 takes a third argument of ZRANK.
+        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal) && name is not ("ZRANK" or "ZREVRANK")) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
         return [.. words];
     }
 

@@ -32,7 +32,7 @@ internal sealed class Gen(Random random)
     internal T Pick<T>(params T[] choices) => choices[random.Next(choices.Length)];
 
     internal byte[] Key() => RespText.Bytes(Chance(0.97)
-        ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z")) + (char)('0' + random.Next(8))
+        ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z", "g")) + (char)('0' + random.Next(8))
         : Pick("", "\0", "\r\n", "k0\0", new string('k', 300)));
 
     /// <summary>Mostly a key of a few that hold a type, so that its commands meet it.</summary>

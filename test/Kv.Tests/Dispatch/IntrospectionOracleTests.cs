@@ -34,6 +34,8 @@ public class IntrospectionOracleTests
         ["randomkey"] = Tips,
         ["scan"] = Tips,
         ["spublish"] = "7.2 tells may_replicate",
+        ["zrank"] = "7.2 has WITHSCORE",
+        ["zrevrank"] = "7.2 has WITHSCORE",
     };
 
     /// <summary>Commands whose docs Redis 7.0 tells otherwise, and why.</summary>
@@ -49,6 +51,17 @@ public class IntrospectionOracleTests
         ["command|getkeysandflags"] = "7.2 tells the arguments",
         ["config|get"] = Single,
         ["debug"] = ForPeople,
+        ["debug"] = "7.0 marks it as one for people, which no row of ours tells",
+        ["geoadd"] = "7.0 calls CH change",
+        ["geodist"] = Words,
+        ["geohash"] = "7.2 takes no members, too",
+        ["geopos"] = "7.2 takes no members, too",
+        ["georadius"] = Words,
+        ["georadius_ro"] = Words,
+        ["georadiusbymember"] = Words,
+        ["georadiusbymember_ro"] = Words,
+        ["geosearch"] = Words,
+        ["geosearchstore"] = Words,
         ["lcs"] = Words,
         ["pfdebug"] = ForPeople,
         ["pfmerge"] = "7.2 takes it without sources, as 7.0 does but does not tell",
@@ -58,6 +71,9 @@ public class IntrospectionOracleTests
         ["quit"] = Advised,
         ["setex"] = Advised,
         ["setnx"] = Advised,
+        ["zadd"] = "7.0 calls CH change and INCR increment",
+        ["zrank"] = "7.2 has WITHSCORE",
+        ["zrevrank"] = "7.2 has WITHSCORE",
     };
 
     [Theory]

@@ -1,0 +1,889 @@
+using Kv.Protocol;
+using Kv.Server.Dispatch;
+using Kv.Storage;
+
+namespace Kv.Server.Commands;
+
+/// <summary>Sorted sets: members, each once, in the order of their scores.</summary>
+internal static class SortedSetCommands
+{
+    private const KeyAccess Reads = KeyAccess.RO | KeyAccess.Access, Stores = KeyAccess.OW | KeyAccess.Update;
+
+    internal static readonly Command[] Table =
+    [
+        new("ZADD", arity: -4, ZAdd)
+        {
+            Usage = "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
+            Summary = "Adds members with their scores to a sorted set, or changes the scores of those that are there.",
+            Complexity = "O(log(N)) for each member, where N is the number of members.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
+        },
+        new("ZINCRBY", arity: 4, ZIncrBy)
+        {
+            Usage = "key increment member",
+            Summary = "Adds to the score of a member and returns what it is then; a new member begins at 0.",
+            Complexity = "O(log(N)) where N is the number of members.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+        },
+        new("ZREM", arity: -3, ZRem)
+        {
+            Usage = "key member [member ...]",
+            Summary = "Removes members from a sorted set and returns how many there were.",
+            Complexity = "O(M*log(N)) where N is the number of members and M of those removed.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("ZSCORE", arity: 3, ZScore)
+        {
+            Usage = "key member",
+            Summary = "Returns the score of a member.",
+            Complexity = "O(1)",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZMSCORE", arity: -3, ZMScore)
+        {
+            Usage = "key member [member ...]",
+            Summary = "Returns the scores of several members, as of one instant.",
+            Complexity = "O(N) where N is the number of members asked for.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZCARD", arity: 2, ZCard)
+        {
+            Usage = "key",
+            Summary = "Returns the number of members of a sorted set.",
+            Complexity = "O(1)",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("ZCOUNT", arity: 4, ZCount)
+        {
+            Usage = "key min max",
+            Summary = "Counts the members whose scores are in a range.",
+            Complexity = "O(log(N)) where N is the number of members.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZLEXCOUNT", arity: 4, ZLexCount)
+        {
+            Usage = "key min max",
+            Summary = "Counts the members in a range of bytes, where all scores are the same.",
+            Complexity = "O(log(N)) where N is the number of members.",
+            Since = "2.8.9", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZRANK", arity: -3, ZRank)
+        {
+            Usage = "key member [WITHSCORE]",
+            Summary = "Returns the place of a member, from the lowest score on.",
+            Complexity = "O(log(N)) where N is the number of members.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZREVRANK", arity: -3, ZRevRank)
+        {
+            Usage = "key member [WITHSCORE]",
+            Summary = "Returns the place of a member, from the highest score on.",
+            Complexity = "O(log(N)) where N is the number of members.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Member = 2, Flags = CommandFlags.ReadOnly | CommandFlags.Fast, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZRANGE", arity: -4, ZRange)
+        {
+            Usage = "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
+            Summary = "Returns the members in a range of places, scores or bytes, in order.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZREVRANGE", arity: -4, ZRevRange)
+        {
+            Usage = "key start stop [WITHSCORES]",
+            Summary = "Returns the members in a range of places, from the highest score on.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet, DeprecatedSince = "6.2.0",
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZRANGEBYSCORE", arity: -4, ZRangeByScore)
+        {
+            Usage = "key min max [WITHSCORES] [LIMIT offset count]",
+            Summary = "Returns the members whose scores are in a range, from the lowest on.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "1.0.5", Group = CommandGroup.SortedSet, DeprecatedSince = "6.2.0",
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZREVRANGEBYSCORE", arity: -4, ZRevRangeByScore)
+        {
+            Usage = "key max min [WITHSCORES] [LIMIT offset count]",
+            Summary = "Returns the members whose scores are in a range, from the highest on.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "2.2.0", Group = CommandGroup.SortedSet, DeprecatedSince = "6.2.0",
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZRANGEBYLEX", arity: -4, ZRangeByLex)
+        {
+            Usage = "key min max [LIMIT offset count]",
+            Summary = "Returns the members in a range of bytes, where all scores are the same.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "2.8.9", Group = CommandGroup.SortedSet, DeprecatedSince = "6.2.0",
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZREVRANGEBYLEX", arity: -4, ZRevRangeByLex)
+        {
+            Usage = "key max min [LIMIT offset count]",
+            Summary = "Returns the members in a range of bytes, the last ones first, where all scores are the same.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those returned.",
+            Since = "2.8.9", Group = CommandGroup.SortedSet, DeprecatedSince = "6.2.0",
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
+        },
+        new("ZRANGESTORE", arity: -5, ZRangeStore)
+        {
+            Usage = "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
+            Summary = "Stores the members in a range of one sorted set as another.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those stored.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Stores), KeySpec.At(2, Reads)],
+        },
+        new("ZREMRANGEBYRANK", arity: 4, ZRemRangeByRank)
+        {
+            Usage = "key start stop",
+            Summary = "Removes the members in a range of places.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("ZREMRANGEBYSCORE", arity: 4, ZRemRangeByScore)
+        {
+            Usage = "key min max",
+            Summary = "Removes the members whose scores are in a range.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
+            Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("ZREMRANGEBYLEX", arity: 4, ZRemRangeByLex)
+        {
+            Usage = "key min max",
+            Summary = "Removes the members in a range of bytes, where all scores are the same.",
+            Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
+            Since = "2.8.9", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("ZPOPMIN", arity: -2, ZPopMin)
+        {
+            Usage = "key [count]",
+            Summary = "Removes and returns the members with the lowest scores.",
+            Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
+            Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+        new("ZPOPMAX", arity: -2, ZPopMax)
+        {
+            Usage = "key [count]",
+            Summary = "Removes and returns the members with the highest scores.",
+            Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
+            Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+        new("ZMPOP", arity: -4, ZMPop)
+        {
+            Usage = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
+            Summary = "Removes and returns members with the lowest or highest scores of the first key that has any.",
+            Complexity = "O(K) + O(M*log(N)) where K is the number of keys, N of members, M of those removed.",
+            Since = "7.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.Count(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+        new("ZRANDMEMBER", arity: -2, ZRandMember)
+        {
+            Usage = "key [count [WITHSCORES]]",
+            Summary = "Returns any members of a sorted set, different ones or each drawn anew.",
+            Complexity = "O(N) where N is the number of members returned.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
+        },
+        new("ZSCAN", arity: -3, ZScan)
+        {
+            Usage = "key cursor [MATCH pattern] [COUNT count]",
+            Summary = "Returns some members with their scores, and the cursor to ask for more with.",
+            Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of members.",
+            Since = "2.8.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
+        },
+        new("ZUNION", arity: -3, ZUnion)
+        {
+            Usage = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX] [WITHSCORES]",
+            Summary = "Returns the members that any of several sorted sets has, with their scores combined.",
+            Complexity = "O(N)+O(M*log(M)) where N is the sum of the sizes and M the size of the result.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
+        },
+        new("ZINTER", arity: -3, ZInter)
+        {
+            Usage = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX] [WITHSCORES]",
+            Summary = "Returns the members that all of several sorted sets have, with their scores combined.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
+        },
+        new("ZDIFF", arity: -3, ZDiff)
+        {
+            Usage = "numkeys key [key ...] [WITHSCORES]",
+            Summary = "Returns the members of a sorted set that others do not have.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of the result.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
+        },
+        new("ZINTERCARD", arity: -3, ZInterCard)
+        {
+            Usage = "numkeys key [key ...] [LIMIT limit]",
+            Summary = "Counts the members that all of several sorted sets have, up to a limit.",
+            Complexity = "O(N*K) where N is the smallest size and K the number of sets.",
+            Since = "7.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
+        },
+        new("ZUNIONSTORE", arity: -4, ZUnionStore)
+        {
+            Usage = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX]",
+            Summary = "Stores the members that any of several sorted sets has, with their scores combined.",
+            Complexity = "O(N)+O(M*log(M)) where N is the sum of the sizes and M the size of the result.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
+        },
+        new("ZINTERSTORE", arity: -4, ZInterStore)
+        {
+            Usage = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX]",
+            Summary = "Stores the members that all of several sorted sets have, with their scores combined.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
+            Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
+        },
+        new("ZDIFFSTORE", arity: -4, ZDiffStore)
+        {
+            Usage = "destination numkeys key [key ...]",
+            Summary = "Stores the members of a sorted set that others do not have.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of the result.",
+            Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
+        },
+    ];
+
+    private static ReadOnlySpan<byte> NotANumber => "ERR resulting score is not a number (NaN)"u8;
+
+    private static void ZAdd(ref CommandContext context) => Add(ref context, ScoreRule.None);
+
+    private static void ZIncrBy(ref CommandContext context) => Add(ref context, ScoreRule.Increment);
+
+    private static void Add(ref CommandContext context, ScoreRule rule)
+    {
+        var key = context.Args.NextKey();
+        rule |= ReadRule(ref context.Args, out bool countsChanges);
+        int first = context.Args.Position, pairs = CountPairs(ref context.Args, rule);
+        var room = default(ScoreRoom);
+        double score = 0;
+        for (int i = 0; i < pairs; i++)
+        {
+            score = NextScore(ref context.Args);
+            room.Add(context.Args.NextBytes().Length);
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
+        using var held = context.Store.Hold(key, DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+        long added = 0, changed = 0;
+        ScoreOutcome outcome = ScoreOutcome.Refused;
+        if (held.Status == StoreStatus.Ok)
+        {
+            var set = new SortedSetValue(held.Value);
+            for (int i = 0; i < pairs; i++)
+            {
+                if (pairs > 1) TryParseScore(context.Args[first + (2 * i)].Span, out score);
+                outcome = set.Set(context.Args[first + (2 * i) + 1].Span, ref score, rule, ref room);
+                if (outcome == ScoreOutcome.Added) added++;
+                else if (outcome == ScoreOutcome.Changed) changed++;
+                else if (outcome is ScoreOutcome.OutOfMemory or ScoreOutcome.NotANumber) break;
+            }
+
+            set.Settle();
+        }
+
+        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(held.Status));
+        else if (outcome == ScoreOutcome.OutOfMemory) context.Fail(Errors.OutOfMemory);
+        else if (outcome == ScoreOutcome.NotANumber) context.Fail(NotANumber);
+        else if ((rule & ScoreRule.Increment) == 0) context.Reply.WriteInteger(countsChanges ? added + changed : added);
+        else if (outcome == ScoreOutcome.Refused) context.Reply.WriteNull();
+        else context.Reply.WriteDouble(score);
+    }
+
+    private static ScoreRule ReadRule(ref CommandArguments arguments, out bool countsChanges)
+    {
+        var rule = ScoreRule.None;
+        countsChanges = false;
+        // Ends: each round reads a word, or there is none.
+        while (true)
+        {
+            if (arguments.TryKeyword("NX"u8)) rule |= ScoreRule.OnlyNew;
+            else if (arguments.TryKeyword("XX"u8)) rule |= ScoreRule.OnlyExisting;
+            else if (arguments.TryKeyword("CH"u8)) countsChanges = true;
+            else if (arguments.TryKeyword("INCR"u8)) rule |= ScoreRule.Increment;
+            else if (arguments.TryKeyword("GT"u8)) rule |= ScoreRule.OnlyGreater;
+            else if (arguments.TryKeyword("LT"u8)) rule |= ScoreRule.OnlyLess;
+            else return rule;
+        }
+    }
+
+    private static int CountPairs(ref CommandArguments arguments, ScoreRule rule)
+    {
+        const ScoreRule exclusive = ScoreRule.OnlyNew | ScoreRule.OnlyGreater | ScoreRule.OnlyLess;
+        int count = arguments.Remaining;
+        if (count == 0 || count % 2 != 0) arguments.SyntaxError();
+        if ((rule & ScoreRule.OnlyNew) != 0 && (rule & ScoreRule.OnlyExisting) != 0)
+            arguments.Fail("ERR XX and NX options at the same time are not compatible"u8);
+        if (System.Numerics.BitOperations.PopCount((uint)(rule & exclusive)) > 1)
+            arguments.Fail("ERR GT, LT, and/or NX options at the same time are not compatible"u8);
+        if ((rule & ScoreRule.Increment) != 0 && count > 2)
+            arguments.Fail("ERR INCR option supports a single increment-element pair"u8);
+        return count / 2;
+    }
+
+    private static double NextScore(ref CommandArguments arguments)
+    {
+        var text = arguments.NextBytes();
+        if (!arguments.Failed && TryParseScore(text, out double score)) return score;
+        arguments.Fail(Errors.NotAFloat);
+        return 0;
+    }
+
+    private static bool TryParseScore(ReadOnlySpan<byte> text, out double score)
+    {
+        // Most scores are whole numbers; up to 15 digits a double has them exactly.
+        if (text.Length <= 15 && NumberText.TryParseInt64(text, out long whole))
+        {
+            score = whole;
+            return true;
+        }
+
+        return NumberText.TryParseDouble(text, out score) && !double.IsNaN(score);
+    }
+
+    private static void ZRem(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        int count = context.Args.Remaining, removed = 0;
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status == StoreStatus.Ok)
+        {
+            var set = new SortedSetValue(held.Value);
+            for (int i = 2; i < count + 2; i++)
+                if (set.Remove(context.Args[i].Span)) removed++;
+            set.Settle();
+        }
+
+        context.Reply.WriteInteger(removed);
+    }
+
+    private static void ZScore(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var member = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadElement(member, in context.Store.MemberHash);
+        var status = context.Store.Read(key, DataType.SortedSet, ref read);
+        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
+        else if (status == StoreStatus.Ok && read.IsMember) context.Reply.WriteDouble(read.Score);
+        else context.Reply.WriteNull();
+    }
+
+    private static void ZMScore(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        int count = context.Args.Remaining;
+        context.Args.Skip(count);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        context.Reply.WriteArray(count);
+        for (int i = 2; i < count + 2; i++)
+        {
+            double score = 0;
+            if (held.Status == StoreStatus.Ok && new SortedSetValue(held.Value).View.TryGetScore(context.Args[i].Span, out score)) context.Reply.WriteDouble(score);
+            else context.Reply.WriteNull();
+        }
+    }
+
+    private static void ZCard(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadElementCount(in context.Store.MemberHash);
+        var status = context.Store.Read(key, DataType.SortedSet, ref read);
+        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
+        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
+    }
+
+    private static void ZCount(ref CommandContext context) => Count(ref context, RangeKind.Score);
+
+    private static void ZLexCount(ref CommandContext context) => Count(ref context, RangeKind.Lex);
+
+    private static void Count(ref CommandContext context, RangeKind kind)
+    {
+        var key = context.Args.NextKey();
+        var range = ElementRange.ReadEnds(ref context.Args, kind);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadElementCount(in context.Store.MemberHash) { Range = range, IsInRange = true };
+        var status = context.Store.Read(key, DataType.SortedSet, ref read);
+        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
+        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
+    }
+
+    private static void ZRank(ref CommandContext context) => Rank(ref context, isReversed: false);
+
+    private static void ZRevRank(ref CommandContext context) => Rank(ref context, isReversed: true);
+
+    private static void Rank(ref CommandContext context, bool isReversed)
+    {
+        var key = context.Args.NextKey();
+        var member = context.Args.NextBytes();
+        bool withScore = context.Args.TryKeyword("WITHSCORE"u8);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        scoped var read = new ReadElement(member, in context.Store.MemberHash) { WantsRank = true, IsReversed = isReversed };
+        var status = context.Store.Read(key, DataType.SortedSet, ref read);
+        var reply = context.Reply;
+        if (status == StoreStatus.WrongType)
+        {
+            context.Fail(Errors.WrongType);
+        }
+        else if (status != StoreStatus.Ok || !read.IsMember)
+        {
+            if (withScore) reply.WriteNullArray();
+            else reply.WriteNull();
+        }
+        else
+        {
+            if (withScore) reply.WriteArray(2);
+            reply.WriteInteger(read.Rank);
+            if (withScore) reply.WriteDouble(read.Score);
+        }
+    }
+
+    private static void ZRange(ref CommandContext context) => Range(ref context, RangeKind.Told, reversed: null);
+
+    private static void ZRevRange(ref CommandContext context) => Range(ref context, RangeKind.Rank, reversed: true);
+
+    private static void ZRangeByScore(ref CommandContext context) => Range(ref context, RangeKind.Score, reversed: false);
+
+    private static void ZRevRangeByScore(ref CommandContext context) => Range(ref context, RangeKind.Score, reversed: true);
+
+    private static void ZRangeByLex(ref CommandContext context) => Range(ref context, RangeKind.Lex, reversed: false);
+
+    private static void ZRevRangeByLex(ref CommandContext context) => Range(ref context, RangeKind.Lex, reversed: true);
+
+    private static void Range(ref CommandContext context, RangeKind kind, bool? reversed)
+    {
+        var key = context.Args.NextKey();
+        var range = ElementRange.Read(ref context.Args, kind, reversed);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Reply.WriteArray(0);
+            return;
+        }
+
+        var set = new SortedSetValue(held.Value).View;
+        range.Find(set, out long first, out long count);
+        new ElementReply(context.Reply, range.WithScores).WriteRange(set, first, count, range.IsReversed);
+    }
+
+    private static void ZRangeStore(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        var range = ElementRange.Read(ref context.Args, RangeKind.Told, reversed: null, stores: true);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(ListKeys(ref context, 1, 2));
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Value(1).Type is not (DataType.SortedSet or DataType.Any))
+        {
+            context.Fail(Errors.WrongType);
+            return;
+        }
+
+        var result = new SortedSetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        try
+        {
+            bool done = true;
+            if (held.Exists(1))
+            {
+                var set = new SortedSetValue(held.Value(1)).View;
+                range.Find(set, out long first, out long count);
+                if (count > 0)
+                {
+                    var walk = set.From(first, range.IsReversed);
+                    for (; count > 0 && done && walk.Next(out var member, out double score); count--) done = result.TryAdd(member, score, ScoreAggregate.Sum);
+                }
+            }
+
+            Store(ref context, held, ref result, done && result.TryFinish());
+        }
+        finally
+        {
+            result.Dispose();
+        }
+    }
+
+    private static void ZRemRangeByRank(ref CommandContext context) => RemoveRange(ref context, RangeKind.Rank);
+
+    private static void ZRemRangeByScore(ref CommandContext context) => RemoveRange(ref context, RangeKind.Score);
+
+    private static void ZRemRangeByLex(ref CommandContext context) => RemoveRange(ref context, RangeKind.Lex);
+
+    private static void RemoveRange(ref CommandContext context, RangeKind kind)
+    {
+        var key = context.Args.NextKey();
+        var range = ElementRange.ReadEnds(ref context.Args, kind);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        long count = 0;
+        if (held.Status == StoreStatus.Ok)
+        {
+            var set = new SortedSetValue(held.Value);
+            range.Find(set.View, out long first, out count);
+            set.RemoveAt(first, count);
+            set.Settle();
+        }
+
+        context.Reply.WriteInteger(count);
+    }
+
+    private static void ZPopMin(ref CommandContext context) => Pop(ref context, fromEnd: false);
+
+    private static void ZPopMax(ref CommandContext context) => Pop(ref context, fromEnd: true);
+
+    private static void Pop(ref CommandContext context, bool fromEnd)
+    {
+        var key = context.Args.NextKey();
+        bool hasCount = context.Args.Remaining > 0;
+        if (context.Args.Remaining > 1) context.Args.SyntaxError();
+        long count = hasCount ? context.Args.NextInt64(0, long.MaxValue, Errors.MustBePositive) : 1;
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var reply = context.Reply;
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            reply.WriteArray(0);
+            return;
+        }
+
+        var set = new SortedSetValue(held.Value);
+        count = Math.Min(count, set.Count);
+        if (hasCount)
+        {
+            Pop(set, new ElementReply(reply, withScores: true), count, fromEnd);
+            return;
+        }
+
+        // One element alone is not paired, in neither version.
+        reply.WriteArray(2);
+        long rank = fromEnd ? set.Count - 1 : 0;
+        set.View.From(rank).Next(out var member, out double score);
+        reply.WriteBulk(member);
+        reply.WriteDouble(score);
+        set.RemoveAt(rank, 1);
+        set.Settle();
+    }
+
+    private static void Pop(SortedSetValue set, ElementReply reply, long count, bool fromEnd)
+    {
+        long total = set.Count;
+        reply.WriteRange(set.View, fromEnd ? total - 1 : 0, count, fromEnd);
+        set.RemoveAt(fromEnd ? total - count : 0, count);
+        set.Settle();
+    }
+
+    private static void ZMPop(ref CommandContext context)
+    {
+        int keys = (int)Math.Min(int.MaxValue, context.Args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
+        context.Args.Skip(keys);
+        bool fromEnd = context.Args.TryKeyword("MAX"u8);
+        if (!fromEnd && !context.Args.TryKeyword("MIN"u8)) context.Args.SyntaxError();
+        long count = 1;
+        if (context.Args.Remaining > 1 && context.Args.TryKeyword("COUNT"u8)) count = context.Args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(ListKeys(ref context, 2, keys));
+        if (!TryBegin(context.Reply, held.Status)) return;
+        var reply = context.Reply;
+        for (int i = 0; i < keys; i++)
+        {
+            if (!held.Exists(i)) continue;
+            if (held.Value(i).Type != DataType.SortedSet)
+            {
+                context.Fail(Errors.WrongType);
+                return;
+            }
+
+            var set = new SortedSetValue(held.Value(i));
+            long total = set.Count;
+            count = Math.Min(count, total);
+            reply.WriteArray(2);
+            reply.WriteBulk(context.Args[i + 2].Span);
+            reply.WriteArray((int)count);
+            var walk = set.View.From(fromEnd ? total - 1 : 0, fromEnd);
+            for (long left = count; left > 0 && walk.Next(out var member, out double score); left--)
+            {
+                reply.WriteArray(2);
+                reply.WriteBulk(member);
+                reply.WriteDouble(score);
+            }
+
+            set.RemoveAt(fromEnd ? total - count : 0, count);
+            set.Settle();
+            return;
+        }
+
+        reply.WriteNullArray();
+    }
+
+    private static void ZRandMember(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        bool hasCount = context.Args.Remaining > 0, withScores = false;
+        long count = 1;
+        if (hasCount)
+        {
+            count = context.Args.NextInt64();
+            if (count == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
+            if (context.Args.Remaining > 0)
+            {
+                withScores = context.Args.TryKeyword("WITHSCORES"u8);
+                if (!withScores || context.Args.Remaining > 0) context.Args.SyntaxError();
+                else if (count is < -long.MaxValue / 2 or > long.MaxValue / 2) context.Args.Fail(Errors.OutOfRange);
+            }
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        var reply = context.Reply;
+        if (!TryBegin(reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok && hasCount) reply.WriteArray(0);
+        else if (held.Status != StoreStatus.Ok) reply.WriteNull();
+        else if (count < -int.MaxValue / 2) context.Fail(Errors.ReplyTooLarge);
+        else WriteRandom(reply, new SortedSetValue(held.Value).View, hasCount, count, withScores);
+    }
+
+    private static void WriteRandom(ReplyWriter reply, SortedSetView set, bool hasCount, long count, bool withScores)
+    {
+        ReadOnlySpan<byte> member;
+        double score;
+        if (!hasCount)
+        {
+            set.Random(Random.Shared, out member, out _);
+            reply.WriteBulk(member);
+            return;
+        }
+
+        var writer = new ElementReply(reply, withScores);
+        long returned = count < 0 ? -count : Math.Min(count, set.Count);
+        writer.Begin(returned);
+        if (count >= 0)
+        {
+            set.Sample(Random.Shared, returned, ref writer);
+            return;
+        }
+
+        for (; returned > 0; returned--)
+        {
+            set.Random(Random.Shared, out member, out score);
+            writer.Write(member, score);
+        }
+    }
+
+    private static void ZScan(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!ScanArguments.TryRead(ref context, out var scan)) return;
+
+        using var held = context.Store.Hold(key, DataType.SortedSet);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
+        {
+            ScanArguments.WriteNothing(context.Reply);
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        var mark = context.Reply.Mark();
+        var set = new SortedSetValue(held.Value).View;
+        ulong cursor = scan.Cursor;
+        scoped var visit = new ReplyElements(context.Reply, scan);
+        long buckets = scan.Count > long.MaxValue / 10 ? long.MaxValue : scan.Count * 10;
+        do cursor = set.Scan(cursor, ref visit);
+        while (cursor != 0 && --buckets > 0 && visit.Seen < scan.Count);
+        context.Reply.EndScan(mark, cursor, visit.Written * 2);
+    }
+
+    private static void ZUnion(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: false);
+
+    private static void ZInter(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: false);
+
+    private static void ZDiff(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: false);
+
+    private static void ZUnionStore(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: true);
+
+    private static void ZInterStore(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: true);
+
+    private static void ZDiffStore(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: true);
+
+    /// <summary>Combines the sets of a counted list of keys; when it stores, a key ahead of them takes the result.</summary>
+    private static void Combine(ref CommandContext context, SetOperation operation, bool stores)
+    {
+        if (stores) context.Args.Skip(1);
+        int sets = SetsCount(ref context), first = stores ? 1 : 0;
+        if (context.Args.Failed)
+        {
+            context.Args.Finish(context.Reply);
+            return;
+        }
+
+        var options = CombinationOptions.Read(ref context.Args, sets, mayWeigh: operation != SetOperation.Difference, stores);
+        var keys = ListKeys(ref context, stores ? 3 : 2, sets, destination: stores ? 1 : 0);
+        using var held = context.Store.Hold(keys);
+        if (!TryBegin(context.Reply, held.Status)) return;
+        var combination = new SortedSetCombination(held, first, sets, in context.Store.MemberHash) { Weights = options.Weights, Aggregate = options.Aggregate };
+        if (combination.HasWrongType)       // Redis looks at the types first
+        {
+            context.Fail(Errors.WrongType);
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        var result = new SortedSetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        try
+        {
+            bool done = combination.Run(operation, ref result);
+            if (stores) Store(ref context, held, ref result, done);
+            else if (done) WriteResult(context.Reply, result, options.WithScores);
+            else context.Fail(Errors.OutOfMemory);
+        }
+        finally
+        {
+            result.Dispose();
+        }
+    }
+
+    /// <summary>Makes a result the value of the first key that is held.</summary>
+    private static void Store(ref CommandContext context, in HeldKeys held, ref SortedSetBuilder result, bool done)
+    {
+        long count = result.Count;
+        var status = done ? result.Store(held.Value(0)) : StoreStatus.OutOfMemory;
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(count);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static unsafe void WriteResult(ReplyWriter reply, in SortedSetBuilder result, bool withScores)
+    {
+        var writer = new ElementReply(reply, withScores);
+        writer.Begin(result.Count);
+        if (result.Count == 0) return;
+        ScoreCursor cursor = result.First;
+        do writer.Write(MemberItem.MemberOf(cursor.Item), cursor.Score);
+        while (cursor.MoveNext());
+    }
+
+    private static void ZInterCard(ref CommandContext context)
+    {
+        int sets = SetsCount(ref context);
+        if (context.Args.Failed)
+        {
+            context.Args.Finish(context.Reply);
+            return;
+        }
+
+        long limit = 0;
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.Remaining > 1 && context.Args.TryKeyword("LIMIT"u8)) limit = context.Args.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
+            else context.Args.SyntaxError();
+        }
+
+        using var held = context.Store.Hold(ListKeys(ref context, 2, sets));
+        if (!TryBegin(context.Reply, held.Status)) return;
+        var combination = new SortedSetCombination(held, 0, sets, in context.Store.MemberHash);
+        if (combination.HasWrongType) context.Fail(Errors.WrongType);
+        else if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(combination.CountIntersection(limit == 0 ? long.MaxValue : limit));
+    }
+
+    /// <summary>Reads how many keys follow, and passes over them.</summary>
+    private static int SetsCount(ref CommandContext context)
+    {
+        long count = context.Args.NextInt64();
+        if (count < 1 && !context.Args.Failed)
+            context.Args.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR at least 1 input key is needed for '{context.Command.FullName}' command"));
+        context.Args.Skip((int)Math.Clamp(count, 0, int.MaxValue));
+        return (int)Math.Clamp(count, 0, int.MaxValue);
+    }
+
+    private static KeyList ListKeys(ref CommandContext context, int first, int count, int destination = 0)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        if (destination != 0) context.Args.AddKey(destination, keys, context.Session.Database);
+        for (int i = first; i < first + count; i++) context.Args.AddKey(i, keys, context.Session.Database);
+        return keys;
+    }
+
+    /// <summary>Answers what stops a command: a wrong type, memory. A missing key does not.</summary>
+    private static bool TryBegin(ReplyWriter reply, StoreStatus status)
+    {
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
+        reply.WriteError(Errors.For(status));
+        return false;
+    }
+
+    /// <summary>Writes the elements that ZSCAN meets and takes.</summary>
+    private unsafe ref struct ReplyElements(ReplyWriter reply, ScanArguments scan) : IMemberVisit
+    {
+        private readonly ScanArguments _scan = scan;
+
+        public int Seen;
+        public int Written;
+
+        public void Visit(byte* item)
+        {
+            SortedSetView.Split(item, out var member, out double score);
+            Seen++;
+            if (!_scan.Takes(member)) return;
+            Span<byte> text = stackalloc byte[NumberText.MaxDoubleBytes];
+            reply.WriteBulk(member);
+            reply.WriteBulk(text[..NumberText.FormatDouble(score, text)]);      // a bulk in RESP3, too
+            Written++;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+using System.Buffers;
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>How the scores that a member has in several sets become one.</summary>
+internal enum ScoreAggregate : byte
+{
+    Sum,
+    Least,
+    Greatest,
+}
+
+/// <summary>Collects the elements of a new sorted set, in any order, apart from the store; then makes it the value of a key.</summary>
+/// <remarks>Whoever makes one disposes it. Cost: a member table of its own, one sort, a tree built at once; freed or handed over.</remarks>
+internal unsafe ref struct SortedSetBuilder
+{
+    private readonly MemoryBudget _budget;
+    private readonly ref readonly KeyHash _hash;
+    private Region _region;
+    private int _longest;
+    private long _bytes;
+
+    public SortedSetBuilder(MemoryBudget budget, ref readonly KeyHash hash)
+    {
+        _budget = budget;
+        _hash = ref hash;
+    }
+
+    /// <summary>Members so far.</summary>
+    public readonly long Count => _region.IsNone ? 0 : Table.Count;
+
+    private readonly MemberTable Table => new(_region, in _hash);
+
+    /// <summary>Adds a member, or another score of one that is there.</summary>
+    /// <returns>False when there is no memory.</returns>
+    public bool TryAdd(scoped ReadOnlySpan<byte> member, double score, ScoreAggregate aggregate)
+    {
+        if (_region.IsNone && !TryBegin()) return false;
+        ulong hash = _hash.Of(member);
+        MemberTable table = Table;
+        uint* place = table.Find(member, hash);
+        if (place != null)
+        {
+            byte* payload = MemberItem.PayloadOf(table.ItemAt(place));
+            Unsafe.WriteUnaligned(payload, Combine(Unsafe.ReadUnaligned<double>(payload), score, aggregate));
+            return true;
+        }
+
+        int size = PackedScores.SizeOf(member.Length);
+        if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
+        uint item = _region.Take(size);
+        PackedScores.Write(_region.At(item), score, member);
+        Table.Insert(item, hash);
+        _longest = Math.Max(_longest, member.Length);
+        _bytes += size;
+        return true;
+    }
+
+    /// <summary>Two scores as one. A sum that is no number (inf and -inf) is 0; of what is no number itself the first is taken.</summary>
+    public static double Combine(double left, double right, ScoreAggregate aggregate)
+    {
+        if (aggregate == ScoreAggregate.Least) return right < left ? right : left;
+        if (aggregate == ScoreAggregate.Greatest) return right > left ? right : left;
+        double sum = left + right;
+        return double.IsNaN(sum) ? 0 : sum;
+    }
+
+    /// <summary>Ends the collecting: brings the elements in order.</summary>
+    /// <returns>False when there is no memory.</returns>
+    public bool TryFinish()
+    {
+        long count = Count;
+        if (count == 0) return true;
+        if (!TryReserve(ScoreTree.BuildBytes(count))) return false;
+        const int perItem = sizeof(ulong) + sizeof(uint);
+        if (count > Array.MaxLength / perItem) return false;
+        Region scratch = Region.Create(_budget, (count * perItem) + Region.UnitBytes);
+        if (scratch.IsNone) return false;
+        var keys = new Span<ulong>(scratch.At(scratch.Take((int)count * sizeof(ulong))), (int)count);
+        var items = new Span<uint>(scratch.At(scratch.Take((int)count * sizeof(uint))), (int)count);
+        int index = 0;
+        for (var walk = Table.GetWalk(); index < count && walk.Next(out byte* item); index++)
+        {
+            keys[index] = ScoreSort.KeyOf(ScoreOf(item));
+            items[index] = (uint)((item - _region.Start) / Region.UnitBytes);
+        }
+
+        ScoreSort.Run(_region, keys, items);
+        var builder = new ScoreTreeBuilder(new ScoreTree(_region));
+        foreach (uint item in items) builder.Append(ScoreOf(_region.At(item)), item);
+        builder.Finish();
+        scratch.Free();
+        return true;
+    }
+
+    /// <summary>The first element, when it is finished and has any; the others behind it.</summary>
+    public readonly ScoreCursor First => new ScoreTree(_region).At(0);
+
+    /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is deleted.</summary>
+    /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
+    public StoreStatus Store(HeldValue target)
+    {
+        long count = Count;
+        PackedLimits limits = target.Limits;
+        if (count == 0)
+        {
+            if (target.Exists) target.Delete();
+            return StoreStatus.Ok;
+        }
+
+        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count);
+        var status = target.TryReplace(ValueKind.SortedSet, _region);
+        if (status == StoreStatus.Ok) _region = default;        // the record's now
+        return status;
+    }
+
+    /// <summary>Frees what was not handed over.</summary>
+    public void Dispose()
+    {
+        if (!_region.IsNone) _region.Free();
+        _region = default;
+    }
+
+    private bool TryReserve(long bytes)
+    {
+        if (!Region.TryReserve(ref _region, _budget, bytes, out Region left)) return false;
+        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
+        return true;
+    }
+
+    private bool TryBegin()
+    {
+        _region = Region.Create(_budget, MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
+        if (_region.IsNone) return false;
+        Table.Begin();
+        new ScoreTree(_region).Begin();
+        return true;
+    }
+
+    private readonly StoreStatus StoreRun(HeldValue target, int count)
+    {
+        byte[] content = ArrayPool<byte>.Shared.Rent(PackedRun.HeaderBytes + (int)_bytes);
+        StoreStatus status;
+        fixed (byte* start = content)
+        {
+            byte* at = start + PackedRun.HeaderBytes;
+            ScoreCursor cursor = First;
+            do at = PackedScores.Write(at, PackedScores.ScoreOf(cursor.Score), MemberItem.MemberOf(cursor.Item));
+            while (cursor.MoveNext());
+            int used = (int)(at - start);
+            new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
+            status = target.TryReplace(ValueKind.PackedSortedSet, content.AsSpan(0, used));
+        }
+
+        ArrayPool<byte>.Shared.Return(content);
+        return status;
+    }
+
+    private static double ScoreOf(byte* item) => Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(item));
+}

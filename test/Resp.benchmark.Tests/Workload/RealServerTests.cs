@@ -54,7 +54,8 @@ public class RealServerTests
         using RedisServer server = RedisServer.Start();
         Target target = LoadPlanTests.TargetOf(server);
         OpSettings settings = OpSettings.Garnet(100, 8, 64) with { Value = ValueSpec.Parse("64", "verify") };
-        ShapedWorkload gets = GarnetOps.Throughput(GarnetOps.Find("GET")!, settings);
+        // In order: among uniform draws of some seeds the one key is not.
+        ShapedWorkload gets = GarnetOps.Throughput(GarnetOps.Find("GET")!, settings with { Keys = settings.Keys with { Distribution = Distribution.Sequence } });
         Assert.Empty(new LoadPhase(target, LoadPlan.For(LoadKind.Strings, settings, 2)!).Run().Warnings);
         Assert.Equal(0, Run(target, gets, verify: 1).Counters.Wrong);
 
@@ -66,7 +67,7 @@ public class RealServerTests
         }
 
         Measurement measured = Run(target, gets, verify: 1);
-        Assert.InRange(measured.Counters.Wrong, 1, 50);
+        Assert.Equal(Commands / 100, measured.Counters.Wrong);
     }
 
     private static Measurement Run(Target target, ShapedWorkload workload, double verify = 0)

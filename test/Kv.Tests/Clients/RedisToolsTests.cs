@@ -111,10 +111,10 @@ public class RedisToolsTests
         using var borrowed = SharedServers.Kv();
         string count = TimeBudget.Count(100_000).ToString(CultureInfo.InvariantCulture);
         var result = ChildProcess.Run(Requires.Tool("redis-benchmark"),
-            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset,zadd,zpopmin", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
+            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset,zadd,zpopmin,lpush,rpush,lpop,rpop", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
         Assert.Equal(0, result.ExitCode);
         Assert.Equal("", result.Errors);
-        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD", "ZPOPMIN"])
+        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD", "ZPOPMIN", "LPUSH", "RPUSH", "LPOP", "RPOP"])
             Assert.Matches($@"{Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
         using var client = borrowed.Server.Connect();
         // 3 x 100,000 draws (SET once, INCR the counters, MSET ten a call) of 100,000 names leave almost all of them.

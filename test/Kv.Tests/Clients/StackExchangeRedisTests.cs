@@ -76,6 +76,34 @@ public class StackExchangeRedisTests
     }
 
     [Fact]
+    public void Lists()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        Assert.Equal(3, db.ListRightPush("l", new RedisValue[] { "b", "c", "d" }));
+        Assert.Equal(4, db.ListLeftPush("l", "a"));
+        Assert.Equal(4, db.ListLength("l"));
+        Assert.Equal("d", (string?)db.ListGetByIndex("l", -1));
+        Assert.True(db.ListGetByIndex("l", 4).IsNull);
+        Assert.Equal(5, db.ListInsertBefore("l", "c", "bc"));
+        Assert.Equal(6, db.ListInsertAfter("l", "c", "cd"));
+        db.ListSetByIndex("l", 0, "A");
+        Assert.Equal(["A", "b", "bc", "c", "cd", "d"], db.ListRange("l").Select(v => (string)v!).ToArray());
+        Assert.Equal(1, db.ListRemove("l", "bc"));
+        Assert.Equal("d", (string?)db.ListRightPopLeftPush("l", "m"));
+        db.ListTrim("l", 1, -1);
+        Assert.Equal("b", (string?)db.ListLeftPop("l"));
+        Assert.Equal("cd", (string?)db.ListRightPop("l"));
+        Assert.True(db.ListRightPop("none").IsNull);
+        Assert.Equal(RedisType.List, db.KeyType("m"));
+        var values = Enumerable.Range(0, 5000).Select(i => (RedisValue)$"element {i}").ToArray();
+        Assert.Equal(5000, db.ListRightPush("large", values));
+        Assert.Equal(values, db.ListRange("large"));
+        Assert.Equal("element 2500", (string?)db.ListGetByIndex("large", 2500));
+    }
+
+    [Fact]
     public async Task Ten_thousand_commands_in_flight_come_back_in_order()
     {
         using var borrowed = SharedServers.Kv();

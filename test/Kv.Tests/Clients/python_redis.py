@@ -36,6 +36,15 @@ with r.pipeline(transaction=False) as pipe:
     assert pipe.execute() == [str(i).encode() for i in range(10000)]
 assert len(set(r.scan_iter("pipe:*", count=100))) == 10000
 
+assert r.rpush("l", "b", "c", 1) == 3 and r.lpush("l", "a") == 4 and r.lpushx("l", "0") == 5 and r.rpushx("none", "x") == 0
+assert r.lrange("l", 0, -1) == [b"0", b"a", b"b", b"c", b"1"] and r.llen("l") == 5 and r.lindex("l", -1) == b"1" and r.lindex("l", 9) is None
+assert r.lset("l", 0, "z") and r.linsert("l", "before", "b", "ab") == 6 and r.lrem("l", 1, "z") == 1 and r.lpos("l", "b") == 2
+assert r.lpos("l", "b", count=0) == [2] and r.lpos("l", "q") is None and r.lmove("l", "l2", "LEFT", "RIGHT") == b"a" and r.rpoplpush("l", "l2") == b"1"
+assert r.lpop("l") == b"ab" and r.rpop("l", 2) == [b"c", b"b"] and r.lpop("l") is None and not r.exists("l")
+assert r.ltrim("l2", 0, 0) and r.lrange("l2", 0, -1) == [b"1"] and r.delete("l2") == 1
+assert r.rpush("long", *range(20000)) == 20000 and r.lindex("long", 12345) == b"12345" and r.lrange("long", 9999, 10001) == [b"9999", b"10000", b"10001"]
+assert r.lrem("long", 0, 777) == 1 and r.ltrim("long", 100, -101) and r.llen("long") == 19799 and r.lindex("long", 700) == b"801"
+
 assert r.zadd("z", {"a": 1, "b": 2.5, "c": float("inf")}) == 3 and r.zcard("z") == 3
 assert r.zadd("z", {"a": 5}, gt=True, ch=True) == 1 and r.zadd("z", {"n": 1}, xx=True) == 0 and r.zadd("z", {"a": 1}, incr=True) == 6.0
 assert r.zscore("z", "b") == 2.5 and r.zscore("z", "q") is None and r.zmscore("z", ["a", "q"]) == [6.0, None]

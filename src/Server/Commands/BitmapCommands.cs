@@ -16,7 +16,7 @@ internal static class BitmapCommands
             Summary = "Sets one bit of the string at a key, with zero bits up to there if it is shorter; answers the bit as it was.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Bitmap,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            Member = 2, MemberIs = MemberKind.Bit, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("GETBIT", arity: 3, GetBit)
         {
@@ -24,7 +24,7 @@ internal static class BitmapCommands
             Summary = "Returns one bit of the string at a key; bits past its end are 0.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Bitmap,
             Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
+            Member = 2, MemberIs = MemberKind.Bit, Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
         },
         new("BITCOUNT", arity: -2, BitCount)
         {

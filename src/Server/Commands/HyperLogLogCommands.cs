@@ -19,7 +19,7 @@ internal static class HyperLogLogCommands
             Summary = "Adds elements to the HyperLogLog at a key, which is made if it is missing; answers 1 if that changed it.",
             Complexity = "O(1) for each element.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 2, MemberIs = MemberKind.Element, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("PFCOUNT", arity: -2, PfCount)
         {

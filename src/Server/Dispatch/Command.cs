@@ -51,6 +51,9 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0: none.</summary>
     public byte Member { get; init; }
 
+    /// <summary>What that argument is.</summary>
+    public MemberKind MemberIs { get; init; }
+
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 
@@ -87,4 +90,17 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         Id = next++;
         foreach (var subcommand in Subcommands) subcommand.Number(ref next);
     }
+}
+
+/// <summary>What an argument says about a place inside of a value, for the look-ahead.</summary>
+internal enum MemberKind : byte
+{
+    /// <summary>A member of a collection.</summary>
+    Item,
+
+    /// <summary>The number of a bit of a string.</summary>
+    Bit,
+
+    /// <summary>An element, which goes to a register of a HyperLogLog.</summary>
+    Element,
 }

@@ -119,6 +119,7 @@ internal sealed class CommandTable
             NumberPlusOne = (short)(number + 1),
             FirstKey = (byte)command.FirstKey,
             Member = command.Member,
+            MemberIs = command.MemberIs,
             EndsWindow = command.Handler == null || command.Subcommands.Length > 0 || (command.Flags & CommandFlags.ChangesSession) != 0,
         };
     }
@@ -137,6 +138,8 @@ internal struct CommandEntry
 
     /// <summary>Index of an argument that is a member of what is at the key; 0: none.</summary>
     public byte Member;
+
+    public MemberKind MemberIs;
 
     /// <summary>Nothing is parsed ahead of the execution of this command.</summary>
     public bool EndsWindow;

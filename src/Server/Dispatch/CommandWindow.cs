@@ -15,7 +15,7 @@ namespace Kv.Server.Dispatch;
 //
 //   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
 //   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a member of
-//             a large collection go on: the collection's head, the member's bucket, the member
+//             a large collection go on: the collection's head, the member's bucket, the member; or the byte of a bit or register
 //   Execute   in the same order; replies go behind one another into the output
 //
 //  A session's commands stand together, so its replies do, too. A window ends early behind a command that changes how
@@ -54,6 +54,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     private CommandHead _head;
     private short _headCommand;
     private byte _headKey, _headMember;
+    private MemberKind _headMemberIs;
     private int _inputCount;
     private int _parsing;
     private int _current;
@@ -213,6 +214,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             _headCommand = (short)entry.Number;
             _headKey = entry.FirstKey;
             _headMember = entry.Member;
+            _headMemberIs = entry.MemberIs;
             count = ParseRun(start, length, ref position, database, count);
         }
 
@@ -235,7 +237,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         // What is the same for all of them is looked up once.
         byte key = _headKey < arguments ? _headKey : (byte)0;
         var index = key == 0 ? null : store.LookAheadIndex(database);
-        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0 };
+        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
         Slot* slot = _slots + count, full = _slots + CommandsMax;
         // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
         // may match, but no command that begins there ends before it.
@@ -272,7 +274,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         var slot = _slots + at;
         *slot = new Slot
         {
-            Kind = new SlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, Slow = slow },
+            Kind = new SlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, MemberIs = entry.MemberIs, Slow = slow },
             First = first, Count = arguments, End = end, Database = database,
         };
         if (key == 0) return;
@@ -315,7 +317,15 @@ internal sealed unsafe class CommandWindow : IDisposable
         bool any = false;
         for (var slot = _slots; slot < end; slot++)
         {
-            slot->Region = slot->Kind.Member == 0 ? null : _store.ProbeRegion(slot->Hint);
+            slot->Region = null;
+            if (slot->Kind.Member == 0) continue;
+            if (slot->Kind.MemberIs != MemberKind.Item)
+            {
+                ProbePlace(slot);
+                continue;
+            }
+
+            slot->Region = _store.ProbeRegion(slot->Hint);
             any |= slot->Region != null;
         }
 
@@ -330,6 +340,17 @@ internal sealed unsafe class CommandWindow : IDisposable
 
         for (var slot = _slots; slot < end; slot++)
             if (slot->Region != null && slot->Bucket != null) MemberTable.PrefetchItem(slot->Region, slot->Bucket, slot->MemberHash);
+    }
+
+    /// <summary>For a bit or a register: the one byte of a string that the command will look at.</summary>
+    private void ProbePlace(Slot* slot)
+    {
+        ReadOnlySpan<byte> member = _table.Items[slot->First + slot->Kind.Member].Span;
+        long offset;
+        if (slot->Kind.MemberIs == MemberKind.Element) offset = HyperLogLog.HeaderBytes + DenseRegisters.PlaceOf(HyperLogLog.Observe(member).Register);
+        else if (NumberText.TryParseInt64(member, out long bit) && bit >= 0) offset = bit >> 3;
+        else return;
+        _store.PrefetchByte(slot->Hint, offset);
     }
 
     /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>
@@ -574,6 +595,8 @@ internal sealed unsafe class CommandWindow : IDisposable
 
         /// <summary>Index of the argument that is a member; 0 for none.</summary>
         public byte Member;
+
+        public MemberKind MemberIs;
 
         /// <summary>Something about the arguments is unusual.</summary>
         public bool Slow;

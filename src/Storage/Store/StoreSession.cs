@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
@@ -167,6 +168,18 @@ public sealed unsafe class StoreSession : IDisposable
         if (!RecordWord.Same(Record.ReadWord(record), word)) return null;
         MemberTable.PrefetchHead(region);
         return region;
+    }
+
+    /// <summary>Looks ahead into the string that a hint may lead to: asks for one of its bytes.</summary>
+    /// <remarks>Nothing is read at the address, so a stale or torn one does no harm.</remarks>
+    internal void PrefetchByte(ulong hint, long offset)
+    {
+        if (hint == 0 || hint == HashIndex.InChain || !Sse.IsSupported) return;
+        byte* record = _log.Pointer(hint);
+        ulong word = Record.ReadWord(record);
+        if (RecordWord.IsBusy(word)) return;
+        if (RecordWord.HoldsBlock(word)) Sse.Prefetch0(Record.BlockOf(record, word).Content + offset);
+        else if (offset < RecordWord.ValueBytes(word)) Sse.Prefetch0(Record.ValueOf(record, word) + offset);
     }
 
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for none.</summary>

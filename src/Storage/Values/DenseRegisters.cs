@@ -31,6 +31,9 @@ internal static class DenseRegisters
         return (BinaryPrimitives.ReadUInt16LittleEndian(packed[at..]) >> shift) & Max;
     }
 
+    /// <summary>Where a register is among the packed bytes.</summary>
+    public static int PlaceOf(int register) => Place(register, out _);
+
     /// <summary>Raises a register.</summary>
     /// <returns>False when it is that high already.</returns>
     public static bool Raise(Span<byte> packed, int register, int rank)

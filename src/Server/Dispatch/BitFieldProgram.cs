@@ -85,7 +85,32 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         next.Length = Math.Max(length, (_lastBitWritten >> 3) + 1);
         next.KeepContent = true;
         next.Kind = ValueKind.GrowingString;
-        return Change.Replace;
+        // Who watches the key is told of changes only.
+        return next.Length == length && ChangesNothing(current) ? Change.None : Change.Replace;
+    }
+
+    /// <summary>Runs the operations for as long as they write what is there already.</summary>
+    private readonly bool ChangesNothing(in ValueView current)
+    {
+        Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
+        ReadOnlySpan<byte> bytes = current.Kind == ValueKind.Integer ? digits[..NumberText.FormatInt64(current.Integer, digits)] : current.Bytes;
+        for (int i = 0; i < _count; i++)
+            if (Run(ref _operations[i], bytes, out long old, out long result) && result != old) return false;
+        return true;
+    }
+
+    /// <summary>Finds an operation's result.</summary>
+    /// <returns>Whether it writes a number.</returns>
+    private static bool Run(ref Operation operation, ReadOnlySpan<byte> bytes, out long old, out long result)
+    {
+        operation.Result = old = result = operation.Field.Read(bytes, operation.FirstBit);
+        if (operation.Verb == Verb.Get) return false;
+        bool adds = operation.Verb == Verb.Add;
+        // What SET writes into an unsigned field is 64 bits without a sign.
+        bool fits = operation.Field.TryAdd(adds ? old : operation.Number, adds ? operation.Number : 0, operation.Overflow, out result);
+        operation.Failed = !fits;
+        if (fits && adds) operation.Result = result;
+        return fits;
     }
 
     /// <inheritdoc/>
@@ -94,17 +119,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         for (int i = 0; i < _count; i++)
         {
             ref Operation operation = ref _operations[i];
-            long old = operation.Field.Read(destination, operation.FirstBit);
-            operation.Result = old;
-            if (operation.Verb == Verb.Get) continue;
-
-            bool adds = operation.Verb == Verb.Add;
-            // What SET writes into an unsigned field is 64 bits without a sign.
-            bool fits = operation.Field.TryAdd(adds ? old : operation.Number, adds ? operation.Number : 0, operation.Overflow, out long result);
-            operation.Failed = !fits;
-            if (!fits) continue;
-            operation.Field.Write(destination, operation.FirstBit, result);
-            if (adds) operation.Result = result;
+            if (Run(ref operation, destination, out _, out long result)) operation.Field.Write(destination, operation.FirstBit, result);
         }
     }
 

@@ -116,14 +116,14 @@ internal static class ServerCommands
     private static void FlushAll(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        context.Server.Store.FlushAll();
+        context.Store.FlushAll();
         context.Reply.WriteOk();
     }
 
     private static void FlushDb(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        context.Server.Store.Flush(context.Session.Database);
+        context.Store.Flush(context.Session.Database);
         context.Reply.WriteOk();
     }
 
@@ -225,7 +225,7 @@ internal static class ServerCommands
         long count = context.Server.Options.Databases;
         if ((ulong)first >= (ulong)count || (ulong)second >= (ulong)count) context.Args.Fail(Errors.DatabaseOutOfRange);
         if (!context.Args.Finish(context.Reply)) return;
-        context.Server.Store.Swap((int)first, (int)second);
+        context.Store.Swap((int)first, (int)second);
         context.Reply.WriteOk();
     }
 

@@ -31,6 +31,22 @@ internal static class TransactionCommands
             Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy | CommandFlags.NotQueued,
             Categories = AclCategories.Transaction,
         },
+        new("WATCH", arity: -2, Watch)
+        {
+            Usage = "key [key ...]",
+            Summary = "Lets the next EXEC run nothing if one of the keys changes before it.",
+            Complexity = "O(1) for each key.", Since = "2.2.0", Group = CommandGroup.Transactions,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy | CommandFlags.NotQueued,
+            Categories = AclCategories.Transaction,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO)],
+        },
+        new("UNWATCH", arity: 1, Unwatch)
+        {
+            Summary = "Forgets the watched keys.",
+            Complexity = "O(1) for each key.", Since = "2.2.0", Group = CommandGroup.Transactions,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy,
+            Categories = AclCategories.Transaction,
+        },
     ];
 
     private static void Multi(ref CommandContext context)
@@ -64,6 +80,13 @@ internal static class TransactionCommands
             return;
         }
 
+        if (transaction.Watches.HaveChanged)
+        {
+            transaction.Close();
+            context.Reply.WriteNullArray();
+            return;
+        }
+
         if (!context.Transactions.TryExecute(ref context)) context.Continue(new ExecLater());
     }
 
@@ -77,6 +100,33 @@ internal static class TransactionCommands
         }
 
         session.Transaction!.Close();
+        context.Reply.WriteOk();
+    }
+
+    private static void Watch(ref CommandContext context)
+    {
+        var session = context.Session;
+        if (session.InMulti)
+        {
+            context.Fail("ERR WATCH inside MULTI is not allowed"u8);
+            return;
+        }
+
+        var watches = (session.Transaction ??= new Transaction(session, context.Server.Store)).Watches;
+        // Keys that are watched already count here, too: who is so near to the limit will not mind.
+        if ((long)watches.Count + context.Args.Remaining > context.Server.Options.WatchLimit)
+        {
+            context.Fail("ERR too many watched keys"u8);
+            return;
+        }
+
+        while (context.Args.Remaining > 0) watches.Add(context.Store, session.Database, context.Args.NextKey());
+        context.Reply.WriteOk();
+    }
+
+    private static void Unwatch(ref CommandContext context)
+    {
+        context.Session.Transaction?.Watches.Dispose();
         context.Reply.WriteOk();
     }
 

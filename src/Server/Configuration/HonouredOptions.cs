@@ -152,6 +152,10 @@ internal static class HonouredOptions
         {
             Summary = "bytes of queued commands of a transaction", Change = OptionChange.Live,
         },
+        new Option<long>("watch-limit", new NumberType(1, int.MaxValue), o => o.WatchLimit, (o, v) => o.WatchLimit = (int)v)
+        {
+            Summary = "most keys that a client watches", Change = OptionChange.Live,
+        },
         new Option<long>("proto-inline-max-size", new BytesType(1 << 10, 64 << 20),
             o => o.ProtoInlineMaxSize, (o, v) => o.ProtoInlineMaxSize = (int)v)
         {

@@ -96,6 +96,9 @@ public sealed class ServerOptions
     /// <summary>The longest key, in bytes.</summary>
     public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
 
+    /// <summary>Keys a client may watch.</summary>
+    public int WatchLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1_000_000;
+
     /// <summary>Bytes of queued commands a transaction may have.</summary>
     public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 20;
 

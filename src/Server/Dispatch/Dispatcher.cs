@@ -305,7 +305,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (session.InMulti) session.Transaction!.Abort();
         if (context.Command.Name == "EXEC")
         {
-            if (session.InMulti) session.Transaction!.Close();
+            session.Transaction?.Close();
             error = (byte[])[.. Errors.ExecAbortBecause, .. error.StartsWith("ERR "u8) ? error[4..] : error];
         }
 

@@ -25,6 +25,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         try
         {
             if (!TryFindKeys(ref context, transaction)) return done = TryExecuteAlone(ref context, transaction);
+            transaction.Watches.AddTo(context.Store.Keys);
             if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
             else RunAll(ref context, transaction);
             return true;
@@ -40,7 +41,8 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         if (!context.Store.TryPauseOthers()) return false;
         try
         {
-            RunAll(ref context, transaction);
+            transaction.Watches.RemoveExpired(context.Store);
+            RunUnlessChanged(ref context, transaction);
         }
         finally
         {
@@ -52,7 +54,16 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
 
     private void ExecuteHeld(ref CommandContext context, Transaction transaction)
     {
-        var status = context.Store.BeginTransaction(context.Store.Keys);
+        var store = context.Store;
+        var status = store.BeginTransaction(store.Keys);
+        // Ends: it is repeated only when databases are flushed or swapped in this very moment.
+        while (status == StoreStatus.Ok && !transaction.Watches.AreOf(store.Table))
+        {
+            store.EndTransaction();
+            context.Server.Store.WaitForTable();
+            status = store.BeginTransaction(store.Keys);
+        }
+
         if (status != StoreStatus.Ok)
         {
             context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
@@ -61,12 +72,19 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
 
         try
         {
-            RunAll(ref context, transaction);
+            RunUnlessChanged(ref context, transaction);
         }
         finally
         {
-            context.Store.EndTransaction();
+            store.EndTransaction();
         }
+    }
+
+    /// <summary>With the watched keys locked, or alone: nobody changes one any more.</summary>
+    private void RunUnlessChanged(ref CommandContext context, Transaction transaction)
+    {
+        if (transaction.Watches.HaveChanged) _reply.WriteNullArray();
+        else RunAll(ref context, transaction);
     }
 
     /// <summary>Lists the keys of all commands.</summary>

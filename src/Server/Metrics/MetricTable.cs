@@ -69,9 +69,10 @@ internal static class MetricTable
         new(InfoSection.Clients, "tracking_clients", MetricKind.Gauge, "No tracking yet", f => 0),
         new(InfoSection.Clients, "pubsub_clients", MetricKind.Gauge, "With at least one subscription",
             f => f.PubSubClients),
-        new(InfoSection.Clients, "watching_clients", MetricKind.Gauge, "No transactions yet", f => 0),
+        new(InfoSection.Clients, "watching_clients", MetricKind.Gauge, "With at least one watched key", f => f.WatchingClients),
         new(InfoSection.Clients, "clients_in_timeout_table", MetricKind.Gauge, "Waiting with an end",
             f => f.BlockedClients),
+        new(InfoSection.Clients, "total_watched_keys", MetricKind.Gauge, "Keys that somebody watches", f => f.WatchedKeys),
 
         new(InfoSection.Memory, "used_memory", MetricKind.Gauge, "Store (index, log, blocks, clients' buffers, messages) and managed heap, in bytes",
             f => f.UsedBytes),

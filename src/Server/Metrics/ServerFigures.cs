@@ -22,6 +22,8 @@ internal sealed class ServerFigures
     public long ReservedClients { get; init; }
     public long BlockedClients { get; init; }
     public long PubSubClients { get; init; }
+    public long WatchingClients { get; init; }
+    public long WatchedKeys { get; init; }
     public long InputBytesMax { get; init; }
     public long OutputBytesMax { get; init; }
 

@@ -20,7 +20,7 @@ internal static class ClientLine
             .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")
             .Append(CultureInfo.InvariantCulture, $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
             .Append(CultureInfo.InvariantCulture, $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
-            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction!.QueuedCount : -1)} watch=0")
+            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction!.QueuedCount : -1)} watch={transaction?.Watches.Count ?? 0}")
             .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free=0 argv-mem=0 multi-mem={queued} rbs=0 rbp=0")
             .Append(CultureInfo.InvariantCulture, $" obl=0 oll={(waiting > 0 ? 1 : 0)} omem={waiting}")
             .Append(CultureInfo.InvariantCulture, $" tot-mem={session.BufferBytes + waiting + queued} events=r")
@@ -36,12 +36,13 @@ internal static class ClientLine
 
     private static string Flags(Session session)
     {
-        Span<char> flags = stackalloc char[11];
+        Span<char> flags = stackalloc char[12];
         int count = 0;
         if (session.Kind == ClientKind.Replica) flags[count++] = 'S';
         if (session.Kind == ClientKind.Primary) flags[count++] = 'M';
         if (session.Kind == ClientKind.PubSub) flags[count++] = 'P';
         if (session.InMulti) flags[count++] = 'x';
+        if (session.Transaction is { Watches.HaveChanged: true }) flags[count++] = 'd';
         if (session.IsBlocked) flags[count++] = 'b';
         if (session.CloseAfterReply) flags[count++] = 'c';
         if (session.IsKilled) flags[count++] = 'A';

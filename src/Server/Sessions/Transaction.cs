@@ -4,14 +4,14 @@ using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>What a client has between MULTI and EXEC. Made for the first MULTI of a session, and kept.</summary>
-/// <remarks>Threads: the session's own; others may read <see cref="QueuedCount"/> and <see cref="QueuedBytes"/> for CLIENT LIST.</remarks>
+/// <summary>What a client has between MULTI and EXEC, and what it watches. Made for the first MULTI or WATCH of a session, and kept.</summary>
+/// <remarks>Threads: the session's own; others may read the counts, and whether watched keys have changed, for CLIENT LIST.</remarks>
 internal sealed class Transaction(Session session, Store store) : IDisposable
 {
     private readonly CommandQueue _queue = new(store);
 
-    /// <summary>Between MULTI and EXEC: commands are queued.</summary>
-    public bool IsOpen => session.InMulti;
+    /// <summary>WATCH: EXEC runs nothing when one of them has changed.</summary>
+    public KeyWatches Watches { get; } = new(store);
 
     /// <summary>Some command could not be queued: EXEC will refuse.</summary>
     public bool IsAborted { get; private set; }
@@ -44,10 +44,11 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
         return true;
     }
 
-    /// <summary>Forgets the commands: EXEC has run them, or DISCARD came.</summary>
+    /// <summary>Forgets the commands and the watched keys: EXEC has run them, or DISCARD came.</summary>
     public void Close()
     {
         _queue.Dispose();
+        Watches.Dispose();
         IsAborted = IsRunning = false;
         session.InMulti = false;
     }

@@ -14,12 +14,14 @@ internal sealed unsafe class RecordChanges
     private readonly SegmentedLog _log;
     private readonly SegmentWriters _writers;
     private readonly RecordBuilder _builder;
+    private readonly WatchTable _watches;
 
     public RecordChanges(Store store, int slot)
     {
         _store = store;
         _slot = slot;
         _log = store.Log;
+        _watches = store.Watches;
         _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs);
         _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
@@ -84,7 +86,7 @@ internal sealed unsafe class RecordChanges
 
     private StoreStatus Publish(Database database, in Key key, byte* record, ulong word, long expiryMs, out bool again)
     {
-        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing))
+        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing, _watches, database.Id))
         {
             again = false;
             Abandon(record, word);
@@ -135,6 +137,7 @@ internal sealed unsafe class RecordChanges
     /// <param name="regionMoved">Its region is another record's by now.</param>
     public void MakeAbsent(ref HeldRecord held, bool regionMoved = false)
     {
+        NoteChange(held);
         Forget(held.Database, Record.ExpiryOf(held.Record, held.Word));
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
@@ -244,6 +247,7 @@ internal sealed unsafe class RecordChanges
     public StoreStatus Resize(ref HeldRecord held, ValueKind kind, int valueBytes, int keepBytes)
     {
         Fault.Point("record.write");
+        NoteChange(held);
         ulong word = held.Word;
         if (RecordWord.ValueBytes(word) >= valueBytes)
         {
@@ -267,6 +271,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Makes a region the value of a held key, in the place of what it has. Cannot fail: room for 8 bytes is there.</summary>
     public void SetRegion(ref HeldRecord held, ValueKind kind, Region region)
     {
+        NoteChange(held);
         Database.Stripe* stripe = held.Database.StripeOf(_slot);
         bool existed = held.Exists;
         if (existed) ReleaseValue(held.Database, held.Record, held.Word);
@@ -282,8 +287,16 @@ internal sealed unsafe class RecordChanges
     /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will notice.</summary>
     public void BeginChange(ref HeldRecord held)
     {
+        NoteChange(held);
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
+    }
+
+    /// <summary>Tells those who watch the key. Before anybody can see the change: under the lock.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private void NoteChange(in HeldRecord held)
+    {
+        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key);
     }
 
     private static Block LongKeyOf(in HeldRecord held) =>
@@ -307,6 +320,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail: not the index, nor the counters, nor Defer.</summary>
     private void Exchange(ref HeldRecord held, byte* record, ulong word, long expiryMs)
     {
+        NoteChange(held);
         Database database = held.Database;
         bool existed = held.Exists;
         long oldExpiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
@@ -342,6 +356,7 @@ internal sealed unsafe class RecordChanges
             if (!next.KeepContent || !next.Block.IsNone || oldKind != ValueKind.BlockString) return false;
             Block current = Record.BlockOf(held.Record, word);
             if (!current.IsExclusive || current.Capacity < next.Length) return false;
+            NoteChange(held);
             held.Word = RecordWord.NextVersion(word);       // as below
             ValueWriter.Resize(current, next.Length);
             update.Write(new Span<byte>(current.Content, (int)next.Length));
@@ -362,6 +377,7 @@ internal sealed unsafe class RecordChanges
             long size = (offset + (long)valueBytes + 7) & ~7L;
             if (size > oldSize) return false;
 
+            NoteChange(held);
             byte* value = held.Record + offset;
             held.Word = RecordWord.NextVersion(word);       // should the update throw half way, readers notice that it wrote
             ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
@@ -393,6 +409,7 @@ internal sealed unsafe class RecordChanges
             return AddExpirySlot(ref held, expiryMs);
         }
 
+        NoteChange(held);
         Forget(held.Database, Record.ExpiryOf(held.Record, held.Word));
         Record.SetExpiry(held.Record, expiryMs);
         held.Word = RecordWord.NextVersion(held.Word);
@@ -408,6 +425,7 @@ internal sealed unsafe class RecordChanges
         Fault.Point("expiry.slot");
         byte* record = _builder.Allocate(database, word);
         if (record == null) return StoreStatus.OutOfMemory;
+        NoteChange(held);
         Record.SetExpiry(record, expiryMs);
         int content = RecordWord.KeyBytes(word) + RecordWord.ValueBytes(word);
         Buffer.MemoryCopy(held.Record + 8, record + 16, content, content);

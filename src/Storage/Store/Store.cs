@@ -41,6 +41,7 @@ public sealed class Store : IDisposable
         Options = options;
         Budget = new MemoryBudget { MaxBytes = options.MaxMemoryBytes };
         Log = new SegmentedLog(Budget);
+        Watches = new WatchTable(Budget);
         Epochs = new EpochTable(options.SessionsMax);
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
@@ -87,6 +88,7 @@ public sealed class Store : IDisposable
     internal ref readonly KeyHash Hash => ref _hash;
     internal LongHolds LongHolds { get; }
     internal StorePause Pause { get; }
+    internal WatchTable Watches { get; }
 
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
     internal Database?[] Table => Volatile.Read(ref _table);
@@ -174,27 +176,68 @@ public sealed class Store : IDisposable
     /// <summary>Empties a database. Atomic and O(1): its memory is freed by the store's thread.</summary>
     public void Flush(int database)
     {
+        StoreSession? session = TryLease();
+        try
+        {
+            Flush(database, session);
+        }
+        finally
+        {
+            if (session != null) Leave(session);
+        }
+    }
+
+    /// <summary>Empties all databases, as one step.</summary>
+    public void FlushAll()
+    {
+        StoreSession? session = TryLease();
+        try
+        {
+            FlushAll(session);
+        }
+        finally
+        {
+            if (session != null) Leave(session);
+        }
+    }
+
+    /// <summary>Exchanges two databases, as one step.</summary>
+    public void Swap(int first, int second)
+    {
+        StoreSession? session = TryLease();
+        try
+        {
+            Swap(first, second, session);
+        }
+        finally
+        {
+            if (session != null) Leave(session);
+        }
+    }
+
+    /// <param name="session">The caller's, in a turn; without one, who watches an absent key is told that it has changed.</param>
+    internal void Flush(int database, StoreSession? session)
+    {
         lock (_tableLock)
         {
             var table = (Database?[])_table.Clone();
             Database? dropped = table[database];
             table[database] = null;
             Fault.Point("flush.publish");       // behind it nothing throws
-            Volatile.Write(ref _table, table);
+            Publish(table, session);
             if (dropped != null) Drop(dropped);
         }
 
         _thread?.Wake();
     }
 
-    /// <summary>Empties all databases, as one step.</summary>
-    public void FlushAll()
+    internal void FlushAll(StoreSession? session)
     {
         lock (_tableLock)
         {
             Database?[] old = _table, table = new Database?[old.Length];
             Fault.Point("flush.publish");
-            Volatile.Write(ref _table, table);
+            Publish(table, session);
             foreach (Database? dropped in old)
                 if (dropped != null) Drop(dropped);
         }
@@ -202,20 +245,19 @@ public sealed class Store : IDisposable
         _thread?.Wake();
     }
 
-    /// <summary>Exchanges two databases, as one step.</summary>
-    public void Swap(int first, int second)
+    internal void Swap(int first, int second, StoreSession? session)
     {
         lock (_tableLock)
         {
             var table = (Database?[])_table.Clone();
             (table[first], table[second]) = (table[second], table[first]);
             Fault.Point("swap.publish");
-            Volatile.Write(ref _table, table);
+            Publish(table, session);
         }
     }
 
     /// <returns>The database, made when there was none; null when the system refused the memory.</returns>
-    internal Database? CreateDatabase(int number)
+    internal Database? CreateDatabase(int number, StoreSession session)
     {
         lock (_tableLock)
         {
@@ -225,9 +267,51 @@ public sealed class Store : IDisposable
             if (Database.TryCreate(this, _databaseIds + 1, indexBytes) is not { } database) return null;
             _databaseIds++;
             table[number] = database;
-            Volatile.Write(ref _table, table);
+            Publish(table, session);
             return database;
         }
+    }
+
+    private void Publish(Database?[] table, StoreSession? session)
+    {
+        Database?[] old = _table;
+        Volatile.Write(ref _table, table);
+        if (Watches.IsAny) KeyWatches.ReportTable(Watches, old, table, session);
+    }
+
+    /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has it.</summary>
+    internal WatchedKey Watch(int database, in Key key, out long changes)
+    {
+        lock (_tableLock) return Watches.Add(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash, out changes);
+    }
+
+    /// <summary>Waits until whoever publishes another table has told those who watch keys.</summary>
+    internal void WaitForTable()
+    {
+        lock (_tableLock)
+        {
+        }
+    }
+
+    /// <summary>A leased session in a turn; null when all are in use, or there can be none.</summary>
+    private StoreSession? TryLease()
+    {
+        if (_disposed || !_leases.Wait(0)) return null;
+        if (!_leasable.TryTake(out StoreSession? session))
+        {
+            try
+            {
+                session = CreateSession();
+            }
+            catch (InvalidOperationException)
+            {
+                _leases.Release();
+                return null;
+            }
+        }
+
+        session.BeginTurn();
+        return session;
     }
 
     private void Drop(Database database)
@@ -331,6 +415,7 @@ public sealed class Store : IDisposable
         // Ends: nobody is online, so each round frees all that is queued; freeing may queue blocks once more.
         while (Deferred.Count != 0) Deferred.Run();
         Epochs.Dispose();
+        Watches.Dispose();
         Log.Dispose();
         Budget.Dispose();
         _leases.Dispose();

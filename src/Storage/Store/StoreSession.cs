@@ -25,6 +25,7 @@ public sealed unsafe class StoreSession : IDisposable
     private bool _hintsHold;
     private Thread? _holder;
     private HeldRecord _one;
+    private readonly WatchTable _watches;
     private KeyLocks? _transaction, _transactionLocks;
 
     internal StoreSession(Store store, int slot)
@@ -33,6 +34,7 @@ public sealed unsafe class StoreSession : IDisposable
         _slot = slot;
         _log = store.Log;
         _hash = store.Hash;
+        _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
         _locks = new KeyLocks(this, _changes, store.LongHolds);
         Keys = new KeyList(_hash);
@@ -213,6 +215,7 @@ public sealed unsafe class StoreSession : IDisposable
         byte* record = found.Record;
         ulong word = found.Word;
         if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7) || !Record.TryLockFrom(record, word)) return false;
+        if (_watches.IsAny) NoteChange(record, word);
         Record.CopyBytes(record + found.Offset, value, length);
         Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, length));     // unlocks
         _changes.Touch(record);
@@ -330,6 +333,7 @@ public sealed unsafe class StoreSession : IDisposable
             if ((word & busy) == 0 && RecordWord.Kind(word) == ValueKind.String && RecordWord.KeyField(word) != RecordWord.LongKey
                 && ((offset + value.Length + 7) & ~7) == RecordWord.Size(word) && Record.TryLockFrom(record, word))
             {
+                if (_watches.IsAny) NoteChange(record, word);
                 value.CopyTo(new Span<byte>(record + offset, value.Length));
                 Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, value.Length));   // unlocks
                 _changes.Touch(record);
@@ -338,6 +342,14 @@ public sealed unsafe class StoreSession : IDisposable
         }
 
         return SetSlow(key, value);
+    }
+
+    /// <summary>Tells those who watch the key of a record that is locked.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void NoteChange(byte* record, ulong word)
+    {
+        var key = Record.KeyOf(record, word);
+        _watches.Note(_database!.Id, _hash.Of(key), key);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -711,7 +723,16 @@ public sealed unsafe class StoreSession : IDisposable
         _store.Return(this);
     }
 
-    internal Database? CreateDatabase(int number) => _store.CreateDatabase(number);
+    /// <summary>Empties a database; see <see cref="Store.Flush(int)"/>.</summary>
+    internal void Flush(int database) => _store.Flush(database, this);
+
+    /// <summary>Empties all databases, as one step.</summary>
+    internal void FlushAll() => _store.FlushAll(this);
+
+    /// <summary>Exchanges two databases, as one step.</summary>
+    internal void Swap(int first, int second) => _store.Swap(first, second, this);
+
+    internal Database? CreateDatabase(int number) => _store.CreateDatabase(number, this);
 
     /// <summary>For the store's own thread, which works on databases rather than numbers.</summary>
     internal void Use(Database database)

@@ -27,6 +27,20 @@ public class RedisToolsTests
         Assert.Contains("ERR unknown command", Cli(server, "NOSUCH"), StringComparison.Ordinal);
     }
 
+    // On a terminal: the prompt says that a transaction is open.
+    [Fact]
+    public void RedisCli_shows_an_open_transaction_in_its_prompt()
+    {
+        using var borrowed = SharedServers.Kv();
+        string command = $"TERM=dumb {Requires.Tool("redis-cli")} {string.Join(' ', Address(borrowed.Server))}";
+        string screen = ChildProcess.Run(Requires.Tool("script"), ["-qec", command, "/dev/null"], "MULTI\nSET k v\nGET k\nEXEC\nMULTI\nDISCARD\nQUIT\n"u8.ToArray()).Output;
+        Assert.Contains("(TX)> ", screen, StringComparison.Ordinal);
+        Assert.Contains("QUEUED", screen, StringComparison.Ordinal);
+        Assert.Contains("2) \"v\"", screen, StringComparison.Ordinal);
+        string last = screen[screen.LastIndexOf("127.0.0.1:", StringComparison.Ordinal)..];
+        Assert.DoesNotContain("(TX)", last, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void RedisCli_scan_lists_every_key_that_matches()
     {

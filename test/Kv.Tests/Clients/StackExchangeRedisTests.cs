@@ -45,6 +45,58 @@ public class StackExchangeRedisTests
         Assert.Equal("xyz", (string?)db.StringGet("k"));
     }
 
+    // Its conditions are WATCH, a look, MULTI ... EXEC.
+    [Fact]
+    public async Task Transactions_with_and_without_conditions()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        using var other = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        db.StringSet("text", "no number");
+        var transaction = db.CreateTransaction();
+        var set = transaction.StringSetAsync("a", 1);
+        var sum = transaction.StringIncrementAsync("a", 41);
+        var fails = transaction.StringIncrementAsync("text");
+        Assert.True(transaction.Execute());
+        Assert.True(await set);
+        Assert.Equal(42, await sum);
+        await Assert.ThrowsAnyAsync<RedisException>(() => fails);
+
+        foreach (var (condition, holds) in new[]
+        {
+            (Condition.KeyExists("a"), true), (Condition.KeyNotExists("a"), false), (Condition.KeyNotExists("b"), true),
+            (Condition.StringEqual("a", 42), true), (Condition.StringEqual("a", 43), false), (Condition.StringNotEqual("a", 43), true),
+        })
+        {
+            transaction = db.CreateTransaction();
+            var result = transaction.AddCondition(condition);
+            var counted = transaction.StringIncrementAsync("count");
+            Assert.Equal(holds, await transaction.ExecuteAsync());
+            Assert.Equal(holds, result.WasSatisfied);
+            if (holds) await counted;
+            else await Assert.ThrowsAnyAsync<OperationCanceledException>(() => counted);
+        }
+
+        Assert.Equal(4, (int)db.StringGet("count"));
+
+        // Two who add by condition: each addition is one that saw the last value.
+        int added = 0;
+        await Task.WhenAll(new[] { db, other.GetDatabase() }.Select(mine => Task.Run(async () =>
+        {
+            for (int i = 0; i < 200; i++)
+            {
+                var seen = await mine.StringGetAsync("cas");
+                var attempt = mine.CreateTransaction();
+                attempt.AddCondition(seen.IsNull ? Condition.KeyNotExists("cas") : Condition.StringEqual("cas", seen));
+                _ = attempt.StringSetAsync("cas", (seen.IsNull ? 0 : (int)seen) + 1);
+                if (await attempt.ExecuteAsync()) Interlocked.Increment(ref added);
+            }
+        })));
+        Assert.Equal(added, (int)db.StringGet("cas"));
+        Assert.True(added > 0);
+    }
+
     [Fact]
     public void Sorted_sets()
     {

@@ -66,6 +66,63 @@ assert r.geohash("geo", "Palermo", "x") == ["sqc8b49rny0", None] and [round(c, 4
 assert r.geosearch("geo", longitude=15, latitude=37, radius=200, unit="km", sort="ASC", withdist=True) == [[b"Catania", 56.4413], [b"Palermo", 190.4424]]
 assert r.geosearchstore("near", "geo", member="Palermo", width=10, height=10, unit="km") == 1 and r.georadius("geo", 15, 37, 100, "km") == [b"Catania"]
 
+# Transactions: pipelines are MULTI and EXEC by default, and WATCH as the client's documentation has it.
+with r.pipeline() as pipe:
+    pipe.set("t", 1).incr("t").get("t").append("t", "x").incr("t")
+    result = pipe.execute(raise_on_error=False)
+    assert result[:4] == [True, 2, b"2", 2] and isinstance(result[4], redis.ResponseError), result
+with r.pipeline() as pipe:
+    for i in range(3000):
+        pipe.set(f"pipe:{i}", i)
+        pipe.get(f"pipe:{i}")
+    assert pipe.execute()[1::2] == [str(i).encode() for i in range(3000)]
+with r.pipeline() as pipe:
+    pipe.watch("t")
+    before = pipe.get("t")
+    r.set("t", "changed meanwhile")
+    pipe.multi()
+    pipe.set("t", before + b"!")
+    try:
+        pipe.execute()
+        raise AssertionError("EXEC must fail: the key has changed")
+    except redis.WatchError:
+        pass
+    pipe.watch("t")
+    before = pipe.get("t")
+    pipe.multi()
+    pipe.set("t", before + b"!")
+    assert pipe.execute() == [True]
+assert r.get("t") == b"changed meanwhile!"
+
+
+def add(pipe):
+    count = int(pipe.get("count") or 0)
+    pipe.multi()
+    pipe.set("count", count + 1)
+
+
+def add_many():
+    mine = redis.Redis(sys.argv[1], int(sys.argv[2]))
+    for _ in range(100):
+        mine.transaction(add, "count")
+
+
+adders = [threading.Thread(target=add_many) for _ in range(3)]
+for adder in adders:
+    adder.start()
+for adder in adders:
+    adder.join()
+assert r.get("count") == b"300", r.get("count")
+with r.pipeline() as pipe:
+    pipe.execute_command("NOSUCH")
+    pipe.set("t", "not to be")
+    try:
+        pipe.execute()
+        raise AssertionError("EXEC must fail: a command was refused")
+    except redis.ResponseError:
+        pass
+assert r.get("t") == b"changed meanwhile!"
+
 big = bytes(range(256)) * 40000
 assert r.set("big", big) and r.get("big") == big
 

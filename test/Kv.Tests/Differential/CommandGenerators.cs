@@ -195,6 +195,8 @@ internal static class CommandGenerators
         ["MULTI"] = _ => [],
         ["EXEC"] = _ => [],
         ["DISCARD"] = _ => [],
+        ["WATCH"] = g => Repeat(g, 3, () => [g.Key()]),
+        ["UNWATCH"] = _ => [],
         ["TIME"] = _ => [],
         ["PUBLISH"] = g => [g.Key(), g.Value()],
         ["PUBSUB"] = g => g.Pick<object[]>([g.Word("CHANNELS")], [g.Word("NUMPAT")], [g.Word("NUMSUB"), g.Key()],

@@ -1,0 +1,164 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+//  counts, native:   | watched keys 32 | ... | a line further: keys of stripe 0 32 | stripe 1 32 | ... |
+//                      ^ what every write looks at: 0 nearly always
+
+/// <summary>Keys that somebody watches (WATCH), each with a count of its changes.</summary>
+/// <remarks>
+/// A write looks here once it owns the key (the record's lock, or the bucket's latch), and before anybody can see what it
+/// does; who watches has the key in here before he reads it. So a write that does not find the key was there first: a read
+/// behind WATCH waits for it. One that does has counted before it lets go: who locks the key afterwards sees the count.
+/// Threads: any. The stripes' locks are the innermost: nobody waits while holding one.
+/// Cost: of a write, one load of a line that hardly ever changes; while any key is watched, another one.
+/// </remarks>
+internal sealed unsafe class WatchTable : IDisposable
+{
+    private const int StripeCount = 1024, LineInts = 16;
+
+    /// <summary>Of a key's object, its place in a dictionary, and a watcher's.</summary>
+    private const int KeyBytes = 200;
+
+    private readonly MemoryBudget _budget;
+    private readonly Dictionary<ulong, WatchedKey>?[] _stripes = new Dictionary<ulong, WatchedKey>?[StripeCount];
+    private readonly Lock[] _locks = new Lock[StripeCount];
+    private readonly int* _counts;
+
+    public WatchTable(MemoryBudget budget)
+    {
+        _budget = budget;
+        _counts = (int*)NativeMemory.AlignedAlloc((StripeCount + LineInts) * sizeof(int), 64);
+        NativeMemory.Clear(_counts, (StripeCount + LineInts) * sizeof(int));
+        for (int i = 0; i < StripeCount; i++) _locks[i] = new Lock();
+    }
+
+    /// <summary>Keys that are watched by at least one.</summary>
+    public int Count => Volatile.Read(ref *_counts);
+
+    /// <summary>Whether a write has to say what it changes. Asked by the owner of the key.</summary>
+    // Behind the full fence of the owner's compare-and-swap: see above.
+    public bool IsAny
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Volatile.Read(ref *_counts) != 0;
+    }
+
+    /// <summary>Counts a change of a key. By the key's owner, before he lets go.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key)
+    {
+        int stripe = StripeOf(hash);
+        if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
+        lock (_locks[stripe])
+        {
+            for (var one = First(stripe, hash); one != null; one = one.Next)
+                if (one.DatabaseId == databaseId && one.Bytes.AsSpan().SequenceEqual(key)) one.CountChange();
+        }
+    }
+
+    /// <summary>Watches a key of a database. Under the lock of the table of databases, so that number and id belong together.</summary>
+    /// <param name="changes">How often it had changed before.</param>
+    public WatchedKey Add(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash, out long changes)
+    {
+        int stripe = StripeOf(hash);
+        WatchedKey watched;
+        lock (_locks[stripe])
+        {
+            watched = Find(stripe, number, key, hash) ?? Insert(stripe, number, databaseId, key, hash);
+            watched.Watchers++;
+            changes = watched.Changes;
+        }
+
+        Interlocked.MemoryBarrier();    // the counts before any read of the key
+        return watched;
+    }
+
+    /// <summary>Ends one's watching.</summary>
+    public void Remove(WatchedKey watched)
+    {
+        int stripe = StripeOf(watched.Hash);
+        lock (_locks[stripe])
+        {
+            if (--watched.Watchers != 0) return;
+            var stripeKeys = _stripes[stripe]!;
+            var first = stripeKeys[watched.Hash];
+            if (first != watched)
+            {
+                // Ends: it is in the list.
+                while (first.Next != watched) first = first.Next!;
+                first.Next = watched.Next;
+            }
+            else if (watched.Next != null)
+            {
+                stripeKeys[watched.Hash] = watched.Next;
+            }
+            else
+            {
+                stripeKeys.Remove(watched.Hash);
+            }
+
+            _counts[LineInts + stripe]--;
+        }
+
+        Interlocked.Decrement(ref *_counts);
+        _budget.ChargeExternal(-(KeyBytes + watched.Bytes.Length));
+    }
+
+    /// <summary>The keys of a database have another one's content from here on. Under the lock of the table of databases.</summary>
+    public List<WatchedKey> MoveTo(int number, int databaseId)
+    {
+        List<WatchedKey> moved = [];
+        for (int stripe = 0; stripe < StripeCount; stripe++)
+        {
+            lock (_locks[stripe])
+            {
+                if (_stripes[stripe] is not { } keys) continue;
+                foreach (var first in keys.Values)
+                {
+                    for (var one = first; one != null; one = one.Next)
+                    {
+                        if (one.Number != number) continue;
+                        one.DatabaseId = databaseId;
+                        moved.Add(one);
+                    }
+                }
+            }
+        }
+
+        return moved;
+    }
+
+    /// <summary>Counts a change that came with another table of databases.</summary>
+    public void Note(WatchedKey watched)
+    {
+        lock (_locks[StripeOf(watched.Hash)]) watched.CountChange();
+    }
+
+    public void Dispose() => NativeMemory.AlignedFree(_counts);
+
+    // Not the bits that choose a bucket, which the tables of databases share.
+    private static int StripeOf(ulong hash) => (int)(hash >> 54);
+
+    private WatchedKey? First(int stripe, ulong hash) => _stripes[stripe] is { } keys && keys.TryGetValue(hash, out var first) ? first : null;
+
+    private WatchedKey? Find(int stripe, int number, ReadOnlySpan<byte> key, ulong hash)
+    {
+        for (var one = First(stripe, hash); one != null; one = one.Next)
+            if (one.Number == number && one.Bytes.AsSpan().SequenceEqual(key)) return one;
+        return null;
+    }
+
+    private WatchedKey Insert(int stripe, int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
+    {
+        var keys = _stripes[stripe] ??= [];
+        keys.TryGetValue(hash, out var next);
+        var watched = new WatchedKey(number, databaseId, key, hash) { Next = next };
+        keys[hash] = watched;
+        Volatile.Write(ref _counts[LineInts + stripe], _counts[LineInts + stripe] + 1);
+        Interlocked.Increment(ref *_counts);
+        _budget.ChargeExternal(KeyBytes + watched.Bytes.Length);
+        return watched;
+    }
+}

@@ -1,0 +1,42 @@
+namespace Kv.Storage;
+
+/// <summary>A key that somebody watches.</summary>
+/// <remarks>Threads: any; changed under its stripe's lock (<see cref="WatchTable"/>).</remarks>
+internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
+{
+    private long _changes;
+    private int _databaseId = databaseId;
+
+    /// <summary>The number by which the watchers call its database.</summary>
+    public int Number { get; } = number;
+
+    public ulong Hash { get; } = hash;
+
+    // Pinned: lists of keys to hold need them to stay put.
+    public byte[] Bytes { get; } = Pinned(key);
+
+    /// <summary>Which database has that number now; 0 for none.</summary>
+    // Volatile: read without the lock by who holds the key; what it says of another table he asks for again.
+    public int DatabaseId
+    {
+        get => Volatile.Read(ref _databaseId);
+        set => Volatile.Write(ref _databaseId, value);
+    }
+
+    /// <summary>How often it has changed. Who has the key locked sees all of them.</summary>
+    public long Changes => Volatile.Read(ref _changes);
+
+    public int Watchers { get; set; }
+
+    /// <summary>The next one of the same hash.</summary>
+    public WatchedKey? Next { get; set; }
+
+    public void CountChange() => Volatile.Write(ref _changes, _changes + 1);
+
+    private static byte[] Pinned(ReadOnlySpan<byte> bytes)
+    {
+        byte[] copy = GC.AllocateUninitializedArray<byte>(bytes.Length, pinned: true);
+        bytes.CopyTo(copy);
+        return copy;
+    }
+}

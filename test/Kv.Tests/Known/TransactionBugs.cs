@@ -1,0 +1,114 @@
+using Kv.Server.Dispatch;
+using Kv.Tests.Facts;
+using Kv.Tests.Harness;
+using Kv.Tests.Network;
+
+namespace Kv.Tests.Known;
+
+/// <summary>The catalogue's entries about transactions.</summary>
+public sealed class TransactionBugs
+{
+    /// <summary>Groups whose commands use no key of the store.</summary>
+    private static readonly HashSet<CommandGroup> GroupsWithoutKeys =
+        [CommandGroup.Connection, CommandGroup.PubSub, CommandGroup.Cluster, CommandGroup.Transactions];
+
+    /// <summary>Others that use none, with their subcommands. Who adds one says so here, or names its keys.</summary>
+    private static readonly HashSet<string> WithoutKeys = ["COMMAND", "CONFIG", "INFO", "LOLWUT", "MODULE", "PFSELFTEST", "ROLE", "SHUTDOWN", "TIME"];
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Known_T01_the_connection_is_clean_after_EXEC_DISCARD_RESET_and_errors(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var other = server.Connect();
+        foreach (string end in new[] { "EXEC", "DISCARD", "RESET", "NOSUCH\nEXEC", "SET a\nDISCARD", "SET a\nRESET", "EXEC now", "LCS a\nEXEC" })
+        {
+            using var client = server.Connect();
+            client.Ok("WATCH a b");
+            client.Ok("MULTI");
+            client.Ok("SET a 1");
+            client.Ok("INCR a");
+            client.Ok("LCS a b NONSENSE");
+            foreach (string line in end.Split('\n')) client.Command(line);
+            // Nothing is queued, watched or locked.
+            Assert.Equal("ERR EXEC without MULTI", client.Command("EXEC").String);
+            Assert.Equal("ERR DISCARD without MULTI", client.Command("DISCARD").String);
+            other.Ok("SET a 5");
+            client.Ok("MULTI");
+            client.Ok("GET a");
+            Assert.Equal("5", client.Ok("EXEC").Items!.Single().String);
+            other.Ok("DEL a");
+            string line1 = client.Ok("CLIENT INFO").String;
+            Assert.Contains(" multi=-1 watch=0 ", line1, StringComparison.Ordinal);
+            Assert.Contains(" multi-mem=0 ", line1, StringComparison.Ordinal);
+        }
+
+        Assert.Equal(0, server.Server.Store.Watches.Count);
+        server.Server.Store.CheckIntegrity();
+    }
+
+    // In the middle of each phase; what was queued, with its large values, is given back.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Known_T01_a_client_that_leaves_between_MULTI_and_EXEC_leaves_nothing(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var observer = server.Connect();
+        observer.Ok("SET warm up");
+        observer.Ok("DEL warm");
+        long before = server.Server.Store.UsedBytes;
+        for (int cut = 0; cut < 6; cut++)
+        {
+            using var client = server.Connect();
+            string[] lines = ["WATCH a b", "MULTI", "SET a 1", $"SET b {new string('b', 300_000)}", $"APPEND a {new string('a', 1000)}"];
+            foreach (string line in lines.Take(cut)) client.Ok(line);
+        }
+
+        Eventually.Holds(() => server.Server.Connections.Count == 1, () => "the clients are not gone");
+        Eventually.Holds(() => server.Server.Store.Watches.Count == 0, () => $"{server.Server.Store.Watches.Count} keys are watched");
+        Eventually.Holds(() => server.Server.Store.UsedBytes <= before + (64 * 1024), () => $"{server.Server.Store.UsedBytes} bytes, {before} before");
+        Assert.Equal(0, observer.Ok("EXISTS a b").Integer);
+    }
+
+    [Fact]
+    public void Known_T03_FLUSHALL_fails_each_watcher_once()
+    {
+        const int keys = 1000;
+        using var server = KvInstance.Start();
+        using var other = server.Connect();
+        var clients = Enumerable.Range(0, 8).Select(_ => server.Connect()).ToArray();
+        for (int i = 0; i < keys; i++) other.Ok($"SET k{i} v");
+        string all = string.Join(' ', Enumerable.Range(0, keys).Select(i => $"k{i}"));
+        foreach (var client in clients) client.Ok($"WATCH {all} absent");
+        Assert.Contains("total_watched_keys:1001\r\n", other.Ok("INFO clients").String, StringComparison.Ordinal);
+        Assert.Contains("watching_clients:8\r\n", other.Ok("INFO clients").String, StringComparison.Ordinal);
+        other.Ok("FLUSHALL");
+        for (int round = 0; round < 2; round++)
+        {
+            foreach (var client in clients)
+            {
+                Assert.Equal(round == 0, client.Ok("CLIENT INFO").String.Contains(" flags=d ", StringComparison.Ordinal));
+                client.Ok("MULTI");
+                client.Ok("SET absent 1");
+                Assert.Equal(round == 0, client.Ok("EXEC").IsNull);
+                client.Ok("DEL absent");
+            }
+        }
+
+        foreach (var client in clients) client.Dispose();
+        Assert.Equal(0, server.Server.Store.Watches.Count);
+    }
+
+    public static IEnumerable<TheoryDataRow<string>> Names() => CommandRows.Names();
+
+    // A command whose keys are not known would run unlocked.
+    [Theory, MemberData(nameof(Names))]
+    public void Known_T04_every_command_names_its_keys_or_stops_the_others_or_uses_none(string name)
+    {
+        var row = CommandRows.Find(name);
+        if (row.Handler == null) return;
+        bool named = row.UnnamedKeysFrom > 0 || row.Keys.Length > 0;
+        bool none = GroupsWithoutKeys.Contains(row.Group) || row.Name == "HELP" || WithoutKeys.Contains((row.Container ?? row).Name);
+        Assert.True(named || none, $"{name} names no key: give it Keys or UnnamedKeysFrom, or say that it uses none");
+        // Patterns, and the like: in EXEC they stop the others.
+        Assert.True(row.UnnamedKeysFrom > 0 || row.Keys.All(spec => spec.Start != KeyStart.Unknown) || !none);
+    }
+}

@@ -15,7 +15,7 @@ SERVER_CPU, CLIENT_CPU = "0", "1"
 PRIORITY = []       # chrt and its arguments, with --realtime
 KEY, VALUE = 8, 8
 
-# name: operation, depth, connections, keys, reply that limit sends
+# name: operation, depth, connections, keys, reply that limit sends [, what is loaded (bytes a value), bytes that the operation speaks of]
 CELLS = {
     "get4096x2-1k": ("GET", 4096, 2, 1024, "get8"),
     "set4096x2-1k": ("SET", 4096, 2, 1024, "ok"),
@@ -31,6 +31,21 @@ CELLS = {
     "get50x256": ("GET", 50, 256, 1024, "get8"),
     "incr16x50-1k": ("INCR", 16, 50, 1024, "ok"),
     "incr4096x2-1k": ("INCR", 4096, 2, 1024, "ok"),
+    # "dense" loads HyperLogLogs of 4,096 elements.
+    "pfadd128x50": ("PFADD", 128, 50, 1000, "ok", 0, 16),
+    "pfadd128x50-dense": ("PFADD", 128, 50, 1000, "ok", "dense", 16),
+    "pfcount128x50-dense": ("PFCOUNT", 128, 50, 1000, "ok", "dense", 16),
+    "pfcount2-16x8-dense": ("PFCOUNT2", 16, 8, 1000, "ok", "dense", 16),
+    "pfmerge16x8-dense": ("PFMERGE", 16, 8, 1000, "ok", "dense", 16),
+    "setbit128x50": ("SETBIT", 128, 50, 1000, "ok", 1024, 1024),
+    "getbit128x50": ("GETBIT", 128, 50, 1000, "ok", 1024, 1024),
+    "setbit4096x2-1mb": ("SETBIT", 4096, 2, 16, "ok", 1 << 20, 1 << 20),
+    "getbit4096x2-1mb": ("GETBIT", 4096, 2, 16, "ok", 1 << 20, 1 << 20),
+    "bitcount4x2-1mb": ("BITCOUNT", 4, 2, 16, "ok", 1 << 20, 8),
+    "bitop-and4x2-1mb": ("BITOP-AND", 4, 2, 16, "ok", 1 << 20, 8),
+    "bitop-or4x2-1mb": ("BITOP-OR", 4, 2, 16, "ok", 1 << 20, 8),
+    "bitop-xor4x2-1mb": ("BITOP-XOR", 4, 2, 16, "ok", 1 << 20, 8),
+    "bitop-not4x2-1mb": ("BITOP-NOT", 4, 2, 16, "ok", 1 << 20, 8),
 }
 
 
@@ -70,17 +85,41 @@ class Server:
         self.process.wait()
 
 
-def blast(tools, port, operation, depth, keys, seconds, connections):
+def shape(cell):
+    return (*CELLS[cell], VALUE, VALUE)[:7] if len(CELLS[cell]) == 5 else CELLS[cell]
+
+
+def blast(tools, port, operation, depth, keys, seconds, connections, value=VALUE):
     out = subprocess.run([*PRIORITY, "taskset", "-c", CLIENT_CPU, f"{tools}/blast", "127.0.0.1", str(port), operation, "1", str(depth),
-                          str(KEY), str(VALUE), str(keys), str(seconds), str(connections)],
+                          str(KEY), str(value), str(keys), str(seconds), str(connections)],
                          capture_output=True, text=True, timeout=600)
     return out.stdout + out.stderr
 
 
+def load(server, args, cell):
+    operation, depth, connections, keys, _, what, value = shape(cell)
+    if what == "dense":
+        load_dense(server.port, keys)
+    elif operation != "INCR" and what:      # INCR loads nothing: its keys are numbers of its own making
+        blast(args.tools, server.port, "LOAD", max(1, min(4096, (32 << 20) // what)), keys, 0, 1, what)
+
+
+def load_dense(port, keys):
+    """HyperLogLogs with too many elements to be sparse; each command is answered before the next."""
+    connection = socket.create_connection(("127.0.0.1", port), 60)
+    bulk = lambda word: b"$%d\r\n%s\r\n" % (len(word), word)
+    for key in range(keys):
+        words = [b"PFADD", b"%0*d" % (KEY, key), *(b"%d:%d" % (key % 7, element) for element in range(4096))]
+        connection.sendall(b"*%d\r\n" % len(words) + b"".join(map(bulk, words)))
+        if connection.recv(16)[:1] != b":":
+            raise SystemExit("PFADD failed")
+    connection.close()
+
+
 def warm(server, args, cell):
     """A JIT compiles what is hot: this shape, not only this command, and for some seconds."""
-    operation, depth, connections, keys, _ = CELLS[cell]
-    blast(args.tools, server.port, operation, depth, keys, args.warm, connections)
+    operation, depth, connections, keys, _, _, value = shape(cell)
+    blast(args.tools, server.port, operation, depth, keys, args.warm, connections, value)
 
 
 def command(name, args, port, reply):
@@ -97,9 +136,9 @@ def command(name, args, port, reply):
 
 
 def measure(server, args, cell):
-    operation, depth, connections, keys, _ = CELLS[cell]
+    operation, depth, connections, keys, _, _, value = shape(cell)
     before = server.cpu_seconds()
-    text = blast(args.tools, server.port, operation, depth, keys, args.seconds, connections)
+    text = blast(args.tools, server.port, operation, depth, keys, args.seconds, connections, value)
     cpu = server.cpu_seconds() - before
     found = re.search(r": (\d+) ops/s\s+p50=([\d.]+)us p99=([\d.]+)us p99.9=([\d.]+)us errors=(\d+) nils=(\d+)", text)
     if not found or int(found[5]):
@@ -113,7 +152,7 @@ def measure(server, args, cell):
 
 
 def run_cell(cell, args, port):
-    operation, depth, connections, keys, reply = CELLS[cell]
+    reply = shape(cell)[4]
     servers = []
     try:
         for name in args.servers:
@@ -121,9 +160,7 @@ def run_cell(cell, args, port):
             servers.append(server)
             port += 1
             if name != "limit":
-                # INCR loads nothing: its keys are numbers of its own making.
-                if operation != "INCR":
-                    blast(args.tools, server.port, "LOAD", 4096, keys, 0, 1)
+                load(server, args, cell)
                 warm(server, args, cell)
         results = {server.name: [] for server in servers}
         for _ in range(args.rounds):
@@ -139,7 +176,7 @@ def run_cell(cell, args, port):
 
 
 def report(cell, servers, results):
-    operation, depth, connections, keys, _ = CELLS[cell]
+    operation, depth, connections, keys = shape(cell)[:4]
     print(f"\n### {cell}: {operation} depth {depth} x {connections} connections, {keys:,} keys")
     print("| server | ops/s median [min..max] | cpu ns an op | p50 us | p99 us | p99.9 us | RSS MB |")
     print("|---|---|---|---|---|---|---|")

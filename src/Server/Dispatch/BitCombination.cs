@@ -81,7 +81,10 @@ internal static class BitCombination
         offset >= source.Length ? default : source.Slice((int)offset, (int)Math.Min(length, source.Length - offset));
 
     /// <summary>Writes the combination over the destination, which may be one of the sources.</summary>
-    /// <remarks>Each chunk is combined apart before it is written: what is written lies at or before what is read next.</remarks>
+    /// <remarks>
+    /// One or two sources are combined byte by byte where they lie: each byte is read before it is written. Of more, each chunk
+    /// is combined apart before it is written: what is written lies at or before what is read next.
+    /// </remarks>
     private ref struct Combine : IValueUpdate
     {
         public BitOperation Operation;
@@ -101,17 +104,30 @@ internal static class BitCombination
 
         public readonly void Write(Span<byte> destination)
         {
+            Span<byte> digits = stackalloc byte[2 * NumberText.MaxInt64Bytes];
+            if (Count == 2 && Operation == BitOperation.Not) Bitmap.Not(destination, Source(1, digits));
+            else if (Count == 2) Source(1, digits).CopyTo(destination);
+            else if (Count == 3) Bitmap.Combine(Operation, destination, Source(1, digits), Source(2, digits[NumberText.MaxInt64Bytes..]));
+            else WriteChunks(destination, digits);
+        }
+
+        private readonly ReadOnlySpan<byte> Source(int index, Span<byte> digits)
+        {
+            ValueView view = Held.View(index);
+            return !view.Exists ? default
+                : view.Kind == ValueKind.Integer ? digits[..NumberText.FormatInt64(view.Integer, digits)]
+                : view.Bytes;
+        }
+
+        private readonly void WriteChunks(Span<byte> destination, Span<byte> digits)
+        {
             Span<byte> chunk = stackalloc byte[ChunkBytes];
-            Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
             for (int at = 0; at < destination.Length; at += ChunkBytes)
             {
                 Span<byte> part = chunk[..Math.Min(ChunkBytes, destination.Length - at)];
                 for (int i = 1; i < Count; i++)
                 {
-                    ValueView view = Held.View(i);
-                    ReadOnlySpan<byte> source = !view.Exists ? default
-                        : view.Kind == ValueKind.Integer ? digits[..NumberText.FormatInt64(view.Integer, digits)]
-                        : view.Bytes;
+                    ReadOnlySpan<byte> source = Source(i, digits);
                     if (i == 1) Begin(Operation, part, source, at);
                     else Add(Operation, part, source, at);
                 }

@@ -60,6 +60,17 @@ public class RedisToolsTests
         string report = Cli(borrowed.Server, "--bigkeys");
         Assert.Contains("Biggest string found '\"giant\"' has 200000 bytes", report, StringComparison.Ordinal);
         Assert.Contains("Sampled 1001 keys in the keyspace!", report, StringComparison.Ordinal);
+        using (var client = borrowed.Server.Connect())
+        {
+            client.Ok("HSET hash a 1 b 2 c 3");
+            client.Ok("SADD set a b");
+            client.Ok("RPUSH list a b c d");
+            client.Ok("ZADD zset 1 a");
+        }
+
+        report = Cli(borrowed.Server, "--bigkeys");
+        foreach (string line in (string[])["1 lists with 4 items", "1 hashs with 3 fields", "1 sets with 2 members", "1 zsets with 1 members"])
+            Assert.Contains(line, report, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -125,14 +136,24 @@ public class RedisToolsTests
         using var borrowed = SharedServers.Kv();
         string count = TimeBudget.Count(100_000).ToString(CultureInfo.InvariantCulture);
         var result = ChildProcess.Run(Requires.Tool("redis-benchmark"),
-            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset,zadd,zpopmin,lpush,rpush,lpop,rpop", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
+            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset,zadd,zpopmin,lpush,rpush,lpop,rpop,sadd,hset,spop", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
         Assert.Equal(0, result.ExitCode);
         Assert.Equal("", result.Errors);
-        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD", "ZPOPMIN", "LPUSH", "RPUSH", "LPOP", "RPOP"])
+        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD", "ZPOPMIN", "LPUSH", "RPUSH", "LPOP", "RPOP", "SADD", "HSET", "SPOP"])
             Assert.Matches($@"{Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
         using var client = borrowed.Server.Connect();
         // 3 x 100,000 draws (SET once, INCR the counters, MSET ten a call) of 100,000 names leave almost all of them.
         Assert.InRange(client.Ok("DBSIZE").Integer, 60_000, 200_000);
+    }
+
+    [Fact]
+    public void RedisBenchmark_finishes_its_ranges_of_a_list()
+    {
+        using var borrowed = SharedServers.Kv();
+        var result = ChildProcess.Run(Requires.Tool("redis-benchmark"), [.. Address(borrowed.Server), "-q", "-t", "lrange", "-n", "5000"], timeoutMs: 240_000);
+        Assert.Equal("", result.Errors);
+        foreach (string test in (string[])["LRANGE_100 (first 100 elements)", "LRANGE_300 (first 300 elements)", "LRANGE_500 (first 500 elements)", "LRANGE_600 (first 600 elements)"])
+            Assert.Matches($@"{Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
     }
 
     private static void Fill(TestServer server, int count)

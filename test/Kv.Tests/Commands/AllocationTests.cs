@@ -25,6 +25,9 @@ public class AllocationTests
         "LMOVE m m LEFT RIGHT", "LMPOP 2 missing m LEFT COUNT 5", "LPOP m", "DEL l m")]
     [InlineData("ZADD z 1 a 2.5 b", "ZADD z XX CH 3 a", "ZADD z 1 a", "ZINCRBY z 1.5 a", "ZSCORE z a", "ZMSCORE z a c", "ZCARD z", "ZRANK z b", "ZREVRANK z b", "ZCOUNT z 1 (3",
         "ZRANGE z 0 -1 WITHSCORES", "ZRANGE z 9 1 BYSCORE REV", "ZREVRANGE z 0 0", "ZRANGEBYLEX z - [b", "ZREM z b", "ZPOPMIN z", "DEL z")]
+    [InlineData("HSET h a 1 b 2", "HSET h a 3", "HSETNX h c x", "HMSET h d 4", "HGET h a", "HMGET h a x", "HGETALL h", "HKEYS h", "HVALS h", "HLEN h", "HEXISTS h a", "HSTRLEN h a",
+        "HINCRBY h a 5", "HINCRBYFLOAT h a 0.5", "HRANDFIELD h", "HSCAN h 0", "HDEL h c d")]
+    [InlineData("SADD s 1 2 3", "SISMEMBER s 2", "SADD s x", "SREM s 1", "SMISMEMBER s x y", "SCARD s", "SMEMBERS s", "SRANDMEMBER s", "SMOVE s t x", "SSCAN s 0", "SINTERCARD 2 s t", "SPOP s", "DEL s t")]
     [InlineData("GEOADD g 13.361389 38.115556 a", "GEOADD g 15.087269 37.502669 b", "GEODIST g a b km", "GEOPOS g a c", "GEOHASH g b", "DEL g")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
     public void Nothing_is_allocated_by(params string[] pipeline)

@@ -10,7 +10,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     /// <summary>One thing to free: what it means is the callback's business.</summary>
     public readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes);
 
-    private readonly Queue<Item> _items = new();
+    private readonly Queue<Item> _items = new(capacity: 64);
     private readonly Lock _lock = new();
     private long _bytes;
     private int _count;

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 /// <remarks>Threads: any; the list is locked, a segment is added or removed once in 2 MB of writes.</remarks>
 internal sealed class SegmentSet(int databaseId)
 {
-    private readonly List<int> _segments = [];
+    private readonly List<int> _segments = new(capacity: 64);       // grows on a session's thread, and seldom so
     private readonly Lock _lock = new();
     private int _dropped;
 

@@ -34,6 +34,7 @@ internal readonly unsafe struct Region
 
     private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
     private const long FirstBytes = 1024, MapFromBytes = 256 * 1024, ChargeStep = 64 * 1024;
+    private const int TriesMax = 8;
     private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
     public Region(byte* start) => Start = start;
@@ -147,7 +148,8 @@ internal readonly unsafe struct Region
             Push(UsedUnits - (8 - behind), 8 - behind);
         }
 
-        return Extend(UnitsFor(bytes));
+        uint units = UnitsFor(bytes);
+        return TryTakeFrom(ListOf(units), units, aligned: true, out uint piece) ? piece : Extend(units);
     }
 
     /// <summary>Gives a piece back.</summary>
@@ -201,13 +203,43 @@ internal readonly unsafe struct Region
         // Fresh memory first, while little is free: it is next to what was taken last.
         if (FreeUnits > UsedUnits / 8)
         {
-            // A list whose pieces all are large enough.
             int list = ListOf(units);
+            if (TryTakeFrom(list, units, aligned: false, out uint found)) return found;
+            // A list whose pieces all are large enough.
             ulong larger = Occupied & ~((2UL << list) - 1);
             if (larger != 0) return Split(BitOperations.TrailingZeroCount(larger), units);
         }
 
         return Extend(units);
+    }
+
+    /// <summary>Looks among the first pieces of a list for one that will do, and takes it whole.</summary>
+    /// <remarks>So what grows and shrinks by turns, as a table's segments do, takes again what it gave.</remarks>
+    private bool TryTakeFrom(int list, uint units, bool aligned, out uint piece)
+    {
+        piece = FreeLists[list];
+        uint before = 0;
+        for (int tries = 0; piece != 0 && tries < TriesMax; tries++)
+        {
+            uint* at = (uint*)At(piece);
+            // Exactly as large: its bytes are given back as so many.
+            if (at[1] == units && (!aligned || (piece & 7) == 0))
+            {
+                if (before == 0) Pop(list);
+                else
+                {
+                    *(uint*)At(before) = at[0];
+                    FreeUnits -= units;
+                }
+
+                return true;
+            }
+
+            before = piece;
+            piece = at[0];
+        }
+
+        return false;
     }
 
     private uint Extend(uint units)

@@ -90,8 +90,20 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>For a change that takes no memory.</summary>
     public void BeginChange() => _changes.BeginChange(ref _held);
 
-    /// <summary>Makes a region the value, in the place of what there is. Cannot fail.</summary>
-    public void Become(ValueKind kind, Region region) => _changes.SetRegion(ref _held, kind, region);
+    /// <summary>Makes a region the value, in the place of what there is.</summary>
+    /// <returns>False when there is no memory: the region is freed, and nothing was changed.</returns>
+    public bool TryBecome(ValueKind kind, Region region)
+    {
+        // What has expired, or was deleted in a transaction, may leave less room than a pointer takes.
+        if (RecordWord.ValueBytes(_held.Word) < sizeof(long) && _changes.Resize(ref _held, ValueKind.PackedSet, sizeof(long), 0) != StoreStatus.Ok)
+        {
+            region.Free();
+            return false;
+        }
+
+        _changes.SetRegion(ref _held, kind, region);
+        return true;
+    }
 
     /// <summary>Makes bytes the value, whatever was there.</summary>
     /// <param name="kind">A packed kind.</param>
@@ -112,7 +124,7 @@ internal readonly unsafe ref struct HeldValue
     {
         long none = 0;
         var status = TryReplace(ValueKind.String, new ReadOnlySpan<byte>(&none, sizeof(long)), expiryMs);
-        if (status == StoreStatus.Ok) Become(kind, region);
+        if (status == StoreStatus.Ok) _changes.SetRegion(ref _held, kind, region);
         return status;
     }
 

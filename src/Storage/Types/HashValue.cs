@@ -159,7 +159,6 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
             }
         }
 
-        _value.Become(ValueKind.Hash, region);
-        return true;
+        return _value.TryBecome(ValueKind.Hash, region);
     }
 }

@@ -233,8 +233,7 @@ internal unsafe ref struct ListValue(HeldValue value)
             return false;
         }
 
-        _value.Become(ValueKind.List, region);
-        return true;
+        return _value.TryBecome(ValueKind.List, region);
     }
 
     private readonly void PackIfSmall()

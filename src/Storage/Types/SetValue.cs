@@ -187,7 +187,6 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
             while (walk.Next(out var member)) table.Insert(Write(region, member), table.HashOf(member));
         }
 
-        _value.Become(ValueKind.Set, region);
-        return true;
+        return _value.TryBecome(ValueKind.Set, region);
     }
 }

@@ -238,7 +238,6 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
 
         builder.Finish();
-        _value.Become(ValueKind.SortedSet, region);
-        return true;
+        return _value.TryBecome(ValueKind.SortedSet, region);
     }
 }

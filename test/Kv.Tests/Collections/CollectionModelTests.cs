@@ -141,6 +141,45 @@ public sealed class CollectionModelTests
     }
 
     [Fact]
+    public void A_large_collection_takes_the_place_of_a_value_of_a_byte_that_has_expired()
+    {
+        using var test = new TestStore();
+        string field = new('f', 100);
+        for (int i = 0; i < 50; i++)
+        {
+            Assert.Equal(StoreStatus.Ok, test.SetWithExpiry("h", "x", test.Clock.Ms + 10));
+            Assert.Equal(StoreStatus.Ok, test.SetWithExpiry("s", "", test.Clock.Ms + 10));
+            test.Set("next" + i, "y");
+            test.Clock.Ms += 20;
+            Assert.True(Set(test, field, "v"));
+            Assert.True(Add(test, field));
+            Assert.Equal("y", test.Get("next" + i));
+            test.Check();
+            test.Delete("h");
+            test.Delete("s");
+        }
+
+        AssertNothingIsLeft(test);
+    }
+
+    [Fact]
+    public void A_table_that_grows_and_shrinks_by_turns_takes_the_same_memory_again()
+    {
+        using var test = new TestStore();
+        long most = 0;
+        for (int round = 0; round < 40; round++)
+        {
+            for (int i = 0; i < 3000; i++) Add(test, "member" + i);
+            if (round == 1) most = test.Store.Budget.BlockBytes;
+            for (int i = 200; i < 3000; i++) RemoveMember(test, "member" + i);
+        }
+
+        test.Settle();
+        test.Check();
+        Assert.InRange(test.Store.Budget.BlockBytes, 1, most + (most / 4));
+    }
+
+    [Fact]
     public void Random_members_are_all_as_likely()
     {
         using var test = new TestStore();

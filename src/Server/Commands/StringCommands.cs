@@ -542,7 +542,7 @@ internal static unsafe class StringCommands
             if (!Done) return Change.None;
 
             // A time that has passed already: as if it were stored and expired at once.
-            if (ExpiryMs != NewValue.NoExpiry && ExpiryMs <= NowMs) return current.Exists ? Change.Delete : Change.None;
+            if (ExpiryMs != NewValue.NoExpiry && ExpiryMs <= NowMs) return Change.Delete;
 
             next.Kind = ValueKind.String;
             next.Length = Value.Length;

@@ -76,7 +76,14 @@ internal sealed unsafe class RecordChanges
     {
         again = false;
         var next = new NewValue { ExpiryMs = NewValue.NoExpiry };
-        if (update.Decide(default, ref next) != Change.Replace) return StoreStatus.NotFound;
+        var change = update.Decide(default, ref next);
+        if (change != Change.Replace)
+        {
+            // A value that would have expired at once came and went: whoever watches the key is to know.
+            if (change == Change.Delete && _watches.IsAny) _watches.Note(database.Id, key.Hash, key.Bytes);
+            return StoreStatus.NotFound;
+        }
+
         var status = _builder.Build(database, key.Bytes, ref next, ref update, default, out byte* record, out ulong word);
         if (status != StoreStatus.Ok) return status;
 

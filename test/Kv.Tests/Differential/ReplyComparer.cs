@@ -43,7 +43,7 @@ internal static class ReplyComparer
             case "PTTL" or "PEXPIRETIME": return IsNear(ours, theirs, 2000);
             case "RANDOMKEY": return ours.IsNull == theirs.IsNull;
             case "TIME": return ours.Items?.Count == theirs.Items?.Count;
-            case "OBJECT": return Word(command, 1) is "IDLETIME" ? ours.Type == ':' : IsTextOfAnInteger(ours, theirs) || IsPackedSet(ours, theirs);
+            case "OBJECT": return Word(command, 1) is "IDLETIME" ? ours.Type == ':' : IsTextOfAnInteger(ours, theirs) || IsPackedSince70(ours, theirs);
             case "DBSIZE": return true; // counts keys that have expired until they are swept
             default: return false;
         }
@@ -65,9 +65,10 @@ internal static class ReplyComparer
     private static bool IsRangeAheadOfType(byte[][] command, Reply theirs) =>
         Word(command, 0) is "BITCOUNT" or "BITPOS" && theirs.String.StartsWith("WRONGTYPE", StringComparison.Ordinal);
 
-    // 7.2 packs small sets of any members, 7.0 only those of integers.
-    private static bool IsPackedSet(Reply ours, Reply theirs) =>
-        ours.Text.AsSpan().SequenceEqual("listpack"u8) && theirs.Text.AsSpan().SequenceEqual("hashtable"u8);
+    // 7.2 packs small sets of any members and small lists; 7.0 only sets of integers, and every list is a quicklist.
+    private static bool IsPackedSince70(Reply ours, Reply theirs) =>
+        ours.Text.AsSpan().SequenceEqual("listpack"u8)
+        && (theirs.Text.AsSpan().SequenceEqual("hashtable"u8) || theirs.Text.AsSpan().SequenceEqual("quicklist"u8));
 
     private static bool IsSamePairsInAnyOrder(Reply ours, Reply theirs)
     {

@@ -55,7 +55,7 @@ public class DifferentialTests(ITestOutputHelper output)
         output.WriteLine($"{commands} commands without a difference; {Seed.Hint}");
         output.WriteLine("successful replies: "
             + string.Join(", ", successes.OrderBy(s => s.Value).Select(s => $"{s.Key} {s.Value}")));
-        if (commands >= 1_000_000)
+        if (commands >= 4_000_000)      // the rarest, DISCARD and LSET, succeed once in 2,000 commands
             Assert.DoesNotContain(CommandGenerators.All.Keys.Except(["NOSUCH", "CLUSTER"]),
                 name => successes.GetValueOrDefault(name) < 1000);
     }

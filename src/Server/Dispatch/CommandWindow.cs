@@ -325,7 +325,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 continue;
             }
 
-            slot->Region = _store.ProbeRegion(slot->Hint);
+            slot->Region = _store.LookAhead.Region(slot->Hint);
             any |= slot->Region != null;
         }
 
@@ -350,7 +350,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         if (slot->Kind.MemberIs == MemberKind.Element) offset = HyperLogLog.HeaderBytes + DenseRegisters.PlaceOf(HyperLogLog.Observe(member).Register);
         else if (NumberText.TryParseInt64(member, out long bit) && bit >= 0) offset = bit >> 3;
         else return;
-        _store.PrefetchByte(slot->Hint, offset);
+        _store.LookAhead.PrefetchByte(slot->Hint, offset);
     }
 
     /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>

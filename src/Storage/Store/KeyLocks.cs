@@ -47,7 +47,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         if (_held.Length < count) _held = new HeldRecord[count * 2];
         if (!TryFindDatabases(keys, out Database?[] table)) return StoreStatus.OutOfMemory;
         Table = table;
-        _lender = session.Transaction;
+        _lender = session.Transaction?.Locks;
         Sort(keys, count);
         bool done = false;
         try
@@ -126,13 +126,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
             if (!TryLock(record, item, out ulong word)) continue;
             held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
-            if (Record.IsExpired(record, word, changes.NowMs))
-            {
-                changes.CountExpired(database);
-                changes.MakeAbsent(ref held);
-                Record.WriteWord(record, held.Word | RecordWord.Lock);
-            }
-
+            if (Record.IsExpired(record, word, changes.NowMs)) changes.Expire(ref held);
             return StoreStatus.Ok;
         }
     }
@@ -140,7 +134,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     private static StoreStatus Borrow(KeyLocks lender, Database database, in KeyList.Entry item, ref HeldRecord held)
     {
         int index = lender.IndexOf(database, new Key(item.Bytes, item.Hash));
-        if (index < 0) throw StoreSession.NotHeld();
+        if (index < 0) throw TransactionKeys.NotHeld();
         held = lender[index];
         held.LenderIndex = index;
         return StoreStatus.Ok;

@@ -471,7 +471,13 @@ internal sealed unsafe class RecordChanges
         stripe->ExpirySum -= Database.ExpiryPart(expiryMs);
     }
 
-    public void CountExpired(Database database) => database.StripeOf(_slot)->Expired++;
+    /// <summary>Deletes what a held record holds, since its time has passed; the key stays held.</summary>
+    public void Expire(ref HeldRecord held)
+    {
+        held.Database.StripeOf(_slot)->Expired++;
+        MakeAbsent(ref held);
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // the view of an update goes by the word in memory
+    }
 
     private void Grow(Database database)
     {

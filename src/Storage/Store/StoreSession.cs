@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
@@ -10,7 +9,8 @@ namespace Kv.Storage;
 /// </remarks>
 public sealed unsafe class StoreSession : IDisposable
 {
-    private const int OptimisticReadsMax = 3;
+    /// <summary>After so many readings that a writer disturbed, a reader locks.</summary>
+    internal const int OptimisticReadsMax = 3;
 
     private readonly Store _store;
     private readonly int _slot;
@@ -26,7 +26,8 @@ public sealed unsafe class StoreSession : IDisposable
     private Thread? _holder;
     private HeldRecord _one;
     private readonly WatchTable _watches;
-    private KeyLocks? _transaction, _transactionLocks;
+    private readonly ManyReader _manyReader;
+    private TransactionKeys? _transaction, _transactionKeys;
 
     internal StoreSession(Store store, int slot)
     {
@@ -37,6 +38,8 @@ public sealed unsafe class StoreSession : IDisposable
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
         _locks = new KeyLocks(this, _changes, store.LongHolds);
+        _manyReader = new ManyReader(this, store);
+        LookAhead = new LookAhead(store.Log);
         Keys = new KeyList(_hash);
     }
 
@@ -65,8 +68,14 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The databases as of now, or as of when a transaction began.</summary>
     internal Database?[] Table => _transaction?.Table ?? _store.Table;
 
+    /// <summary>The databases as of the last <see cref="Select"/>.</summary>
+    internal Database?[] SelectedTable => _table;
+
     /// <summary>What the session's transaction holds; null outside of one.</summary>
-    internal KeyLocks? Transaction => _transaction;
+    internal TransactionKeys? Transaction => _transaction;
+
+    /// <summary>Asks ahead for the memory of what commands will use.</summary>
+    internal LookAhead LookAhead { get; }
 
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()
@@ -134,6 +143,9 @@ public sealed unsafe class StoreSession : IDisposable
         if (table != _selectedTable || database != _databaseNumber) SelectSlow(table, database);
     }
 
+    /// <summary>Selects the same number once more, in the databases as of now.</summary>
+    internal void SelectAgain() => Select(_databaseNumber);
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void SelectSlow(Database?[] table, int database)
     {
@@ -156,33 +168,6 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>A key's hash, for the look-ahead.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
-
-    /// <summary>Looks ahead into what a hint may lead to: asks for the head of a large collection.</summary>
-    /// <returns>Where the collection is, for <see cref="MemberTable.PrefetchBucket"/>; null when there is none. Good within the turn.</returns>
-    internal byte* ProbeRegion(ulong hint)
-    {
-        if (hint == 0 || hint == HashIndex.InChain) return null;
-        byte* record = _log.Pointer(hint);
-        ulong word = Record.ReadWord(record);
-        if (RecordWord.IsBusy(word) || !RecordWord.HoldsRegion(word)) return null;
-        byte* region = Record.RegionOf(record, word).Start;
-        Volatile.ReadBarrier();     // the pointer before the word again: half of two pointers is none
-        if (!RecordWord.Same(Record.ReadWord(record), word)) return null;
-        MemberTable.PrefetchHead(region);
-        return region;
-    }
-
-    /// <summary>Looks ahead into the string that a hint may lead to: asks for one of its bytes.</summary>
-    /// <remarks>Nothing is read at the address, so a stale or torn one does no harm.</remarks>
-    internal void PrefetchByte(ulong hint, long offset)
-    {
-        if (hint == 0 || hint == HashIndex.InChain || !Sse.IsSupported) return;
-        byte* record = _log.Pointer(hint);
-        ulong word = Record.ReadWord(record);
-        if (RecordWord.IsBusy(word)) return;
-        if (RecordWord.HoldsBlock(word)) Sse.Prefetch0(Record.BlockOf(record, word).Content + offset);
-        else if (offset < RecordWord.ValueBytes(word)) Sse.Prefetch0(Record.ValueOf(record, word) + offset);
-    }
 
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for none.</summary>
     internal HashIndex? LookAheadIndex(int database) => _lookAheadTable?[database]?.Index;
@@ -255,7 +240,7 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private StoreStatus ReadSlow<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
     {
-        if (_transaction != null) return ReadHeld(key, type, ref read);
+        if (_transaction != null) return _transaction.Read(_database, key, type, ref read);
         // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
         var wait = new SpinWait();
         for (int round = 1; ; round++)
@@ -367,7 +352,7 @@ public sealed unsafe class StoreSession : IDisposable
     public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
-        if (_transaction != null) return UpdateHeld(key, type, ref update);
+        if (_transaction != null) return _transaction.Update(_database, key, type, ref update);
         byte* record = Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
@@ -382,7 +367,7 @@ public sealed unsafe class StoreSession : IDisposable
             else if (TryLock(record, out ulong word))
             {
                 var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
-                if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref held);
+                if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
                 try
                 {
                     return _changes.Apply(ref held, type, ref update);
@@ -428,7 +413,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
     internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1)
     {
-        if (_transaction != null) return HoldHeld(key, type, expectedBytes);
+        if (_transaction != null) return _transaction.Hold(_database, key, type, expectedBytes);
         byte* record = Locate(key);
         // Ends: as in Update.
         while (true)
@@ -445,7 +430,7 @@ public sealed unsafe class StoreSession : IDisposable
             else if (TryLock(record, out ulong word))
             {
                 _one = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
-                if (Record.IsExpired(record, word, NowMs)) ExpireHeld(ref _one);
+                if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref _one);
                 if (_one.Exists)
                 {
                     if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type) return new HeldKey(this, StoreStatus.Ok, ref _one);
@@ -484,7 +469,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>Whether there was one.</returns>
     public bool Delete(in Key key)
     {
-        if (_transaction != null) return DeleteHeld(key);
+        if (_transaction != null) return _transaction.Delete(_database, key);
         byte* record = Locate(key);
         // Ends: as in Update.
         while (record != null)
@@ -493,7 +478,7 @@ public sealed unsafe class StoreSession : IDisposable
             {
                 var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
                 bool expired = Record.IsExpired(record, word, NowMs);
-                if (expired) ExpireHeld(ref held);
+                if (expired) _changes.Expire(ref held);
                 else _changes.MakeAbsent(ref held);
                 _changes.LetGo(ref held);
                 return !expired;
@@ -513,16 +498,9 @@ public sealed unsafe class StoreSession : IDisposable
         if (record == null || !TryLock(record, out ulong word)) return false;
         var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
         bool expired = Record.IsExpired(record, word, NowMs);
-        if (expired) ExpireHeld(ref held);
+        if (expired) _changes.Expire(ref held);
         _changes.LetGo(ref held);
         return expired;
-    }
-
-    private void ExpireHeld(ref HeldRecord held)
-    {
-        _changes.CountExpired(held.Database);
-        _changes.MakeAbsent(ref held);
-        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // the view of an update goes by the word in memory
     }
 
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>
@@ -534,10 +512,10 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
     public StoreStatus BeginTransaction(KeyList keys)
     {
-        _transactionLocks ??= new KeyLocks(this, _changes, _store.LongHolds);
-        var status = _transactionLocks.Acquire(keys);
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        var status = _transactionKeys.Locks.Acquire(keys);
         if (status != StoreStatus.Ok) return status;
-        _transaction = _transactionLocks;
+        _transaction = _transactionKeys;
         _selectedTable = null;      // from here on the transaction's
         return StoreStatus.Ok;
     }
@@ -547,7 +525,7 @@ public sealed unsafe class StoreSession : IDisposable
     {
         _transaction = null;
         _selectedTable = null;
-        _transactionLocks!.Release();
+        _transactionKeys!.Locks.Release();
     }
 
     /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named keys.</summary>
@@ -557,134 +535,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Lets the others go on.</summary>
     public void EndPause() => _store.Pause.End();
 
-    /// <summary>A mistake in a command's row, which costs that command only.</summary>
-    internal static InvalidOperationException NotHeld() => new("A command of a transaction uses a key that its row does not name.");
-
-    private ref HeldRecord HeldOf(scoped in Key key)
-    {
-        int index = _database == null ? -1 : _transaction!.IndexOf(_database, key);
-        if (index < 0) throw NotHeld();
-        ref HeldRecord held = ref _transaction![index];
-        if (held.Exists && Record.IsExpired(held.Record, held.Word, NowMs)) ExpireHeld(ref held);
-        return ref held;
-    }
-
-    private StoreStatus ReadHeld<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
-    {
-        ref HeldRecord held = ref HeldOf(key);
-        if (!held.Exists) return StoreStatus.NotFound;
-        if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) return StoreStatus.WrongType;
-        read.Read(held.View);
-        return StoreStatus.Ok;
-    }
-
-    private StoreStatus UpdateHeld<TUpdate>(in Key key, DataType type, ref TUpdate update) where TUpdate : struct, IValueUpdate, allows ref struct
-    {
-        ref HeldRecord held = ref HeldOf(key);
-        try
-        {
-            return _changes.Apply(ref held, type, ref update);
-        }
-        finally
-        {
-            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // views go by the word in memory
-        }
-    }
-
-    private HeldKey HoldHeld(scoped in Key key, DataType type, int expectedBytes)
-    {
-        ref HeldRecord held = ref HeldOf(key);
-        var status = StoreStatus.Ok;
-        if (!held.Exists) status = expectedBytes < 0 ? StoreStatus.NotFound : StoreStatus.Ok;
-        else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) status = StoreStatus.WrongType;
-        return new HeldKey(this, status, ref held);
-    }
-
-    private bool DeleteHeld(in Key key)
-    {
-        ref HeldRecord held = ref HeldOf(key);
-        if (!held.Exists) return false;
-        _changes.MakeAbsent(ref held);
-        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
-        return true;
-    }
-
     /// <summary>Reads all keys of the list as of one instant.</summary>
-    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
-    {
-        if (_transaction != null && TryReadHeld(keys, ref read)) return;
-        // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a round.
-        for (int round = 1; ; round++)
-        {
-            read.Restart();
-            for (int i = 0; i < keys.Count; i++) ReadOne(i, ref keys[i], ref read);
-            // Between the last read and the first check there is an instant at which all of them held.
-            Volatile.ReadBarrier();
-            if (StillHold(keys)) return;
-            if (round < OptimisticReadsMax) continue;
-            if (round == OptimisticReadsMax && TryReadHeld(keys, ref read)) return;
-            Select(_databaseNumber);    // another table of databases is no reason to fail for ever
-        }
-    }
-
-    private bool TryReadHeld<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
-    {
-        using HeldKeys held = Hold(keys);
-        if (held.Status != StoreStatus.Ok) return false;
-        read.Restart();
-        for (int i = 0; i < keys.Count; i++) read.Read(i, held.View(i));
-        return true;
-    }
-
-    private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read) where TRead : struct, IManyRead, allows ref struct
-    {
-        Database? database = _table[item.Database];
-        item.Seen = null;
-        if (database == null)
-        {
-            read.Read(index, default);
-            return;
-        }
-
-        // Ends: a holder of the lock works for microseconds, or is a long command, which is then run here; a dead record is found no more.
-        var wait = new SpinWait();
-        while (true)
-        {
-            byte* record = database.Index.FindSlow(item.Bytes, item.Hash, out ulong* home, out ulong control);
-            item.SeenRecord = record != null;
-            if (record == null)
-            {
-                item.Seen = (byte*)home;
-                item.SeenWord = control;
-                read.Read(index, default);
-                return;
-            }
-
-            ulong word = Record.ReadWord(record);
-            if (!RecordWord.IsBusy(word))
-            {
-                item.Seen = record;
-                item.SeenWord = word;
-                read.Read(index, Record.IsExpired(record, word, NowMs) ? default : new ValueView(record, word));
-                return;
-            }
-
-            _store.LongHolds.Wait(ref wait);
-        }
-    }
-
-    private bool StillHold(KeyList keys)
-    {
-        if (_store.Table != _table) return false;
-        foreach (ref KeyList.Entry item in keys.Items)
-        {
-            if (item.Seen == null) continue;
-            ulong now = item.SeenRecord ? Record.ReadWord(item.Seen) : HashBucket.ReadControl((ulong*)item.Seen);
-            if (item.SeenRecord ? !RecordWord.Same(now, item.SeenWord) : now != item.SeenWord) return false;
-        }
-
-        return true;
-    }
+    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct => _manyReader.Read(keys, ref read);
 
     /// <summary>Visits the live keys of one bucket.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>

@@ -132,7 +132,7 @@ internal static class GeoCommands
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         long changes = 0;
         if (held.Status == StoreStatus.Ok)
         {
@@ -165,7 +165,7 @@ internal static class GeoCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         double first = 0, second = 0;
         bool both = held.Status == StoreStatus.Ok;
         if (both)
@@ -197,7 +197,7 @@ internal static class GeoCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         var reply = context.Reply;
         Span<byte> text = stackalloc byte[11];
         reply.WriteArray(count);
@@ -251,7 +251,7 @@ internal static class GeoCommands
         context.Args.AddKey(source, keys, context.Session.Database);
         if (query.StoreKey != 0) context.Args.AddKey(query.StoreKey, keys, context.Session.Database);
         using var held = context.Store.Hold(keys);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Value(0).Type is not (DataType.SortedSet or DataType.Any))     // Redis looks at the type first
         {
             context.Fail(Errors.WrongType);
@@ -294,13 +294,5 @@ internal static class GeoCommands
         {
             result.Dispose();
         }
-    }
-
-    /// <summary>Answers what stops a command: a wrong type, memory. A missing key does not.</summary>
-    private static bool TryBegin(ReplyWriter reply, StoreStatus status)
-    {
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
-        reply.WriteError(Errors.For(status));
-        return false;
     }
 }

@@ -221,12 +221,7 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (held.Status == StoreStatus.WrongType)
-        {
-            context.Fail(Errors.WrongType);
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -242,12 +237,7 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (held.Status == StoreStatus.WrongType)
-        {
-            context.Fail(Errors.WrongType);
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         context.Reply.WriteMap(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
         if (held.Status != StoreStatus.Ok) return;
         var walk = new HashValue(held.Value).View.GetWalk();
@@ -268,12 +258,7 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (held.Status == StoreStatus.WrongType)
-        {
-            context.Fail(Errors.WrongType);
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         context.Reply.WriteArray(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
         if (held.Status != StoreStatus.Ok) return;
         var walk = new HashValue(held.Value).View.GetWalk();
@@ -326,12 +311,7 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (held.Status == StoreStatus.WrongType)
-        {
-            context.Fail(Errors.WrongType);
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
             var hash = new HashValue(held.Value);
@@ -415,43 +395,30 @@ internal static class HashCommands
     private static void HRandField(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        bool hasCount = context.Args.Remaining > 0, withValues = false;
-        long count = 1;
-        if (hasCount)
-        {
-            count = context.Args.NextInt64();
-            if (count == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
-            if (context.Args.Remaining > 0)
-            {
-                withValues = context.Args.TryKeyword("WITHVALUES"u8);
-                if (!withValues || context.Args.Remaining > 0) context.Args.SyntaxError();
-                else if (count is < -long.MaxValue / 2 or > long.MaxValue / 2) context.Args.Fail(Errors.OutOfRange);
-            }
-        }
-
+        var sample = SampleArguments.Read(ref context.Args, "WITHVALUES"u8);
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Hash);
         var reply = context.Reply;
-        if (held.Status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
-        else if (held.Status != StoreStatus.Ok && hasCount) reply.WriteArray(0);
+        if (!context.TryBegin(held.Status)) return;
+        if (held.Status != StoreStatus.Ok && sample.HasCount) reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
-        else if (count < -int.MaxValue / 2) context.Fail(Errors.ReplyTooLarge);
-        else WriteRandom(reply, new HashValue(held.Value).View, hasCount, count, withValues);
+        else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
+        else WriteRandom(reply, new HashValue(held.Value).View, sample);
     }
 
-    private static void WriteRandom(ReplyWriter reply, HashView hash, bool hasCount, long count, bool withValues)
+    private static void WriteRandom(ReplyWriter reply, HashView hash, SampleArguments sample)
     {
-        if (!hasCount)
+        if (!sample.HasCount)
         {
             hash.Random(Random.Shared, out var field, out _);
             reply.WriteBulk(field);
             return;
         }
 
-        var writer = new WritePair(reply, withValues);
-        long returned = count < 0 ? -count : Math.Min(count, hash.Count);
+        var writer = new WritePair(reply, sample.WithValues);
+        long returned = sample.Count < 0 ? -sample.Count : Math.Min(sample.Count, hash.Count);
         writer.Begin(returned);
-        if (count >= 0)
+        if (sample.Count >= 0)
         {
             hash.Sample(Random.Shared, returned, ref writer);
             return;
@@ -469,12 +436,7 @@ internal static class HashCommands
         var key = context.Args.NextKey();
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (held.Status == StoreStatus.WrongType)
-        {
-            context.Fail(Errors.WrongType);
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             ScanArguments.WriteNothing(context.Reply);
@@ -484,11 +446,8 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return;
         var mark = context.Reply.Mark();
         var hash = new HashValue(held.Value).View;
-        ulong cursor = scan.Cursor;
         scoped var visit = new ReplyPairs(context.Reply, scan);
-        long buckets = scan.Count > long.MaxValue / 10 ? long.MaxValue : scan.Count * 10;
-        do cursor = hash.Scan(cursor, ref visit);
-        while (cursor != 0 && --buckets > 0 && visit.Seen < scan.Count);
+        ulong cursor = scan.Run(hash, ref visit);
         context.Reply.EndScan(mark, cursor, visit.Written * 2);
     }
 
@@ -559,12 +518,13 @@ internal static class HashCommands
     }
 
     /// <summary>Writes the pairs that HSCAN meets and takes.</summary>
-    private unsafe ref struct ReplyPairs(ReplyWriter reply, ScanArguments scan) : IMemberVisit
+    private unsafe ref struct ReplyPairs(ReplyWriter reply, ScanArguments scan) : IScanReply
     {
         private readonly ScanArguments _scan = scan;
 
-        public int Seen;
-        public int Written;
+        public int Seen { get; private set; }
+
+        public int Written { get; private set; }
 
         public void Visit(byte* item)
         {

@@ -165,7 +165,7 @@ internal static class KeyCommands
             return;
         }
 
-        var keys = AllKeys(ref context);
+        var keys = context.ListKeys(1, context.Args.Count - 1);
         int deleted = 0;
         using (var held = context.Store.Hold(keys))
         {
@@ -207,7 +207,7 @@ internal static class KeyCommands
             return;
         }
 
-        var keys = AllKeys(ref context);
+        var keys = context.ListKeys(1, context.Args.Count - 1);
         var count = default(CountExisting);
         context.Store.ReadMany(keys, ref count);
         context.Reply.WriteInteger(count.Count);
@@ -319,15 +319,6 @@ internal static class KeyCommands
         context.Args.AddKey(first, keys, context.Session.Database);
         context.Args.AddKey(second, keys, secondDatabase);
         return context.Store.Hold(keys);
-    }
-
-    private static KeyList AllKeys(ref CommandContext context)
-    {
-        var keys = context.Store.Keys;
-        keys.Clear();
-        for (int i = 1; i < context.Args.Count; i++) context.Args.AddKey(i, keys, context.Session.Database);
-
-        return keys;
     }
 
     private static void ObjectEncoding(ref CommandContext context)

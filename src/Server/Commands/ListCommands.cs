@@ -366,12 +366,7 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
-        {
-            context.Fail(Errors.For(held.Status));
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
             var value = held.Value;
@@ -440,12 +435,7 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
-        {
-            context.Fail(Errors.For(held.Status));
-            return;
-        }
-
+        if (!context.TryBegin(held.Status)) return;
         long removed = 0;
         if (held.Status == StoreStatus.Ok)
         {
@@ -544,11 +534,7 @@ internal static class ListCommands
 
     private static void Move(ref CommandContext context, bool fromLeft, bool toLeft)
     {
-        var keys = context.Store.Keys;
-        keys.Clear();
-        context.Args.AddKey(1, keys, context.Session.Database);
-        context.Args.AddKey(2, keys, context.Session.Database);
-        using var held = context.Store.Hold(keys);
+        using var held = context.Store.Hold(context.ListKeys(1, 2));
         if (held.Status != StoreStatus.Ok)
         {
             context.Fail(Errors.For(held.Status));
@@ -631,10 +617,7 @@ internal static class ListCommands
 
         if (!context.Args.Finish(context.Reply)) return;
 
-        var keys = context.Store.Keys;
-        keys.Clear();
-        for (int i = 0; i < keyCount; i++) context.Args.AddKey(first + i, keys, context.Session.Database);
-        using var held = context.Store.Hold(keys);
+        using var held = context.Store.Hold(context.ListKeys(first, keyCount));
         if (held.Status != StoreStatus.Ok)
         {
             context.Fail(Errors.For(held.Status));

@@ -160,15 +160,15 @@ internal static class SetCommands
         if (status == StoreStatus.Ok)
         {
             var set = new SetValue(held.Value, digits);
-            if (set.TryReserve(count, bytes, longest, areIntegers))
+            int i = 2;
+            // To add what is there is no change, of which WATCH would hear.
+            while (held.Value.Exists && i < count + 2 && set.View.Contains(context.Args[i].Span)) i++;
+            if (i < count + 2 && !set.TryReserve(count, bytes, longest, areIntegers)) status = StoreStatus.OutOfMemory;
+            if (i < count + 2 && status == StoreStatus.Ok)
             {
-                for (int i = 2; i < count + 2; i++)
+                for (; i < count + 2; i++)
                     if (set.Add(context.Args[i].Span)) added++;
                 set.Settle();
-            }
-            else
-            {
-                status = StoreStatus.OutOfMemory;
             }
         }
 
@@ -184,7 +184,7 @@ internal static class SetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
             var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
@@ -208,7 +208,7 @@ internal static class SetCommands
         context.Args.AddKey(1, keys, context.Session.Database);
         context.Args.AddKey(2, keys, context.Session.Database, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         using var held = context.Store.Hold(keys);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (!held.Exists(0))
         {
             context.Reply.WriteInteger(0);
@@ -227,14 +227,18 @@ internal static class SetCommands
         if (isMember && !same)
         {
             var destination = new SetValue(held.Value(1), digits);
-            if (!destination.TryReserve(1, member.Length, member.Length, isInteger))
+            if (!held.Exists(1) || !destination.View.Contains(member))
             {
-                context.Fail(Errors.OutOfMemory);
-                return;
+                if (!destination.TryReserve(1, member.Length, member.Length, isInteger))
+                {
+                    context.Fail(Errors.OutOfMemory);
+                    return;
+                }
+
+                destination.Add(member);
+                destination.Settle();
             }
 
-            destination.Add(member);
-            destination.Settle();
             source.Remove(member);
             source.Settle();
         }
@@ -262,7 +266,7 @@ internal static class SetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -288,7 +292,7 @@ internal static class SetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok) WriteAll(context.Reply, new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View);
         else context.Reply.WriteSet(0);
     }
@@ -310,7 +314,7 @@ internal static class SetCommands
 
         var reply = context.Reply;
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             if (hasCount) reply.WriteSet(0);
@@ -350,7 +354,7 @@ internal static class SetCommands
 
         var reply = context.Reply;
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             if (hasCount) reply.WriteArray(0);
@@ -397,12 +401,12 @@ internal static class SetCommands
     private static unsafe void Combine(ref CommandContext context, SetOperation operation, bool stores)
     {
         int first = stores ? 1 : 0, count = context.Args.Remaining;
-        var keys = HoldAll(ref context, 1, count);
+        var keys = context.ListKeys(1, count);
         context.Args.Skip(count);
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(keys);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         var sets = new SetCombination(held, first, count - first, in context.Store.MemberHash);
         if (sets.HasWrongType)
         {
@@ -446,28 +450,15 @@ internal static class SetCommands
         int keysLeft = context.Args.Remaining;
         if (!context.Args.Failed && count > keysLeft) context.Args.Fail("ERR Number of keys can't be greater than number of args"u8);
         context.Args.Skip(Math.Min(count, context.Args.Remaining));
-        long limit = 0;
-        while (context.Args.Remaining > 0)
-        {
-            if (context.Args.Remaining > 1 && context.Args.TryKeyword("LIMIT"u8)) limit = context.Args.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
-            else context.Args.SyntaxError();
-        }
+        long limit = CombinationOptions.ReadLimit(ref context.Args);
 
         if (!context.Args.Finish(context.Reply)) return;
-        var keys = HoldAll(ref context, 2, count);
+        var keys = context.ListKeys(2, count);
         using var held = context.Store.Hold(keys);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         var sets = new SetCombination(held, 0, count, in context.Store.MemberHash);
         if (sets.HasWrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(sets.CountIntersection(limit == 0 ? long.MaxValue : limit));
-    }
-
-    private static KeyList HoldAll(ref CommandContext context, int first, int count)
-    {
-        var keys = context.Store.Keys;
-        keys.Clear();
-        for (int i = first; i < first + count; i++) context.Args.AddKey(i, keys, context.Session.Database);
-        return keys;
+        else context.Reply.WriteInteger(sets.CountIntersection(limit));
     }
 
     private static void SScan(ref CommandContext context)
@@ -475,7 +466,7 @@ internal static class SetCommands
         var key = context.Args.NextKey();
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             ScanArguments.WriteNothing(context.Reply);
@@ -485,30 +476,19 @@ internal static class SetCommands
         if (!context.Args.Finish(context.Reply)) return;
         var mark = context.Reply.Mark();
         var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
-        ulong cursor = scan.Cursor;
+        ulong cursor = 0;
         scoped var visit = new ReplyMembers(context.Reply, scan);
         if (set.Kind == ValueKind.Set)
         {
-            long buckets = scan.Count > long.MaxValue / 10 ? long.MaxValue : scan.Count * 10;
-            do cursor = set.Scan(cursor, ref visit);
-            while (cursor != 0 && --buckets > 0 && visit.Seen < scan.Count);
+            cursor = scan.Run(set, ref visit);
         }
         else
         {
-            cursor = 0;
             var walk = set.GetWalk();
             while (walk.Next(out var member)) visit.Visit(member);
         }
 
         context.Reply.EndScan(mark, cursor, visit.Written);
-    }
-
-    /// <summary>Answers what stops a command: a wrong type, memory. A missing key does not.</summary>
-    private static bool TryBegin(ReplyWriter reply, StoreStatus status)
-    {
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
-        reply.WriteError(Errors.For(status));
-        return false;
     }
 
     /// <summary>Whether there is a member.</summary>
@@ -546,12 +526,13 @@ internal static class SetCommands
     }
 
     /// <summary>Writes the members that SSCAN meets and takes.</summary>
-    private unsafe ref struct ReplyMembers(ReplyWriter reply, ScanArguments scan) : IMemberVisit
+    private unsafe ref struct ReplyMembers(ReplyWriter reply, ScanArguments scan) : IScanReply
     {
         private readonly ScanArguments _scan = scan;
 
-        public int Seen;
-        public int Written;
+        public int Seen { get; private set; }
+
+        public int Written { get; private set; }
 
         public void Visit(byte* item) => Visit(MemberItem.MemberOf(item));
 

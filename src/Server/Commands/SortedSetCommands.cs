@@ -385,7 +385,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
             var set = new SortedSetValue(held.Value);
@@ -418,7 +418,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -505,7 +505,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             context.Reply.WriteArray(0);
@@ -523,8 +523,8 @@ internal static class SortedSetCommands
         var range = ElementRange.Read(ref context.Args, RangeKind.Told, reversed: null, stores: true);
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = context.Store.Hold(ListKeys(ref context, 1, 2));
-        if (!TryBegin(context.Reply, held.Status)) return;
+        using var held = context.Store.Hold(context.ListKeys(1, 2));
+        if (!context.TryBegin(held.Status)) return;
         if (held.Value(1).Type is not (DataType.SortedSet or DataType.Any))
         {
             context.Fail(Errors.WrongType);
@@ -567,7 +567,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         long count = 0;
         if (held.Status == StoreStatus.Ok)
         {
@@ -594,7 +594,7 @@ internal static class SortedSetCommands
 
         var reply = context.Reply;
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             reply.WriteArray(0);
@@ -637,8 +637,8 @@ internal static class SortedSetCommands
         if (context.Args.Remaining > 1 && context.Args.TryKeyword("COUNT"u8)) count = context.Args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = context.Store.Hold(ListKeys(ref context, 2, keys));
-        if (!TryBegin(context.Reply, held.Status)) return;
+        using var held = context.Store.Hold(context.ListKeys(2, keys));
+        if (!context.TryBegin(held.Status)) return;
         var reply = context.Reply;
         for (int i = 0; i < keys; i++)
         {
@@ -674,45 +674,32 @@ internal static class SortedSetCommands
     private static void ZRandMember(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        bool hasCount = context.Args.Remaining > 0, withScores = false;
-        long count = 1;
-        if (hasCount)
-        {
-            count = context.Args.NextInt64();
-            if (count == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
-            if (context.Args.Remaining > 0)
-            {
-                withScores = context.Args.TryKeyword("WITHSCORES"u8);
-                if (!withScores || context.Args.Remaining > 0) context.Args.SyntaxError();
-                else if (count is < -long.MaxValue / 2 or > long.MaxValue / 2) context.Args.Fail(Errors.OutOfRange);
-            }
-        }
-
+        var sample = SampleArguments.Read(ref context.Args, "WITHSCORES"u8);
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.SortedSet);
         var reply = context.Reply;
-        if (!TryBegin(reply, held.Status)) return;
-        if (held.Status != StoreStatus.Ok && hasCount) reply.WriteArray(0);
+        if (!context.TryBegin(held.Status)) return;
+        if (held.Status != StoreStatus.Ok && sample.HasCount) reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
-        else if (count < -int.MaxValue / 2) context.Fail(Errors.ReplyTooLarge);
-        else WriteRandom(reply, new SortedSetValue(held.Value).View, hasCount, count, withScores);
+        else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
+        else WriteRandom(reply, new SortedSetValue(held.Value).View, sample);
     }
 
-    private static void WriteRandom(ReplyWriter reply, SortedSetView set, bool hasCount, long count, bool withScores)
+    private static void WriteRandom(ReplyWriter reply, SortedSetView set, SampleArguments sample)
     {
         ReadOnlySpan<byte> member;
         double score;
-        if (!hasCount)
+        if (!sample.HasCount)
         {
             set.Random(Random.Shared, out member, out _);
             reply.WriteBulk(member);
             return;
         }
 
-        var writer = new ElementReply(reply, withScores);
-        long returned = count < 0 ? -count : Math.Min(count, set.Count);
+        var writer = new ElementReply(reply, sample.WithValues);
+        long returned = sample.Count < 0 ? -sample.Count : Math.Min(sample.Count, set.Count);
         writer.Begin(returned);
-        if (count >= 0)
+        if (sample.Count >= 0)
         {
             set.Sample(Random.Shared, returned, ref writer);
             return;
@@ -731,7 +718,7 @@ internal static class SortedSetCommands
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
             ScanArguments.WriteNothing(context.Reply);
@@ -741,11 +728,8 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
         var mark = context.Reply.Mark();
         var set = new SortedSetValue(held.Value).View;
-        ulong cursor = scan.Cursor;
         scoped var visit = new ReplyElements(context.Reply, scan);
-        long buckets = scan.Count > long.MaxValue / 10 ? long.MaxValue : scan.Count * 10;
-        do cursor = set.Scan(cursor, ref visit);
-        while (cursor != 0 && --buckets > 0 && visit.Seen < scan.Count);
+        ulong cursor = scan.Run(set, ref visit);
         context.Reply.EndScan(mark, cursor, visit.Written * 2);
     }
 
@@ -773,9 +757,9 @@ internal static class SortedSetCommands
         }
 
         var options = CombinationOptions.Read(ref context.Args, sets, mayWeigh: operation != SetOperation.Difference, stores);
-        var keys = ListKeys(ref context, stores ? 3 : 2, sets, destination: stores ? 1 : 0);
+        var keys = context.ListKeys(stores ? 3 : 2, sets, destination: stores ? 1 : 0);
         using var held = context.Store.Hold(keys);
-        if (!TryBegin(context.Reply, held.Status)) return;
+        if (!context.TryBegin(held.Status)) return;
         var combination = new SortedSetCombination(held, first, sets, in context.Store.MemberHash) { Weights = options.Weights, Aggregate = options.Aggregate };
         if (combination.HasWrongType)       // Redis looks at the types first
         {
@@ -826,18 +810,13 @@ internal static class SortedSetCommands
             return;
         }
 
-        long limit = 0;
-        while (context.Args.Remaining > 0)
-        {
-            if (context.Args.Remaining > 1 && context.Args.TryKeyword("LIMIT"u8)) limit = context.Args.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
-            else context.Args.SyntaxError();
-        }
+        long limit = CombinationOptions.ReadLimit(ref context.Args);
 
-        using var held = context.Store.Hold(ListKeys(ref context, 2, sets));
-        if (!TryBegin(context.Reply, held.Status)) return;
+        using var held = context.Store.Hold(context.ListKeys(2, sets));
+        if (!context.TryBegin(held.Status)) return;
         var combination = new SortedSetCombination(held, 0, sets, in context.Store.MemberHash);
         if (combination.HasWrongType) context.Fail(Errors.WrongType);
-        else if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(combination.CountIntersection(limit == 0 ? long.MaxValue : limit));
+        else if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(combination.CountIntersection(limit));
     }
 
     /// <summary>Reads how many keys follow, and passes over them.</summary>
@@ -850,30 +829,14 @@ internal static class SortedSetCommands
         return (int)Math.Clamp(count, 0, int.MaxValue);
     }
 
-    private static KeyList ListKeys(ref CommandContext context, int first, int count, int destination = 0)
-    {
-        var keys = context.Store.Keys;
-        keys.Clear();
-        if (destination != 0) context.Args.AddKey(destination, keys, context.Session.Database);
-        for (int i = first; i < first + count; i++) context.Args.AddKey(i, keys, context.Session.Database);
-        return keys;
-    }
-
-    /// <summary>Answers what stops a command: a wrong type, memory. A missing key does not.</summary>
-    private static bool TryBegin(ReplyWriter reply, StoreStatus status)
-    {
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
-        reply.WriteError(Errors.For(status));
-        return false;
-    }
-
     /// <summary>Writes the elements that ZSCAN meets and takes.</summary>
-    private unsafe ref struct ReplyElements(ReplyWriter reply, ScanArguments scan) : IMemberVisit
+    private unsafe ref struct ReplyElements(ReplyWriter reply, ScanArguments scan) : IScanReply
     {
         private readonly ScanArguments _scan = scan;
 
-        public int Seen;
-        public int Written;
+        public int Seen { get; private set; }
+
+        public int Written { get; private set; }
 
         public void Visit(byte* item)
         {

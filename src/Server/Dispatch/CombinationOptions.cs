@@ -29,6 +29,20 @@ internal struct CombinationOptions
         return options;
     }
 
+    /// <summary>Reads the LIMIT of SINTERCARD and ZINTERCARD.</summary>
+    /// <returns>How far to count; 0, which stands for no limit, is the greatest number.</returns>
+    public static long ReadLimit(ref CommandArguments arguments)
+    {
+        long limit = 0;
+        while (arguments.Remaining > 0)
+        {
+            if (arguments.Remaining > 1 && arguments.TryKeyword("LIMIT"u8)) limit = arguments.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
+            else arguments.SyntaxError();
+        }
+
+        return limit == 0 ? long.MaxValue : limit;
+    }
+
     private static double[] ReadWeights(ref CommandArguments arguments, int sets)
     {
         double[] weights = new double[sets];

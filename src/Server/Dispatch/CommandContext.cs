@@ -40,6 +40,29 @@ internal ref struct CommandContext
     /// <summary>Answers one error.</summary>
     public readonly void Fail(ReadOnlySpan<byte> error) => Reply.WriteError(error);
 
+    /// <summary>Answers what keeps a command from its work: a wrong type, memory. A missing key does not.</summary>
+    /// <returns>False when an error was written.</returns>
+    public readonly bool TryBegin(StoreStatus status)
+    {
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
+        Fail(Errors.For(status));
+        return false;
+    }
+
+    /// <summary>Lists keys among the arguments, to be held together.</summary>
+    /// <param name="first">The place of the first of them.</param>
+    /// <param name="count">How many follow each other.</param>
+    /// <param name="destination">The place of one that comes first in the list; 0: there is none.</param>
+    /// <returns>The session's list, until its next use.</returns>
+    public KeyList ListKeys(int first, int count, int destination = 0)
+    {
+        var keys = Store.Keys;
+        keys.Clear();
+        if (destination != 0) Args.AddKey(destination, keys, Session.Database);
+        for (int i = first; i < first + count; i++) Args.AddKey(i, keys, Session.Database);
+        return keys;
+    }
+
     /// <summary>Answers a bulk string from a block: sent from the block itself, nothing is copied.</summary>
     /// <param name="block">The caller's reference goes to the output, which releases it.</param>
     public readonly void WriteBlock(Block block) => Output.WriteBlock(Reply, block);

@@ -1,4 +1,5 @@
 using Kv.Protocol;
+using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
@@ -48,6 +49,19 @@ internal ref struct ScanArguments
     /// <summary>Whether an element is wanted.</summary>
     public readonly bool Takes(ReadOnlySpan<byte> element) => !_hasPattern || GlobPattern.IsMatch(_pattern, element);
 
+    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places.</summary>
+    /// <returns>The next cursor; 0: done.</returns>
+    public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit)
+        where TScan : struct, IMemberScan, allows ref struct where TVisit : struct, IScanReply, allows ref struct
+    {
+        ulong cursor = Cursor;
+        long places = Count > long.MaxValue / 10 ? long.MaxValue : Count * 10;
+        // Ends: the places are counted, and the cursor comes round.
+        do cursor = elements.Scan(cursor, ref visit);
+        while (cursor != 0 && --places > 0 && visit.Seen < Count);
+        return cursor;
+    }
+
     /// <summary>Begins the reply: the cursor, of two elements the first.</summary>
     public static void WriteCursor(ReplyWriter reply, ulong cursor)
     {
@@ -84,4 +98,14 @@ internal ref struct ScanArguments
         if (negative) cursor = unchecked(0 - cursor);
         return true;
     }
+}
+
+/// <summary>Writes the elements that a scan meets and takes.</summary>
+internal interface IScanReply : IMemberVisit
+{
+    /// <summary>Elements met.</summary>
+    int Seen { get; }
+
+    /// <summary>Elements taken, and written.</summary>
+    int Written { get; }
 }

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 /// <summary>Reads a hash.</summary>
 /// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.</remarks>
-internal readonly unsafe ref struct HashView
+internal readonly unsafe ref struct HashView : IMemberScan
 {
     private readonly bool _isPacked;
     private readonly PackedRun _run;

@@ -8,7 +8,7 @@ namespace Kv.Storage;
 /// A set of integers has no text of its members: it is written into <see cref="Digits"/>, which the caller provides, and a
 /// member is valid until the next one is asked for.
 /// </remarks>
-internal readonly unsafe ref struct SetView
+internal readonly unsafe ref struct SetView : IMemberScan
 {
     /// <summary>Most bytes of an integer's text.</summary>
     public const int DigitsMax = 20;

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 /// <summary>Reads a sorted set.</summary>
 /// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.</remarks>
-internal readonly unsafe ref struct SortedSetView
+internal readonly unsafe ref struct SortedSetView : IMemberScan
 {
     private readonly PackedScores _packed;
     private readonly MemberTable _table;

@@ -46,6 +46,41 @@ public sealed class TransactionBugs
         server.Server.Store.CheckIntegrity();
     }
 
+    // Each row as redis-server 7.0.15 has it.
+    [Fact]
+    public void Known_T02_WATCH_sees_what_changes_its_key_and_nothing_else()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        using var other = server.Connect();
+        string[] rows = File.ReadAllLines(Path.Combine(AppContext.BaseDirectory, "Known", "WatchedChanges.txt"));
+        foreach (string row in rows.Where(row => !row.StartsWith('#')))
+        {
+            string[] parts = row.Split('|', StringSplitOptions.TrimEntries);
+            other.Ok("FLUSHALL");
+            foreach (string before in parts[0].Split(';', StringSplitOptions.RemoveEmptyEntries)) other.Ok(before);
+            client.Ok("WATCH k");
+            other.Command(parts[1]);
+            client.Ok("MULTI");
+            client.Ok("PING");
+            Assert.True(client.Ok("EXEC").IsNull == (parts[2] == "change"), row);
+        }
+    }
+
+    // Time passes by itself: nobody touches the key.
+    [Fact]
+    public void Known_T02_WATCH_sees_that_its_key_expired()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        client.Ok("SET k 1 PX 5");
+        client.Ok("WATCH k");
+        while (client.Ok("EXISTS k").Integer != 0) { }
+        client.Ok("MULTI");
+        client.Ok("PING");
+        Assert.True(client.Ok("EXEC").IsNull);
+    }
+
     // In the middle of each phase; what was queued, with its large values, is given back.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_T01_a_client_that_leaves_between_MULTI_and_EXEC_leaves_nothing(string transport)

@@ -238,6 +238,7 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields: true, values: true)) return;
         context.Reply.WriteMap(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
         if (held.Status != StoreStatus.Ok) return;
         var walk = new HashValue(held.Value).View.GetWalk();
@@ -259,6 +260,7 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields, values: !fields)) return;
         context.Reply.WriteArray(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
         if (held.Status != StoreStatus.Ok) return;
         var walk = new HashValue(held.Value).View.GetWalk();

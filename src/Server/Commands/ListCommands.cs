@@ -334,6 +334,7 @@ internal static class ListCommands
         {
             var list = new ListValue(held.Value).View;
             long count = Normalize(ref start, stop, list.Count);
+            if (LongRange.TryBegin(ref context, held, start, count)) return;
             context.Reply.WriteArray((int)count);
             if (count == 0) return;
             var walk = list.GetWalk(start);

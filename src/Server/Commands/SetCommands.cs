@@ -293,8 +293,14 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok) WriteAll(context.Reply, new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View);
-        else context.Reply.WriteSet(0);
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Reply.WriteSet(0);
+            return;
+        }
+
+        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        if (!LongMembers.TryBegin(ref context, held, set.Count)) WriteAll(context.Reply, set);
     }
 
     private static void WriteAll(ReplyWriter reply, SetView set)
@@ -324,14 +330,16 @@ internal static class SetCommands
 
         var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
         count = Math.Min(count, set.Count);
-        if (hasCount) reply.WriteSet((int)count);
         if (hasCount && count == set.Count)
         {
-            var walk = set.View.GetWalk();
-            while (walk.Next(out var member)) reply.WriteBulk(member);
+            if (LongMembers.TryBegin(ref context, held, count, deletes: true)) return;
+            WriteAll(reply, set.View);
             held.Value.Delete();
             return;
         }
+
+        if (LongPop.TryBegin(ref context, held, count)) return;
+        if (hasCount) reply.WriteSet((int)count);
 
         for (; count > 0; count--)
         {

@@ -514,6 +514,7 @@ internal static class SortedSetCommands
 
         var set = new SortedSetValue(held.Value).View;
         range.Find(set, out long first, out long count);
+        if (LongScores.TryBegin(ref context, held, first, count, range.IsReversed, range.WithScores)) return;
         new ElementReply(context.Reply, range.WithScores).WriteRange(set, first, count, range.IsReversed);
     }
 
@@ -573,6 +574,7 @@ internal static class SortedSetCommands
         {
             var set = new SortedSetValue(held.Value);
             range.Find(set.View, out long first, out count);
+            if (LongRemove.TryBegin(ref context, held, first, count)) return;
             set.RemoveAt(first, count);
             set.Settle();
         }

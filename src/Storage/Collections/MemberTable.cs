@@ -151,7 +151,7 @@ internal readonly unsafe ref struct MemberTable
     }
 
     /// <summary>All members, one after another, in no order that means anything. No change in between.</summary>
-    public Walk GetWalk() => new(this);
+    public Walk GetWalk(MemberPlace from = default) => new(this, from);
 
     /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
     /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory that is
@@ -396,12 +396,17 @@ internal readonly unsafe ref struct MemberTable
         private byte* _bucket;
         private int _place;
 
-        internal Walk(MemberTable table)
+        internal Walk(MemberTable table, MemberPlace from)
         {
             _table = table;
-            _bucket = table.Bucket(0);
+            _number = from.Number;
+            _place = from.Place;
+            _bucket = from.Bucket == null ? table.Bucket(0) : from.Bucket;
             table.Prefetch(_bucket);
         }
+
+        /// <summary>Where it is, to go on from there while nothing has changed.</summary>
+        public readonly MemberPlace Place => new(_bucket, _number, _place);
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>
@@ -437,6 +442,16 @@ internal readonly unsafe ref struct MemberTable
             return false;
         }
     }
+}
+
+/// <summary>A place in a table: of a bucket or one that is chained to it. The default one is the beginning.</summary>
+internal readonly unsafe struct MemberPlace(byte* bucket, uint number, int place)
+{
+    public byte* Bucket { get; } = bucket;
+
+    public uint Number { get; } = number;
+
+    public int Place { get; } = place;
 }
 
 /// <summary>Elements that can be visited some at a time.</summary>

@@ -1,15 +1,19 @@
 namespace Kv.Storage;
 
-/// <summary>Which long command of a store has keys locked: at most one.</summary>
+/// <summary>Which long commands of a store have keys locked: at most one that has several, and some that have one each.</summary>
 /// <remarks>
 /// One at a time, so that those who meet a locked key know whom to finish, and long commands never wait for each other's
-/// keys. Threads: any.
+/// keys. Those that have one key wait for nobody. Threads: any.
 /// </remarks>
-internal sealed class LongHolds(Store store) : IDisposable
+internal sealed unsafe class LongHolds(Store store) : IDisposable
 {
     /// <summary>An owner of a lock that is running is done by then, unless its thread is not.</summary>
     private const int SpinsMax = 64;
 
+    private const int UsesMax = 4;
+
+    private readonly LongUse?[] _uses = new LongUse?[UsesMax];
+    private readonly StoreSession?[] _idleSessions = new StoreSession?[UsesMax];
     private LongHold? _current;
     private StoreSession? _session;
 
@@ -41,18 +45,72 @@ internal sealed class LongHolds(Store store) : IDisposable
     /// <summary>The current command has let go of all its keys.</summary>
     public void End() => Volatile.Write(ref _current, null);        // release: its work with the session comes before
 
+    /// <summary>Takes a lock over from a session's turn, for work in steps.</summary>
+    /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this turn.</returns>
+    public LongUse? TryBegin(in HeldRecord held, ILongUse use)
+    {
+        var session = TakeSession();
+        if (session == null) return null;
+        session.BeginInnerTurn();
+        // Online, and then the database is in the table: it and all in it stay, whoever flushes it from here on.
+        if (Array.IndexOf(store.Table, held.Database) >= 0)
+        {
+            var begun = new LongUse(this, session, held, use);
+            for (int i = 0; i < UsesMax; i++)
+                if (Interlocked.CompareExchange(ref _uses[i], begun, null) == null) return begun;
+        }
+
+        session.GoOffline();
+        Keep(session);
+        return null;
+    }
+
+    /// <summary>A command has let go of its key.</summary>
+    public void End(LongUse use, StoreSession session)
+    {
+        for (int i = 0; i < UsesMax; i++) Interlocked.CompareExchange(ref _uses[i], null, use);
+        Keep(session);
+    }
+
+    private StoreSession? TakeSession()
+    {
+        // Interlocked: who takes one sees all that the one before did with it.
+        for (int i = 0; i < UsesMax; i++)
+            if (Interlocked.Exchange(ref _idleSessions[i], null) is { } session) return session;
+        foreach (var use in _uses)
+            if (use == null) return store.CreateSession();
+        return null;
+    }
+
+    private void Keep(StoreSession session)
+    {
+        for (int i = 0; i < UsesMax; i++)
+            if (Interlocked.CompareExchange(ref _idleSessions[i], session, null) == null) return;
+        session.Dispose();
+    }
+
     /// <summary>Waits a little for the lock of a record, by one who has none; then does what a long command has left to do.</summary>
-    public void Wait(ref SpinWait wait)
+    public void Wait(ref SpinWait wait, byte* record)
     {
         wait.SpinOnce(sleep1Threshold: -1);
-        if (wait.Count > SpinsMax) Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+        if (wait.Count <= SpinsMax) return;
+        Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+        FinishUse(record);
     }
 
     /// <summary>The same by one who may have locks of keys that come before this one in the order.</summary>
-    public void Wait(ref SpinWait wait, in KeyList.Entry key)
+    public void Wait(ref SpinWait wait, byte* record, in KeyList.Entry key)
     {
         wait.SpinOnce(sleep1Threshold: -1);
-        if (wait.Count > SpinsMax) Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
+        if (wait.Count <= SpinsMax) return;
+        Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
+        FinishUse(record);
+    }
+
+    private void FinishUse(byte* record)
+    {
+        for (int i = 0; i < UsesMax; i++)
+            if (Volatile.Read(ref _uses[i]) is { } use && use.Has(record)) use.TryFinish();
     }
 
     /// <summary>Lets go of the keys of a command whose owner has left it. For the store's thread.</summary>
@@ -61,12 +119,22 @@ internal sealed class LongHolds(Store store) : IDisposable
         if (Volatile.Read(ref _current) is { IsAbandoned: true } hold) hold.TryFinish(default, holdsOthers: false);
     }
 
-    /// <summary>Does what the current command has left, if it holds keys. For one who has none.</summary>
-    public void Finish() => Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+    /// <summary>Does what the current commands have left, if they hold keys. For one who has none.</summary>
+    public void Finish()
+    {
+        Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+        for (int i = 0; i < UsesMax; i++) Volatile.Read(ref _uses[i])?.TryFinish();
+    }
 
     public void Dispose()
     {
         FinishAbandoned();
+        for (int i = 0; i < UsesMax; i++)
+        {
+            _uses[i]?.Dispose();
+            _idleSessions[i]?.Dispose();
+        }
+
         _session?.Dispose();
     }
 }

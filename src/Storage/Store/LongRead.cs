@@ -101,7 +101,7 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
                 return;
             }
 
-            store.LongHolds.Wait(ref wait);
+            store.LongHolds.Wait(ref wait, record);
         }
     }
 

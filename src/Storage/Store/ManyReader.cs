@@ -64,7 +64,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
                 return;
             }
 
-            store.LongHolds.Wait(ref wait);
+            store.LongHolds.Wait(ref wait, record);
         }
     }
 

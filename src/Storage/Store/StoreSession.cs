@@ -254,7 +254,7 @@ public sealed unsafe class StoreSession : IDisposable
             {
                 if ((word & RecordWord.Lock) != 0 && round <= OptimisticReadsMax * 64)
                 {
-                    _store.LongHolds.Wait(ref wait);
+                    _store.LongHolds.Wait(ref wait, record);
                     continue;
                 }
 
@@ -403,7 +403,7 @@ public sealed unsafe class StoreSession : IDisposable
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            _store.LongHolds.Wait(ref wait);
+            _store.LongHolds.Wait(ref wait, record);
         }
     }
 
@@ -461,8 +461,19 @@ public sealed unsafe class StoreSession : IDisposable
             return;
         }
 
+        if (held.Record == null) return;        // others have the lock now
         _changes.LetGo(ref held);
         _changes.HeldAbsent = 0;
+    }
+
+    /// <summary>Has work on a held key done in steps: what the caller holds goes over to it.</summary>
+    /// <returns>Null when that cannot be just now: the caller holds the key as before.</returns>
+    internal LongUse? TryBeginUse(ref HeldRecord held, ILongUse use)
+    {
+        if (_transaction != null) return null;
+        var begun = _store.LongHolds.TryBegin(held, use);
+        if (begun != null) held.Record = null;
+        return begun;
     }
 
     /// <summary>Deletes a key.</summary>

@@ -104,7 +104,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
     }
 
     /// <summary>All fields one after another. No change in between.</summary>
-    public Walk GetWalk() => new(this);
+    /// <param name="from">Where to begin, in a large one.</param>
+    public Walk GetWalk(MemberPlace from = default) => new(this, from);
 
     /// <summary>A field and its value where a visit finds them: a packed pair looks as an item does.</summary>
     public static void Split(byte* item, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
@@ -120,12 +121,15 @@ internal readonly unsafe ref struct HashView : IMemberScan
         private MemberTable.Walk _walk;
         private byte* _at;
 
-        internal Walk(HashView hash)
+        internal Walk(HashView hash, MemberPlace from)
         {
             _hash = hash;
             if (hash._isPacked) _at = hash._run.First;
-            else _walk = hash._table.GetWalk();
+            else _walk = hash._table.GetWalk(from);
         }
+
+        /// <summary>Where it is in a large one, to go on from there while nothing has changed.</summary>
+        public readonly MemberPlace Place => _walk.Place;
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>

@@ -93,7 +93,8 @@ internal readonly unsafe ref struct SetView : IMemberScan
         _table.Scan(cursor, ref visit);
 
     /// <summary>All members one after another. No change in between.</summary>
-    public Walk GetWalk() => new(this);
+    /// <param name="from">Where to begin, in a large one.</param>
+    public Walk GetWalk(MemberPlace from = default) => new(this, from);
 
     private ReadOnlySpan<byte> Text(long number)
     {
@@ -109,12 +110,15 @@ internal readonly unsafe ref struct SetView : IMemberScan
         private byte* _at;
         private int _index;
 
-        internal Walk(SetView set)
+        internal Walk(SetView set, MemberPlace from)
         {
             _set = set;
             if (set._kind == ValueKind.PackedSet) _at = set._run.First;
-            else if (set._kind == ValueKind.Set) _walk = set._table.GetWalk();
+            else if (set._kind == ValueKind.Set) _walk = set._table.GetWalk(from);
         }
+
+        /// <summary>Where it is in a large one, to go on from there while nothing has changed.</summary>
+        public readonly MemberPlace Place => _walk.Place;
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>

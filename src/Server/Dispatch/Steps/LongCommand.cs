@@ -136,11 +136,17 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (_kind == LongKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(_union.Status));
         else if (_kind == LongKind.CountDistinct) context.Reply.WriteInteger(_union.Cardinality);
-        else if (_kind == LongKind.GetAll) return _reply.Begin(context.Output, _keys);
+        else if (_kind == LongKind.GetAll) return AnswerAll(ref context);
         else if (_kind == LongKind.SetAll) context.Reply.WriteOk();
         else if (_kind == LongKind.SetAllIfNoneExists) context.Reply.WriteInteger(status == StoreStatus.Ok ? 1 : 0);
         else context.Reply.WriteInteger(_counted);
         return true;
+    }
+
+    private bool AnswerAll(ref CommandContext context)
+    {
+        context.Reply.WriteArray(_keys);
+        return _reply.Begin(context.Output);
     }
 
     // Without memory to hold the absent keys, deleting is what helps: each key for itself.

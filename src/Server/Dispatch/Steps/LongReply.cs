@@ -4,7 +4,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>Strings that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
+/// <summary>Values that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
 /// <remarks>
 /// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
 /// What is collected is charged to the store and bounded by max-reply-bytes.
@@ -35,21 +35,28 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     /// <summary>Adds a string; nil for what is none.</summary>
     public void Write(in ValueView value)
     {
-        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
-        var output = _pieces[^1];
-        output.Reply.BeginReply();
+        var output = NextOutput();
         if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
         else output.Reply.WriteNull();
-        if (_bytes + output.Buffer.Length > bytesMax) throw new ReplyTooLargeException(_bytes + output.Buffer.Length);
+        CheckSize();
     }
 
-    /// <summary>Writes the array's head, and the first piece.</summary>
+    /// <summary>Takes the next value of the reply.</summary>
+    public ReplyWriter Next() => NextOutput().Reply;
+
+    /// <summary>Throws when more is collected than a reply may have.</summary>
+    public void CheckSize()
+    {
+        long bytes = _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
+        if (bytes > bytesMax) throw new ReplyTooLargeException(bytes);
+    }
+
+    /// <summary>Writes the first piece behind the head, which tells of all the values.</summary>
     /// <returns>True when nothing is left.</returns>
-    public bool Begin(SessionOutput output, int values)
+    public bool Begin(SessionOutput output)
     {
         IsBegun = true;
-        _values = values;
-        output.Reply.WriteArray(values);
+        _values = output.Reply.Owed;
         return PassOn(output);
     }
 
@@ -73,6 +80,14 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     }
 
     public void Dispose() => Restart();
+
+    private SessionOutput NextOutput()
+    {
+        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
+        var output = _pieces[^1];
+        output.Reply.BeginReply();
+        return output;
+    }
 
     private void AddPiece()
     {

@@ -1,0 +1,32 @@
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>All fields of a large hash, their values, or both, for HKEYS, HVALS and HGETALL.</summary>
+internal sealed class LongFields(bool fields, bool values) : LongElements
+{
+    private MemberPlace _place;
+
+    /// <summary>Begins, if there are many.</summary>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, bool fields, bool values)
+    {
+        long count = new HashValue(held.Value).Count;
+        return IsWanted(ref context, count) && held.Value.Kind == ValueKind.Hash
+            && new LongFields(fields, values).TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count);
+    }
+
+    protected override bool Work(HeldValue value, LongReply reply)
+    {
+        var walk = new HashValue(value).View.GetWalk(_place);
+        for (int i = 0; i < ElementsPerStep; i++)
+        {
+            if (!walk.Next(out var field, out var content)) return true;
+            if (fields) reply.Next().WriteBulk(field);
+            if (values) reply.Next().WriteBulk(content);
+        }
+
+        _place = walk.Place;
+        return false;
+    }
+}

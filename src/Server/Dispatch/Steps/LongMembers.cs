@@ -1,0 +1,34 @@
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>All members of a large set, for SMEMBERS; SPOP of all of them deletes the key behind it.</summary>
+internal sealed class LongMembers(bool deletes) : LongElements
+{
+    private MemberPlace _place;
+
+    /// <summary>Begins, if there are many.</summary>
+    /// <param name="count">All of them.</param>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, long count, bool deletes = false) =>
+        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongMembers(deletes).TryBegin(ref context, held, ReplyHead.Set, count);
+
+    protected override bool Work(HeldValue value, LongReply reply)
+    {
+        var walk = new SetValue(value, default).View.GetWalk(_place);
+        for (int i = 0; i < ElementsPerStep; i++)
+        {
+            if (walk.Next(out var member))
+            {
+                reply.Next().WriteBulk(member);
+                continue;
+            }
+
+            if (deletes) value.Delete();
+            return true;
+        }
+
+        _place = walk.Place;
+        return false;
+    }
+}

@@ -1,0 +1,34 @@
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Many members of a large set, taken out at random, for SPOP.</summary>
+internal sealed class LongPop(long count) : LongElements
+{
+    private long _left = count;
+    private bool _hasChanged;
+
+    /// <inheritdoc/>
+    public override bool HasChanged => _hasChanged;
+
+    /// <summary>Begins, if there are many.</summary>
+    /// <param name="count">Fewer than there are.</param>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, long count) =>
+        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongPop(count).TryBegin(ref context, held, ReplyHead.Set, count);
+
+    protected override bool Work(HeldValue value, LongReply reply)
+    {
+        _hasChanged = true;
+        var set = new SetValue(value, default);
+        for (int i = 0; i < ElementsPerStep && _left > 0; i++, _left--)
+        {
+            var member = set.View.Random(Random.Shared);
+            reply.Next().WriteBulk(member);
+            set.Remove(member);
+        }
+
+        if (_left == 0) set.Settle();
+        return _left == 0;
+    }
+}

@@ -1,0 +1,30 @@
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Many elements of a sorted set that follow each other, removed, for ZREMRANGEBYRANK and its kin.</summary>
+internal sealed class LongRemove(long first, long count) : LongElements
+{
+    private long _left = count;
+    private bool _hasChanged;
+
+    /// <inheritdoc/>
+    public override bool HasChanged => _hasChanged;
+
+    /// <summary>Begins, if there are many, and others will stay: to remove all is to free one piece of memory.</summary>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count) =>
+        IsWanted(ref context, count) && count < new SortedSetValue(held.Value).Count
+        && new LongRemove(first, count).TryBegin(ref context, held, ReplyHead.Number, count);
+
+    protected override bool Work(HeldValue value, LongReply reply)
+    {
+        _hasChanged = true;
+        long removed = Math.Min(_left, ElementsPerStep);
+        var set = new SortedSetValue(value);
+        set.RemoveAt(first, removed);
+        _left -= removed;
+        if (_left == 0) set.Settle();
+        return _left == 0;
+    }
+}

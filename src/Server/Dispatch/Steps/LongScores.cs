@@ -1,0 +1,30 @@
+using Kv.Protocol;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Many elements of a sorted set that follow each other, for ZRANGE and its kin.</summary>
+internal sealed class LongScores(long first, long count, bool isReversed, bool withScores) : LongElements
+{
+    private long _first = first, _left = count;
+
+    /// <summary>Begins, if there are many.</summary>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count, bool isReversed, bool withScores)
+    {
+        if (!IsWanted(ref context, count)) return false;
+        bool isFlat = withScores && context.Reply.Version == RespVersion.Resp2;
+        return new LongScores(first, count, isReversed, withScores)
+            .TryBegin(ref context, held, ReplyHead.Array, checked((int)(isFlat ? count * 2 : count)));
+    }
+
+    protected override bool Work(HeldValue value, LongReply reply)
+    {
+        long count = Math.Min(_left, ElementsPerStep);
+        _left -= count;
+        var walk = new SortedSetValue(value).View.From(_first, isReversed);
+        _first += isReversed ? -count : count;
+        for (; count > 0 && walk.Next(out var member, out double score); count--) new ElementReply(reply.Next(), withScores).Write(member, score);
+        return _left == 0;
+    }
+}

@@ -1,0 +1,14 @@
+namespace Kv.Storage;
+
+/// <summary>What one command does with a large collection, in steps.</summary>
+/// <remarks>Threads: any, one at a time, each sees what the one before it did.</remarks>
+internal interface ILongUse
+{
+    /// <summary>Whether something was changed: then all of it is done, also when the one who asked for it has left.</summary>
+    bool HasChanged { get; }
+
+    /// <summary>Does a piece: some 200 us.</summary>
+    /// <param name="value">What the key holds; nobody else sees or changes it from the first step to the last.</param>
+    /// <returns>True when everything is done.</returns>
+    bool Use(HeldValue value);
+}

@@ -219,7 +219,7 @@ internal static unsafe class StringCommands
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void SetWithOptions(ref CommandContext context, in Key key, ReadOnlySpan<byte> value, Block block)
     {
-        var set = new SetString(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
+        var set = new SetStringIf(context.Output) { Value = value, Block = block, ExpiryMs = NewValue.NoExpiry };
         var expiry = default(ExpiryOption);
         while (context.Args.Remaining > 0)
         {
@@ -243,7 +243,7 @@ internal static unsafe class StringCommands
     private static void GetSet(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var set = new SetString(context.Output) { ExpiryMs = NewValue.NoExpiry, RepliesOld = true };
+        var set = new SetStringIf(context.Output) { ExpiryMs = NewValue.NoExpiry, RepliesOld = true };
         set.Value = context.Args.NextValue(out set.Block);
         if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
     }
@@ -258,7 +258,7 @@ internal static unsafe class StringCommands
     {
         var key = context.Args.NextKey();
         var expiry = ExpiryOption.Relative(context.Args.NextBytes(), unitMs);
-        var set = new SetString(context.Output) { NowMs = context.Store.NowMs };
+        var set = new SetStringIf(context.Output) { NowMs = context.Store.NowMs };
         set.Value = context.Args.NextValue(out set.Block);
         var error = expiry.Resolve(set.NowMs, invalid, out set.ExpiryMs);
         if (!error.IsEmpty) context.Args.Fail(error);
@@ -266,7 +266,7 @@ internal static unsafe class StringCommands
     }
 
     /// <summary>Replies OK, nil when the condition did not hold, or the old value where that is asked for.</summary>
-    private static void RunSet(ref CommandContext context, in Key key, ref SetString set)
+    private static void RunSet(ref CommandContext context, in Key key, ref SetStringIf set)
     {
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
@@ -285,7 +285,7 @@ internal static unsafe class StringCommands
     private static void SetNx(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var set = new SetString(context.Output) { Condition = SetCondition.IfAbsent, ExpiryMs = NewValue.NoExpiry };
+        var set = new SetStringIf(context.Output) { Condition = SetCondition.IfAbsent, ExpiryMs = NewValue.NoExpiry };
         set.Value = context.Args.NextValue(out set.Block);
         if (!context.Args.Finish(context.Reply)) return;
 
@@ -341,7 +341,7 @@ internal static unsafe class StringCommands
         var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return;
 
-        var read = default(ReadLength);
+        var read = default(ReadStringLength);
         var status = context.Store.Read(key, DataType.String, ref read);
         if (status == StoreStatus.Ok) context.Reply.WriteInteger(read.Length);
         else if (status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
@@ -351,7 +351,7 @@ internal static unsafe class StringCommands
     private static void GetRange(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var read = new ReadRange(context.Output, context.Store) { First = context.Args.NextInt64(), Last = context.Args.NextInt64() };
+        var read = new ReplyStringRange(context.Output, context.Store) { First = context.Args.NextInt64(), Last = context.Args.NextInt64() };
         if (!context.Args.Finish(context.Reply)) return;
 
         var status = context.Store.Read(key, DataType.String, ref read);
@@ -511,285 +511,5 @@ internal static unsafe class StringCommands
         }
 
         return keys;
-    }
-
-    /// <summary>When SET and the like store.</summary>
-    private enum SetCondition : byte
-    {
-        Always,
-        IfAbsent,
-        IfPresent,
-    }
-
-    /// <summary>Stores a string, on a condition, and writes the old one into the reply where that is asked for.</summary>
-    private ref struct SetString(SessionOutput output) : IValueUpdate
-    {
-        private ReplyString _reply = new(output);
-
-        public ReadOnlySpan<byte> Value;
-        public Block Block;
-        public SetCondition Condition;
-        public bool RepliesOld;
-        public bool KeepExpiry;
-        public bool Done;
-        public long ExpiryMs;
-        public long NowMs;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            if (RepliesOld) _reply.ReadOrNull(current);
-            Done = Condition == SetCondition.Always || (Condition == SetCondition.IfPresent) == current.Exists;
-            if (!Done) return Change.None;
-
-            // A time that has passed already: as if it were stored and expired at once.
-            if (ExpiryMs != NewValue.NoExpiry && ExpiryMs <= NowMs) return Change.Delete;
-
-            next.Kind = ValueKind.String;
-            next.Length = Value.Length;
-            next.Block = Block;
-            if (!KeepExpiry) next.ExpiryMs = ExpiryMs;
-            return Change.Replace;
-        }
-
-        public readonly void Write(Span<byte> destination) => Value.CopyTo(destination);
-
-        public void Forget() => _reply.Forget();
-    }
-
-    /// <summary>Writes a string into the reply and deletes its key.</summary>
-    private struct TakeString(SessionOutput output) : IValueUpdate
-    {
-        private ReplyString _reply = new(output);
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            _reply.ReadOrNull(current);
-            return current.Exists ? Change.Delete : Change.None;
-        }
-
-        public readonly void Write(Span<byte> destination)
-        {
-        }
-
-        public void Forget() => _reply.Forget();
-    }
-
-    /// <summary>Writes a string into the reply and changes when it expires; or writes the error, if there is a string.</summary>
-    private ref struct ExpireString(SessionOutput output) : IValueUpdate
-    {
-        private ReplyString _reply = new(output);
-
-        public ReadOnlySpan<byte> Error;
-        public bool Persists;
-        public long ExpiryMs;
-        public long NowMs;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            if (current.Exists && !Error.IsEmpty)
-            {
-                _reply.Forget();
-                _reply.WriteError(Error);
-                return Change.None;
-            }
-
-            _reply.ReadOrNull(current);
-            if (!current.Exists) return Change.None;
-            if (Persists && current.ExpiryMs == NewValue.NoExpiry) return Change.None;
-            if (!Persists && ExpiryMs <= NowMs) return Change.Delete;
-
-            next.ExpiryMs = Persists ? NewValue.NoExpiry : ExpiryMs;
-            return Change.Expire;
-        }
-
-        public readonly void Write(Span<byte> destination)
-        {
-        }
-
-        public void Forget() => _reply.Forget();
-    }
-
-    /// <summary>Writes several strings into the reply; nil for what is none.</summary>
-    private readonly struct ReplyStrings(SessionOutput output, int count) : IManyRead
-    {
-        private readonly ReplyMark _mark = output.Reply.Mark();
-
-        public void Restart()
-        {
-            output.Rewind(_mark);
-            output.Reply.WriteArray(count);
-        }
-
-        public void Read(int index, in ValueView value)
-        {
-            if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
-            else output.Reply.WriteNull();
-        }
-    }
-
-    /// <summary>The length of a string.</summary>
-    private struct ReadLength : IValueRead
-    {
-        public long Length;
-
-        public void Read(in ValueView value) => Length = value.StringLength;
-    }
-
-    /// <summary>Writes a part of a string into the reply.</summary>
-    private struct ReadRange(SessionOutput output, StoreSession store) : IValueRead
-    {
-        /// <summary>A longer part of a block is sent from there: up to 512 MB would be copied in one turn.</summary>
-        private const int CopiedMax = 64 * 1024;
-
-        private readonly ReplyMark _mark = output.Reply.Mark();
-        private Block _block;
-
-        public long First;
-        public long Last;
-
-        public void Read(in ValueView value)
-        {
-            Forget();
-            if (value.Kind == ValueKind.BlockString)
-            {
-                // Up to 512 MB: not to be copied again because of a writer, so from a reference, afterwards.
-                // None when a writer came in between: then this is read again.
-                _block = value.Block;
-                if (!_block.IsNone) _block.AddReference();
-            }
-            else if (value.Kind == ValueKind.Integer)
-            {
-                Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-                output.Reply.WriteBulk(Range(digits[..NumberText.FormatInt64(value.Integer, digits)]));
-            }
-            else
-            {
-                output.Reply.WriteBulk(Range(value.Bytes));
-            }
-        }
-
-        public void CopyFromBlock()
-        {
-            if (_block.IsNone) return;
-            var (first, length) = PartOf((int)_block.Length);
-            if (length > CopiedMax)
-            {
-                output.WriteBlock(output.Reply, _block, first, length);
-            }
-            else
-            {
-                output.Reply.WriteBulk(_block.Span.Slice(first, length));
-                store.Release(_block);
-            }
-
-            _block = default;
-        }
-
-        public void Forget()
-        {
-            output.Rewind(_mark);
-            if (_block.IsNone) return;
-            store.Release(_block);
-            _block = default;
-        }
-
-        // Redis' rule: a position before the start is the start, also for the last one; only two that are both negative
-        // and in the wrong order are empty as they stand.
-        private readonly (int First, int Length) PartOf(int length)
-        {
-            if (First < 0 && Last < 0 && First > Last) return default;
-            long first = Math.Max(0, First < 0 ? First + length : First);
-            long last = Math.Min(length - 1, Math.Max(0, Last < 0 ? Last + length : Last));
-            return first > last ? default : ((int)first, (int)(last + 1 - first));
-        }
-
-        private readonly ReadOnlySpan<byte> Range(ReadOnlySpan<byte> text)
-        {
-            var (first, length) = PartOf(text.Length);
-            return text.Slice(first, length);
-        }
-    }
-
-    /// <summary>Writes bytes over a string or behind it.</summary>
-    private ref struct SpliceString : IValueUpdate
-    {
-        public ReadOnlySpan<byte> Value;
-        public Block Block;
-        public long Offset;
-        public bool Appends;
-        public long LengthMax;
-        public long NewLength;
-        public bool IsTooLong;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            long length = current.Exists ? current.StringLength : 0;
-            if (Appends) Offset = length;
-            IsTooLong = false;
-            NewLength = length;
-            if (Value.IsEmpty && !Appends) return Change.None;
-
-            IsTooLong = Offset > LengthMax - Value.Length;
-            if (IsTooLong) return Change.None;
-
-            NewLength = Math.Max(length, Offset + Value.Length);
-            next.Length = NewLength;
-            if (Appends && !current.Exists)
-            {
-                next.Kind = ValueKind.String;
-                next.Block = Block;
-            }
-            else
-            {
-                next.Kind = ValueKind.GrowingString;
-                next.KeepContent = true;
-            }
-
-            return Change.Replace;
-        }
-
-        public readonly void Write(Span<byte> destination) => Value.CopyTo(destination[(int)Offset..]);
-    }
-
-    /// <summary>EX, PX, EXAT or PXAT and its number, which counts only once the rest of the command is known to be good.</summary>
-    private ref struct ExpiryOption
-    {
-        private ReadOnlySpan<byte> _number;
-        private long _unitMs;
-        private bool _isAbsolute;
-
-        public readonly bool IsGiven => _unitMs != 0;
-
-        public static ExpiryOption Relative(ReadOnlySpan<byte> number, long unitMs) => new() { _number = number, _unitMs = unitMs };
-
-        /// <summary>Reads such an option; the same one may come again, and the last one counts.</summary>
-        public bool TryRead(ref CommandArguments args) =>
-            TryRead(ref args, "EX"u8, 1000, false) || TryRead(ref args, "PX"u8, 1, false)
-            || TryRead(ref args, "EXAT"u8, 1000, true) || TryRead(ref args, "PXAT"u8, 1, true);
-
-        /// <summary>The time that is meant.</summary>
-        /// <param name="nowMs">Unix milliseconds.</param>
-        /// <param name="invalid">The error for a time that is not positive, or past what 64 bits hold.</param>
-        /// <param name="expiryMs">Unix milliseconds.</param>
-        /// <returns>Empty, or an error.</returns>
-        public readonly ReadOnlySpan<byte> Resolve(long nowMs, ReadOnlySpan<byte> invalid, out long expiryMs)
-        {
-            if (!NumberText.TryParseInt64(_number, out expiryMs)) return Errors.NotAnInteger;
-            if (expiryMs <= 0 || expiryMs > long.MaxValue / _unitMs) return invalid;
-            expiryMs *= _unitMs;
-            if (_isAbsolute) return default;
-            if (expiryMs > long.MaxValue - nowMs) return invalid;
-            expiryMs += nowMs;
-            return default;
-        }
-
-        private bool TryRead(ref CommandArguments args, ReadOnlySpan<byte> word, long unitMs, bool isAbsolute)
-        {
-            bool another = IsGiven && (_unitMs != unitMs || _isAbsolute != isAbsolute);
-            if (another || !args.TryKeyword(word)) return false;
-            (_unitMs, _isAbsolute) = (unitMs, isAbsolute);
-            _number = args.NextBytes();
-            return true;
-        }
     }
 }

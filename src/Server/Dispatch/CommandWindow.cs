@@ -49,7 +49,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     private readonly IWindowOwner _owner;
     private readonly ArgumentTable _table = new();
     private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
-    private readonly Slot* _slots;
+    private readonly WindowSlot* _slots;
 
     private CommandHead _head;
     private short _headCommand;
@@ -59,7 +59,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     private int _parsing;
     private int _current;
     private int _stretch;
-    private Slot* _executing;
+    private WindowSlot* _executing;
     private int _executed;
     private int _last;
 
@@ -73,7 +73,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         _owner = owner;
         _output = new SessionOutput(server.Store);
         _dispatcher = new Dispatcher(server, store, counters, _output);
-        _slots = (Slot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(Slot)), 64);
+        _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(WindowSlot)), 64);
     }
 
     public SessionOutput Output => _output;
@@ -153,7 +153,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             if (input.Stopped) continue;
             if (session.Steps != null || session.Held != null)
             {
-                _slots[count] = new Slot { Kind = new SlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
+                _slots[count] = new WindowSlot { Kind = new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
                 return count + 1;
             }
 
@@ -195,7 +195,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 input.Parsed = position;
                 if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
                 input.Error = status;
-                _slots[count] = new Slot { Kind = new SlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
+                _slots[count] = new WindowSlot { Kind = new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
                 return ~(count + 1);
             }
 
@@ -237,8 +237,8 @@ internal sealed unsafe class CommandWindow : IDisposable
         // What is the same for all of them is looked up once.
         byte key = _headKey < arguments ? _headKey : (byte)0;
         var index = key == 0 ? null : store.LookAheadIndex(database);
-        var kind = new SlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
-        Slot* slot = _slots + count, full = _slots + CommandsMax;
+        var kind = new WindowSlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
+        WindowSlot* slot = _slots + count, full = _slots + CommandsMax;
         // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
         // may match, but no command that begins there ends before it.
         for (; slot < full && head.Matches(at); slot++)
@@ -272,9 +272,9 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0, member = entry.Member < arguments ? entry.Member : (byte)0;
         var slot = _slots + at;
-        *slot = new Slot
+        *slot = new WindowSlot
         {
-            Kind = new SlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, MemberIs = entry.MemberIs, Slow = slow },
+            Kind = new WindowSlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, MemberIs = entry.MemberIs, Slow = slow },
             First = first, Count = arguments, End = end, Database = database,
         };
         if (key == 0) return;
@@ -289,7 +289,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         int database = -1;
         bool chained = false;
         int members = 0;
-        Slot* end = _slots + count;
+        WindowSlot* end = _slots + count;
         for (var slot = _slots; slot < end; slot++)
         {
             members |= slot->Kind.Member;
@@ -307,55 +307,12 @@ internal sealed unsafe class CommandWindow : IDisposable
         }
 
         if (chained) ProbeChains(end);
-        if (members != 0) ProbeMembers(end);
-    }
-
-    /// <summary>For members of large collections, each step for all of them before the next, so that their waits for memory are one.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void ProbeMembers(Slot* end)
-    {
-        bool any = false;
-        for (var slot = _slots; slot < end; slot++)
-        {
-            slot->Region = null;
-            if (slot->Kind.Member == 0) continue;
-            if (slot->Kind.MemberIs != MemberKind.Item)
-            {
-                ProbePlace(slot);
-                continue;
-            }
-
-            slot->Region = _store.LookAhead.Region(slot->Hint);
-            any |= slot->Region != null;
-        }
-
-        if (!any) return;
-        for (var slot = _slots; slot < end; slot++)
-        {
-            if (slot->Region == null) continue;
-            Argument* member = _table.Items + slot->First + slot->Kind.Member;
-            slot->MemberHash = _store.HashKey(member->Pointer, member->Length);
-            slot->Bucket = MemberTable.PrefetchBucket(slot->Region, slot->MemberHash);
-        }
-
-        for (var slot = _slots; slot < end; slot++)
-            if (slot->Region != null && slot->Bucket != null) MemberTable.PrefetchItem(slot->Region, slot->Bucket, slot->MemberHash);
-    }
-
-    /// <summary>For a bit or a register: the one byte of a string that the command will look at.</summary>
-    private void ProbePlace(Slot* slot)
-    {
-        ReadOnlySpan<byte> member = _table.Items[slot->First + slot->Kind.Member].Span;
-        long offset;
-        if (slot->Kind.MemberIs == MemberKind.Element) offset = HyperLogLog.HeaderBytes + DenseRegisters.PlaceOf(HyperLogLog.Observe(member).Register);
-        else if (NumberText.TryParseInt64(member, out long bit) && bit >= 0) offset = bit >> 3;
-        else return;
-        _store.LookAhead.PrefetchByte(slot->Hint, offset);
+        if (members != 0) MemberProbe.Run(_slots, end, _table.Items, _store);
     }
 
     /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void ProbeChains(Slot* end)
+    private void ProbeChains(WindowSlot* end)
     {
         for (var slot = _slots; slot < end; slot++)
         {
@@ -416,14 +373,14 @@ internal sealed unsafe class CommandWindow : IDisposable
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static bool IsUsual(Slot* slot, Session session) => !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
+    private static bool IsUsual(WindowSlot* slot, Session session) => !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
 
     /// <summary>Runs commands of one session for as long as nothing about them is unusual.</summary>
     /// <returns>The first that is, or is another session's.</returns>
     private int ExecuteStretch(ref CommandContext context, int from, int count, ref WindowInput input)
     {
         var session = context.Session;
-        Slot* slot = _slots + from, end = _slots + count;
+        WindowSlot* slot = _slots + from, end = _slots + count;
         short index = slot->Kind.Input;
         _stretch = from;
         do slot = ExecuteRun(ref context, slot, end, ref input);
@@ -435,7 +392,7 @@ internal sealed unsafe class CommandWindow : IDisposable
 
     /// <summary>Runs commands of a stretch for as long as they have one name.</summary>
     /// <returns>The first that has not, or is to be looked at closer.</returns>
-    private Slot* ExecuteRun(ref CommandContext context, Slot* slot, Slot* end, ref WindowInput input)
+    private WindowSlot* ExecuteRun(ref CommandContext context, WindowSlot* slot, WindowSlot* end, ref WindowInput input)
     {
         var session = context.Session;
         var reply = context.Reply;
@@ -480,7 +437,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         _last = _slots[end - 1].Kind.Command;
     }
 
-    private void ExecuteSlow(ref CommandContext context, Slot* slot, ref WindowInput input)
+    private void ExecuteSlow(ref CommandContext context, WindowSlot* slot, ref WindowInput input)
     {
         var session = input.Session;
         if (slot->Kind.Command == Resume)
@@ -564,62 +521,5 @@ internal sealed unsafe class CommandWindow : IDisposable
 
         Debug.Assert(_output.ReferenceCount == 0, "a block was not handed over");
         _output.Buffer.Clear();
-    }
-
-    /// <summary>One parsed command. No references.</summary>
-    private unsafe struct Slot
-    {
-        public ulong Hash;
-        public ulong Hint;
-        public SlotKind Kind;
-        public int First;
-        public int Count;
-        public int End;
-        public int Database;
-
-        /// <summary>Where the large collection at the key is, the member's bucket and its hash: for the look-ahead alone.</summary>
-        public byte* Region;
-        public byte* Bucket;
-        public ulong MemberHash;
-    }
-
-    /// <summary>What commands of one session and one name have in common: one word, to be stored and compared as such.</summary>
-    [StructLayout(LayoutKind.Sequential, Size = 8)]
-    private struct SlotKind
-    {
-        public short Command;
-        public short Input;
-
-        /// <summary>Index of the argument that was hashed; 0 for none.</summary>
-        public byte Key;
-
-        /// <summary>Index of the argument that is a member; 0 for none.</summary>
-        public byte Member;
-
-        public MemberKind MemberIs;
-
-        /// <summary>Something about the arguments is unusual.</summary>
-        public bool Slow;
-    }
-
-    /// <summary>One session of the group.</summary>
-    private struct WindowInput
-    {
-        public Session Session;
-        public byte* Start;
-        public int Length;
-
-        /// <summary>Behind the last command that was run.</summary>
-        public int Position;
-
-        /// <summary>Behind the last command that was parsed.</summary>
-        public int Parsed;
-
-        public int OutputStart;
-        public int OutputEnd;
-        public ParseStatus Error;
-
-        /// <summary>Nothing more is run in this turn.</summary>
-        public bool Stopped;
     }
 }

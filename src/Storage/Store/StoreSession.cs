@@ -26,6 +26,7 @@ public sealed unsafe class StoreSession : IDisposable
     private Thread? _holder;
     private HeldRecord _one;
     private readonly WatchTable _watches;
+    private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
     private TransactionKeys? _transaction, _transactionKeys;
 
@@ -38,6 +39,7 @@ public sealed unsafe class StoreSession : IDisposable
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
         _locks = new KeyLocks(this, _changes, store.LongHolds);
+        _lockingReader = new LockingReader(this, store.LongHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
         Keys = new KeyList(_hash);
@@ -70,6 +72,9 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>The databases as of the last <see cref="Select"/>.</summary>
     internal Database?[] SelectedTable => _table;
+
+    /// <summary>The database that operations act on; null while it has no key.</summary>
+    internal Database? SelectedDatabase => _database;
 
     /// <summary>What the session's transaction holds; null outside of one.</summary>
     internal TransactionKeys? Transaction => _transaction;
@@ -216,85 +221,12 @@ public sealed unsafe class StoreSession : IDisposable
         byte* record = Locate(key);
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
-        if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return ReadSlow(key, type, ref read);
-        if (type != DataType.String && RecordWord.HoldsRegion(word)) return ReadRegion(record, key, type, ref read);
+        if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return _lockingReader.Read(key, type, ref read);
+        if (type != DataType.String && RecordWord.HoldsRegion(word)) return _lockingReader.ReadRegion(record, key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
         read.Read(new ValueView(record, word));
         Volatile.ReadBarrier();     // the value before the word again
-        return RecordWord.Same(Record.ReadWord(record), word) ? StoreStatus.Ok : ReadSlow(key, type, ref read);
-    }
-
-    /// <summary>Reads a large collection: under the lock.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus ReadRegion<TRead>(byte* record, in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
-    {
-        ulong word = Record.ReadWord(record);
-        const ulong busy = RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry;
-        if ((word & busy) != 0 || !RecordWord.HoldsRegion(word) || !Record.TryLockFrom(record, word)) return ReadSlow(key, type, ref read);
-        bool isRight = type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type;
-        if (isRight) ReadLocked(record, word, ref read);
-        else Record.Unlock(record, word);
-        return isRight ? StoreStatus.Ok : StoreStatus.WrongType;
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus ReadSlow<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
-    {
-        if (_transaction != null) return _transaction.Read(_database, key, type, ref read);
-        // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
-        var wait = new SpinWait();
-        for (int round = 1; ; round++)
-        {
-            byte* record = Find(key);
-            if (record == null) return StoreStatus.NotFound;
-            ulong word = Record.ReadWord(record);
-            if (RecordWord.IsDead(word)) continue;
-            bool locked = round > OptimisticReadsMax || (word & RecordWord.Lock) != 0 || RecordWord.HoldsRegion(word);
-            if (locked)
-            {
-                if ((word & RecordWord.Lock) != 0 && round <= OptimisticReadsMax * 64)
-                {
-                    _store.LongHolds.Wait(ref wait, record);
-                    continue;
-                }
-
-                if (!TryLock(record, out word)) continue;
-            }
-
-            StoreStatus status = StoreStatus.Ok;
-            bool expired = Record.IsExpired(record, word, NowMs);
-            if (expired) status = StoreStatus.NotFound;
-            else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) status = StoreStatus.WrongType;
-            else if (locked) ReadLocked(record, word, ref read);
-            else read.Read(new ValueView(record, word));
-
-            if (locked)
-            {
-                if (status != StoreStatus.Ok) Record.Unlock(record, word);
-            }
-            else
-            {
-                Volatile.ReadBarrier();     // the value before the word again
-                if (!RecordWord.Same(Record.ReadWord(record), word)) continue;
-            }
-
-            if (expired) DeleteExpired(key);
-            return status;
-        }
-    }
-
-    /// <summary>Reads a locked record and unlocks it, whatever the reader does: a reply may be larger than it may be.</summary>
-    private static void ReadLocked<TRead>(byte* record, ulong word, ref TRead read) where TRead : struct, IValueRead, allows ref struct
-    {
-        try
-        {
-            Fault.Point("read.locked");
-            read.Read(new ValueView(record, word | RecordWord.Lock));
-        }
-        finally
-        {
-            Record.Unlock(record, word);
-        }
+        return RecordWord.Same(Record.ReadWord(record), word) ? StoreStatus.Ok : _lockingReader.Read(key, type, ref read);
     }
 
     /// <summary>Whether there is such a key.</summary>
@@ -621,7 +553,8 @@ public sealed unsafe class StoreSession : IDisposable
         return Find(key);
     }
 
-    private byte* Find(in Key key) => _database == null ? null : _database.Index.Find(key.Bytes, key.Hash);
+    /// <summary>The record of a key in the selected database; null for none.</summary>
+    internal byte* Find(in Key key) => _database == null ? null : _database.Index.Find(key.Bytes, key.Hash);
 
     private struct ReadNothing : IValueRead
     {

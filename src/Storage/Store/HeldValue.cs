@@ -109,17 +109,18 @@ internal readonly unsafe ref struct HeldValue
     /// <param name="kind">A packed kind.</param>
     /// <param name="content">The whole value.</param>
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>
+    /// <param name="block">Of a string: a block that has the same content.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
-    public StoreStatus TryReplace(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs = NewValue.NoExpiry)
+    public StoreStatus TryReplace(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs = NewValue.NoExpiry, Block block = default)
     {
-        var update = new ReplaceBytes(kind, content, expiryMs);
+        var update = new ReplaceBytes(kind, content, expiryMs, block);
         var status = _changes.Apply(ref _held, DataType.Any, ref update);
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);
         return status == StoreStatus.NotFound ? StoreStatus.Ok : status;       // what it says of a key that had no value
     }
 
     /// <summary>Makes a region the value, whatever was there. It is the caller's as long as this has not succeeded.</summary>
-    /// <inheritdoc cref="TryReplace(ValueKind, ReadOnlySpan{byte}, long)"/>
+    /// <inheritdoc cref="TryReplace(ValueKind, ReadOnlySpan{byte}, long, Block)"/>
     public StoreStatus TryReplace(ValueKind kind, Region region, long expiryMs = NewValue.NoExpiry)
     {
         long none = 0;
@@ -135,7 +136,7 @@ internal readonly unsafe ref struct HeldValue
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);      // views go by it
     }
 
-    private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs) : IValueUpdate
+    private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs, Block block) : IValueUpdate
     {
         private readonly ReadOnlySpan<byte> _content = content;
 
@@ -144,6 +145,7 @@ internal readonly unsafe ref struct HeldValue
             next.Kind = kind;
             next.Length = _content.Length;
             next.ExpiryMs = expiryMs;
+            next.Block = block;
             return Change.Replace;
         }
 

@@ -65,8 +65,9 @@ internal unsafe ref struct SetBuilder
     public readonly MemberTable.Walk GetWalk() => new MemberTable(_region, in _hash).GetWalk();
 
     /// <summary>Makes the set the value of a key, whatever was there; without members the key is deleted.</summary>
+    /// <param name="expiryMs">Unix milliseconds, or -1.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
-    public StoreStatus Store(HeldValue target)
+    public StoreStatus Store(HeldValue target, long expiryMs = NewValue.NoExpiry)
     {
         long count = Count;
         PackedLimits limits = target.Limits;
@@ -76,9 +77,9 @@ internal unsafe ref struct SetBuilder
             return StoreStatus.Ok;
         }
 
-        if (_areIntegers && count <= Math.Min(limits.IntegerSetEntries, IntegerSet.CountMax)) return StoreIntegers(target, (int)count);
-        if (count <= limits.SetEntries && _longest <= limits.SetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count);
-        var status = target.TryReplace(ValueKind.Set, _region);
+        if (_areIntegers && count <= Math.Min(limits.IntegerSetEntries, IntegerSet.CountMax)) return StoreIntegers(target, (int)count, expiryMs);
+        if (count <= limits.SetEntries && _longest <= limits.SetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
+        var status = target.TryReplace(ValueKind.Set, _region, expiryMs);
         if (status == StoreStatus.Ok) _region = default;        // the record's now
         return status;
     }
@@ -90,7 +91,7 @@ internal unsafe ref struct SetBuilder
         _region = default;
     }
 
-    private readonly StoreStatus StoreIntegers(HeldValue target, int count)
+    private readonly StoreStatus StoreIntegers(HeldValue target, int count, long expiryMs)
     {
         long[] numbers = ArrayPool<long>.Shared.Rent(count);
         byte[] content = ArrayPool<byte>.Shared.Rent(IntegerSet.BytesFor(count, sizeof(long)));
@@ -103,7 +104,7 @@ internal unsafe ref struct SetBuilder
             IntegerSet.Begin(start);
             for (int i = 0; i < count; i++) new IntegerSet(start, content.Length).Insert(i, numbers[i]);
             int width = new IntegerSet(start, content.Length).Width;
-            status = target.TryReplace(ValueKind.IntegerSet, content.AsSpan(0, Math.Max(sizeof(long), IntegerSet.BytesFor(count, width))));
+            status = target.TryReplace(ValueKind.IntegerSet, content.AsSpan(0, Math.Max(sizeof(long), IntegerSet.BytesFor(count, width))), expiryMs);
         }
 
         ArrayPool<long>.Shared.Return(numbers);
@@ -111,7 +112,7 @@ internal unsafe ref struct SetBuilder
         return status;
     }
 
-    private readonly StoreStatus StoreRun(HeldValue target, int count)
+    private readonly StoreStatus StoreRun(HeldValue target, int count, long expiryMs)
     {
         byte[] content = ArrayPool<byte>.Shared.Rent(Math.Max(sizeof(long), PackedRun.HeaderBytes + (int)_bytes));
         StoreStatus status;
@@ -122,7 +123,7 @@ internal unsafe ref struct SetBuilder
             for (var walk = GetWalk(); left > 0 && walk.Next(out byte* item); left--) at = LengthPrefix.WriteWith(at, MemberItem.MemberOf(item));
             int used = (int)(at - start);
             new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
-            status = target.TryReplace(ValueKind.PackedSet, content.AsSpan(0, Math.Max(sizeof(long), used)));
+            status = target.TryReplace(ValueKind.PackedSet, content.AsSpan(0, Math.Max(sizeof(long), used)), expiryMs);
         }
 
         ArrayPool<byte>.Shared.Return(content);

@@ -98,8 +98,9 @@ internal unsafe ref struct SortedSetBuilder
     public readonly ScoreCursor First => new ScoreTree(_region).At(0);
 
     /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is deleted.</summary>
+    /// <param name="expiryMs">Unix milliseconds, or -1.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
-    public StoreStatus Store(HeldValue target)
+    public StoreStatus Store(HeldValue target, long expiryMs = NewValue.NoExpiry)
     {
         long count = Count;
         PackedLimits limits = target.Limits;
@@ -109,8 +110,8 @@ internal unsafe ref struct SortedSetBuilder
             return StoreStatus.Ok;
         }
 
-        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count);
-        var status = target.TryReplace(ValueKind.SortedSet, _region);
+        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
+        var status = target.TryReplace(ValueKind.SortedSet, _region, expiryMs);
         if (status == StoreStatus.Ok) _region = default;        // the record's now
         return status;
     }
@@ -138,7 +139,7 @@ internal unsafe ref struct SortedSetBuilder
         return true;
     }
 
-    private readonly StoreStatus StoreRun(HeldValue target, int count)
+    private readonly StoreStatus StoreRun(HeldValue target, int count, long expiryMs)
     {
         byte[] content = ArrayPool<byte>.Shared.Rent(PackedRun.HeaderBytes + (int)_bytes);
         StoreStatus status;
@@ -150,7 +151,7 @@ internal unsafe ref struct SortedSetBuilder
             while (cursor.MoveNext());
             int used = (int)(at - start);
             new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
-            status = target.TryReplace(ValueKind.PackedSortedSet, content.AsSpan(0, used));
+            status = target.TryReplace(ValueKind.PackedSortedSet, content.AsSpan(0, used), expiryMs);
         }
 
         ArrayPool<byte>.Shared.Return(content);

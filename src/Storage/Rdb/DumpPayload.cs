@@ -1,0 +1,40 @@
+using System.Buffers.Binary;
+
+namespace Kv.Storage;
+
+//   | type 1 | value | version 2 | CRC-64 of all before 8 |        little endian
+
+/// <summary>What DUMP answers and RESTORE takes: a value, the version of its format, a checksum.</summary>
+internal static class DumpPayload
+{
+    /// <summary>The version that is written: that of Redis 7.0.</summary>
+    public const int Version = 10;
+
+    /// <summary>The newest that is read: that of Redis 7.4.</summary>
+    public const int VersionMax = 12;
+
+    private const int VersionBytes = 2, FooterBytes = VersionBytes + sizeof(ulong);
+
+    /// <summary>Ends a payload whose value has been written.</summary>
+    public static void Finish(RdbOutput output)
+    {
+        Span<byte> footer = stackalloc byte[FooterBytes];
+        BinaryPrimitives.WriteUInt16LittleEndian(footer, Version);
+        ulong crc = Crc64.Append(Crc64.Append(0, output.Written), footer[..VersionBytes]);
+        BinaryPrimitives.WriteUInt64LittleEndian(footer[VersionBytes..], crc);
+        output.Write(footer);
+    }
+
+    /// <summary>The type and value of a payload.</summary>
+    /// <returns>False when it is of a newer version, or not what was written.</returns>
+    public static bool TryOpen(ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> content)
+    {
+        content = default;
+        if (payload.Length < FooterBytes) return false;
+        ReadOnlySpan<byte> footer = payload[^FooterBytes..];
+        if (BinaryPrimitives.ReadUInt16LittleEndian(footer) > VersionMax) return false;
+        if (BinaryPrimitives.ReadUInt64LittleEndian(footer[VersionBytes..]) != Crc64.Append(0, payload[..^sizeof(ulong)])) return false;
+        content = payload[..^FooterBytes];
+        return true;
+    }
+}

@@ -1,0 +1,13 @@
+namespace Kv.Storage;
+
+/// <summary>Reads the elements of one of Redis' packed forms out of bytes that nobody vouches for.</summary>
+internal interface IElementReader
+{
+    /// <summary>The next one.</summary>
+    /// <param name="digits">Scratch of <see cref="SetView.DigitsMax"/> bytes, where the text of an integer goes.</param>
+    /// <returns>False at the end, and at the first thing that is wrong.</returns>
+    bool Next(Span<byte> digits, out ReadOnlySpan<byte> element);
+
+    /// <summary>Whether it has ended, and everything was right.</summary>
+    bool IsWhole { get; }
+}

@@ -1,0 +1,195 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+//   000LLLLL                    | L + 1 bytes |    1 to 32 bytes as they are
+//   LLLooooo  oooooooo                             L + 2 (3 to 8) bytes that stand o + 1 (1 to 8,192) bytes before
+//   111ooooo  LLLLLLLL  oooooooo                   L + 9 (9 to 264) of them
+
+/// <summary>The compression of strings in RDB files and DUMP: LZF, with the choices that Redis makes, so that the bytes are the same.</summary>
+/// <remarks>
+/// To compress takes a table of 256 KB; to expand takes nothing. Threads: one at a time.
+/// Source: the format of LZF; which bytes it looks for, as its author's "very fast" setting does.
+/// </remarks>
+internal sealed unsafe class Lzf : IDisposable
+{
+    private const int HashBits = 16, OffsetMax = 1 << 13, MatchMax = 264, LiteralsMax = 32, TailBytes = 2;
+
+    /// <summary>No three bytes stand for more than 264.</summary>
+    public const int ExpansionMax = 88;
+
+    /// <summary>What the table holds at all times.</summary>
+    public const int TableBytes = sizeof(uint) << HashBits;
+
+    // Where three bytes of such a hash were last, counted from _base; below it: of an earlier input.
+    private uint* _table;
+    private uint _base;
+
+    /// <summary>Compresses.</summary>
+    /// <param name="input">At most 1 GB.</param>
+    /// <param name="output">What there is room for.</param>
+    /// <returns>The bytes written; 0 when there is no room.</returns>
+    public int Compress(ReadOnlySpan<byte> input, Span<byte> output)
+    {
+        if (input.IsEmpty || output.IsEmpty) return 0;
+        if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
+        fixed (byte* start = input)
+        fixed (byte* to = output)
+        {
+            int written = Compress(start, input.Length, to, to + output.Length);
+            _base += (uint)input.Length;
+            return written;
+        }
+    }
+
+    private int Compress(byte* start, int length, byte* output, byte* outputEnd)
+    {
+        byte* from = start, to = output + 1, end = start + length;     // a run of literals has its length ahead
+        uint* table = _table;
+        uint first = _base;
+        int literals = 0;
+        // Ends: each round goes on by a byte or a match.
+        while (from < end - TailBytes)
+        {
+            uint* slot = table + HashOf(from);
+            uint last = *slot, here = first + (uint)(from - start);
+            *slot = here;
+            uint back = here - last - 1;
+            // Not the first byte of the input: Redis leaves that out.
+            if (last <= first || back >= OffsetMax || !IsSame(start + (last - first), from))
+            {
+                if (to >= outputEnd) return 0;
+                *to++ = *from++;
+                if (++literals == LiteralsMax) EndLiterals(ref to, ref literals);
+                continue;
+            }
+
+            // The first test is coarse, the second exact.
+            if (to + 4 >= outputEnd && to - (literals == 0 ? 1 : 0) + 4 >= outputEnd) return 0;
+            EndRun(ref to, literals);
+            literals = 0;
+            int longest = Math.Min((int)(end - from) - TailBytes, MatchMax), count = MatchLength(start + (last - first), from, longest);
+            WriteMatch(ref to, back, count);
+            to++;
+            from += count;
+            if (from >= end - TailBytes) break;
+            table[HashOf(from - 2)] = first + (uint)(from - 2 - start);
+            table[HashOf(from - 1)] = first + (uint)(from - 1 - start);
+        }
+
+        if (to + 3 > outputEnd) return 0;
+        while (from < end)
+        {
+            *to++ = *from++;
+            if (++literals == LiteralsMax) EndLiterals(ref to, ref literals);
+        }
+
+        EndRun(ref to, literals);
+        return (int)(to - output);
+    }
+
+    /// <summary>Expands.</summary>
+    /// <param name="output">As many bytes as there will be.</param>
+    /// <returns>False when the input is not what the format allows, or gives another number of bytes.</returns>
+    public static bool TryExpand(ReadOnlySpan<byte> input, Span<byte> output)
+    {
+        int from = 0, to = 0;
+        // Ends: each round goes on by at least two bytes of the input.
+        while (from < input.Length)
+        {
+            int head = input[from++];
+            if (head < LiteralsMax)
+            {
+                int count = head + 1;
+                if (count > input.Length - from || count > output.Length - to) return false;
+                input.Slice(from, count).CopyTo(output[to..]);
+                from += count;
+                to += count;
+                continue;
+            }
+
+            int length = head >> 5, back = (head & 31) << 8;
+            if (length == 7)
+            {
+                if (from >= input.Length) return false;
+                length += input[from++];
+            }
+
+            if (from >= input.Length) return false;
+            back += input[from++] + 1;
+            length += 2;
+            if (back > to || length > output.Length - to) return false;
+            CopyMatch(output, to, back, length);
+            to += length;
+        }
+
+        return to == output.Length;
+    }
+
+    public void Dispose()
+    {
+        NativeMemory.Free(_table);
+        _table = null;
+    }
+
+    private void Begin()
+    {
+        if (_table == null) _table = (uint*)NativeMemory.Alloc(TableBytes);
+        NativeMemory.Clear(_table, TableBytes);
+        _base = 1;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static uint HashOf(byte* at)
+    {
+        uint bytes = ((uint)at[0] << 16) | ((uint)at[1] << 8) | at[2];
+        return ((bytes >> (24 - HashBits)) - (bytes * 5)) & ((1 << HashBits) - 1);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool IsSame(byte* left, byte* right) =>
+        Unsafe.ReadUnaligned<ushort>(left) == Unsafe.ReadUnaligned<ushort>(right) && left[2] == right[2];
+
+    /// <summary>Bytes that are the same, three of which are known to be.</summary>
+    private static int MatchLength(byte* match, byte* from, int longest)
+    {
+        // Redis looks at sixteen in one go where there are more, which may be one or two more than the last.
+        if (longest > 16) longest = Math.Max(longest, 3 + 16);
+        if (longest <= 3) return 3;
+        return 3 + new ReadOnlySpan<byte>(match + 3, longest - 3).CommonPrefixLength(new ReadOnlySpan<byte>(from + 3, longest - 3));
+    }
+
+    private static void WriteMatch(ref byte* to, uint back, int count)
+    {
+        int length = count - 2;
+        *to++ = (byte)((back >> 8) + (uint)(Math.Min(length, 7) << 5));
+        if (length >= 7) *to++ = (byte)(length - 7);
+        *to++ = (byte)back;
+    }
+
+    private static void EndLiterals(ref byte* to, ref int literals)
+    {
+        EndRun(ref to, literals);
+        literals = 0;
+        to++;
+    }
+
+    private static void EndRun(ref byte* to, int literals)
+    {
+        if (literals == 0) to--;
+        else to[-literals - 1] = (byte)(literals - 1);
+    }
+
+    private static void CopyMatch(Span<byte> output, int to, int back, int length)
+    {
+        if (back >= length)
+        {
+            output.Slice(to - back, length).CopyTo(output[to..]);
+            return;
+        }
+
+        // What is copied is partly what was just written: a pattern that repeats.
+        for (int i = 0; i < length; i++) output[to + i] = output[to + i - back];
+    }
+}

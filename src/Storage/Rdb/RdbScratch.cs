@@ -1,0 +1,40 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+/// <summary>Memory for one string that has to be made up: of an integer, of compressed bytes.</summary>
+internal unsafe struct RdbScratch : IDisposable
+{
+    private MemoryBudget? _budget;
+    private byte* _start;
+    private long _capacity;
+
+    /// <summary>Memory for so many bytes; what was in it is gone.</summary>
+    /// <returns>False when there is none.</returns>
+    public bool TryGet(MemoryBudget budget, int bytes, out Span<byte> memory)
+    {
+        memory = default;
+        if (bytes > _capacity)
+        {
+            Dispose();
+            if (budget.RefusesAllocation()) return false;
+            long capacity = Math.Max(64, bytes + (bytes / 2L));
+            _start = (byte*)NativeMemory.Alloc((nuint)capacity);
+            _capacity = capacity;
+            _budget = budget;
+            budget.ChargeExternal(capacity);
+        }
+
+        memory = new Span<byte>(_start, bytes);
+        return true;
+    }
+
+    public void Dispose()
+    {
+        _budget?.ChargeExternal(-_capacity);
+        NativeMemory.Free(_start);
+        _start = null;
+        _capacity = 0;
+        _budget = null;
+    }
+}

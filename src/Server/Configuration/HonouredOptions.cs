@@ -114,6 +114,10 @@ internal static class HonouredOptions
         {
             Summary = "most bytes of a member of one", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-value"],
         },
+        new Option<bool>("rdbcompression", YesNoType.Instance, o => o.RdbCompression, (o, v) => o.RdbCompression = v)
+        {
+            Summary = "compress strings of over 20 bytes in what DUMP answers", Change = OptionChange.Live,
+        },
         new Option<long>("index", new BytesType(0, 1L << 40), o => o.IndexBytes, (o, v) => o.IndexBytes = v)
         {
             Summary = "bytes of index set aside at start; 0 starts small and grows", Switches = ["i"],

@@ -126,7 +126,6 @@ internal static class KeptOptions
         new Option<bool>("rdb-del-sync-files", YesNo, false),
         new Option<bool>("rdb-save-incremental-fsync", YesNo, true),
         new Option<bool>("rdbchecksum", YesNo, true) { Change = OptionChange.AtStart },
-        new Option<bool>("rdbcompression", YesNo, true),
         new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), 1048576),
         new Option<long>("repl-backlog-ttl", Int64, 3600),
         new Option<bool>("repl-disable-tcp-nodelay", YesNo, false),

@@ -59,6 +59,9 @@ public sealed class ServerOptions
     /// <summary>Up to what size collections are kept packed.</summary>
     public PackedLimits PackedLimits { get; private set; } = new();
 
+    /// <summary>Whether DUMP compresses strings.</summary>
+    public bool RdbCompression { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = true;
+
     /// <summary>Threads that serve clients; 0 takes the CPUs of the process' affinity mask.</summary>
     public int WorkerThreads { get; set; }
 

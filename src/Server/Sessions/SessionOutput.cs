@@ -15,6 +15,7 @@ internal sealed unsafe class SessionOutput : IDisposable
 {
     private readonly Queue<BlockReference> _references = new();
     private readonly Store _store;
+    private RdbValueWriter? _valueWriter;
 
     public SessionOutput(Store store)
     {
@@ -25,6 +26,9 @@ internal sealed unsafe class SessionOutput : IDisposable
     public OutputBuffer Buffer { get; } = new(64 * 1024, 1024 * 1024);
 
     public ReplyWriter Reply { get; }
+
+    /// <summary>Writes values for DUMP; its memory stays for the next one.</summary>
+    public RdbValueWriter ValueWriter => _valueWriter ??= new RdbValueWriter(_store);
 
     /// <summary>Blocks that nobody has taken yet.</summary>
     public int ReferenceCount => _references.Count;
@@ -74,6 +78,8 @@ internal sealed unsafe class SessionOutput : IDisposable
     {
         DropReferences(int.MaxValue);
         Reply.Dispose();
+        _valueWriter?.Dispose();
+        _valueWriter = null;
     }
 
     private void RewindReferences(int length)

@@ -28,6 +28,8 @@ public class AllocationTests
     [InlineData("HSET h a 1 b 2", "HSET h a 3", "HSETNX h c x", "HMSET h d 4", "HGET h a", "HMGET h a x", "HGETALL h", "HKEYS h", "HVALS h", "HLEN h", "HEXISTS h a", "HSTRLEN h a",
         "HINCRBY h a 5", "HINCRBYFLOAT h a 0.5", "HRANDFIELD h", "HSCAN h 0", "HDEL h c d")]
     [InlineData("SADD s 1 2 3", "SISMEMBER s 2", "SADD s x", "SREM s 1", "SMISMEMBER s x y", "SCARD s", "SMEMBERS s", "SRANDMEMBER s", "SMOVE s t x", "SSCAN s 0", "SINTERCARD 2 s t", "SPOP s", "DEL s t")]
+    [InlineData("SET k \"a\"*100", "DUMP k", "RESTORE r 0 \"\\x00\\x05hello\\n\\x00cr\\xdfve4 \\n\" REPLACE", "DUMP r", "RPUSH l a b 1", "DUMP l", "HSET h f v", "DUMP h", "SADD s 1 2", "DUMP s",
+        "SADD t a", "DUMP t", "ZADD z 1.5 a", "DUMP z", "DUMP missing", "RESTORE l 0 \"\\x01\\x01\\x01a\\n\\x00\\xf5\\xb0R\\x93\\x8d\\xc0\\xe4b\" REPLACE", "DEL k r l h s t z")]
     [InlineData("GEOADD g 13.361389 38.115556 a", "GEOADD g 15.087269 37.502669 b", "GEODIST g a b km", "GEOPOS g a c", "GEOHASH g b", "DEL g")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
     public void Nothing_is_allocated_by(params string[] pipeline)

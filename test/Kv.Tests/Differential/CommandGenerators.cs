@@ -1,4 +1,5 @@
 using System.Globalization;
+using Kv.Storage;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
@@ -75,6 +76,9 @@ internal static class CommandGenerators
         ["HRANDFIELD"] = g => [g.Key("h"), .. If(g.Chance(0.7), Count(g)), .. If(g.Chance(0.3), g.Word("WITHVALUES"))],
         ["HSCAN"] = g => [g.Key("h"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
 
+        ["DUMP"] = g => [g.Key(g.Pick("l", "h", "s", "z", "k"))],
+        ["RESTORE"] = g => [g.Key(g.Pick("l", "h", "s", "z", "k")), g.Chance(0.6) ? "0" : g.Pick("7200000", "99999999999", "-1", "", "x", "1.5", "9223372036854775808"), Payload(g), .. If(g.Chance(0.7), g.Word("REPLACE")),
+            .. If(g.Chance(0.1), g.Word("IDLETIME"), g.Integer()), .. If(g.Chance(0.1), g.Word("FREQ"), g.Integer()), .. If(g.Chance(0.02), "BAD")],
         ["SADD"] = g => [g.Key("s"), .. Repeat(g, g.Chance(0.1) ? 30 : 5, () => [g.Member()])],
         ["SREM"] = g => [g.Key("s"), .. Repeat(g, g.Chance(0.1) ? 30 : 3, () => [g.Member()])],
         ["SMOVE"] = g => [g.Key("s"), g.Key("s"), g.Member()],
@@ -356,6 +360,18 @@ internal static class CommandGenerators
         .. "HYLL"u8, g.Pick<byte>(1, 1, 1, 0, 2), 0, 0, 0, g.Pick<byte>(0, 5), 0, 0, 0, 0, 0, 0, g.Pick<byte>(0, 128),
         .. g.Pick<byte[]>([0x7F, 0xFF], [0x7F, 0xFF], [0x7F, 0xFE], [], [0x84, 0x7F, 0xFE], [0x83, 0x7F, 0xFB], [0x40, 0, 0x7F, 0xFE]),
     ];
+
+    // What a real server dumped: a string, a list, a hash, two sets, two sorted sets; and what is none.
+    private static byte[] Payload(Gen g)
+    {
+        byte[] content = g.Pick<byte[]>(
+            [0, 5, .. "hello"u8], [0, 0xC1, 0x2C, 0x01], [1, 2, 1, (byte)'b', 1, (byte)'a'], [4, 1, 1, (byte)'f', 0xC0, 7], [2, 2, 1, (byte)'x', 0xC0, 3],
+            [11, 12, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 3, 0], [5, 1, 1, (byte)'m', .. BitConverter.GetBytes(1.5)], [17, 13, 13, 0, 0, 0, 2, 0, 0x81, (byte)'m', 2, 2, 1, 0xFF],
+            [18, 1, 2, 11, 11, 0, 0, 0, 1, 0, 0x82, (byte)'a', (byte)'b', 3, 0xFF], [1, 0], [99]);
+        byte[] versioned = [.. content, 10, 0], whole = [.. versioned, .. BitConverter.GetBytes(Crc64.Append(0, versioned))];
+        if (g.Chance(0.05)) whole[g.Random.Next(whole.Length)] ^= 1;        // the checksum is wrong then
+        return whole;
+    }
 
     private static object[] LcsOptions(Gen g)
     {

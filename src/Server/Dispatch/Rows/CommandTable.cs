@@ -37,6 +37,7 @@ internal sealed class CommandTable
         GeoCommands.Table,
         ExpiryCommands.Table,
         KeyCommands.Table,
+        DumpCommands.Table,
         ScanCommands.Table,
         LcsCommand.Table,
         DiagnosticCommands.Table,

@@ -8,7 +8,7 @@ namespace Kv.Storage;
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
 //  | bytes  | charged | counter | occupied  | used | free | spare       | free lists 58x4 | head of type | pieces ...
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
-//   bytes of the allocation (above 256 KB: of reserved addresses); bytes charged to *counter (the budget's address);
+//   bytes of the allocation (from 8 KB on: of addresses, a run's or its own); bytes charged to *counter (the budget's address);
 //   one bit for each free list that is not empty; units handed out, units of those that are free again
 //
 //  A piece is a whole number of units of 8 bytes, named by its first unit: 32 bits reach 32 GB, and stay right when the
@@ -33,7 +33,7 @@ internal readonly unsafe struct Region
     public const int HeadOffset = 280, HeadBytes = 168;
 
     private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
-    private const long FirstBytes = 1024, MapFromBytes = 256 * 1024, ChargeStep = 64 * 1024;
+    private const long FirstBytes = 1024, RunFromBytes = 8 * 1024, ChargeStep = 64 * 1024;
     private const int TriesMax = 8;
     private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
@@ -57,7 +57,10 @@ internal readonly unsafe struct Region
     private ref uint UsedUnits => ref *(uint*)(Start + 32);
     private ref uint FreeUnits => ref *(uint*)(Start + 36);
     private uint* FreeLists => (uint*)(Start + ListsOffset);
-    private bool IsMapped => Field(0) >= MapFromBytes;
+    /// <summary>Whether it has addresses that nobody else uses, and takes pages of them as it grows.</summary>
+    private bool IsMapped => Field(0) > PageRuns.BytesMax;
+
+    private bool IsRun => Field(0) is >= RunFromBytes and <= PageRuns.BytesMax;
 
     /// <summary>Makes an empty region with room for so many bytes of pieces; none when there is no memory.</summary>
     public static Region Create(MemoryBudget budget, long bytes)
@@ -71,7 +74,7 @@ internal readonly unsafe struct Region
         region.Field(0) = size;
         region.Field(16) = (long)budget.BlockCounter;
         region.UsedUnits = FirstUnit;
-        region.Charge(region.IsMapped ? Math.Min(size, bytes + ChargeStep) : size);
+        region.Charge(region.ChargeFor((FirstUnit * UnitBytes) + bytes));
         return region;
     }
 
@@ -125,7 +128,7 @@ internal readonly unsafe struct Region
             left.Field(0) = size;       // its pages may have gone
         }
 
-        region.Charge(region.IsMapped ? Math.Min(region.Field(0), RoundUpTo(wanted + (wanted / 16), ChargeStep)) : region.Field(0));
+        region.Charge(region.ChargeFor(wanted));
         return true;
     }
 
@@ -174,6 +177,7 @@ internal readonly unsafe struct Region
     public void FreeMemory()
     {
         if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0));
+        else if (IsRun) PageRuns.Give(Start, Field(0), Field(8));
         else NativeMemory.AlignedFree(Start);
     }
 
@@ -285,6 +289,13 @@ internal readonly unsafe struct Region
 
     private static uint UnitsFor(int bytes) => Math.Max(1, ((uint)bytes + UnitBytes - 1) / UnitBytes);
 
+    /// <summary>What it may take of its addresses, to hold so much.</summary>
+    private long ChargeFor(long bytes)
+    {
+        if (IsRun) return Math.Min(Field(0), RoundUpTo(bytes, (long)VirtualMemory.PageBytes));
+        return IsMapped ? Math.Min(Field(0), RoundUpTo(bytes + (bytes / 16), ChargeStep)) : Field(0);
+    }
+
     private void Charge(long bytes)
     {
         Interlocked.Add(ref *(long*)Field(16), bytes - Field(8));
@@ -293,7 +304,7 @@ internal readonly unsafe struct Region
 
     private static byte* Acquire(ref long size)
     {
-        if (size < MapFromBytes)
+        if (size < RunFromBytes)
         {
             try
             {
@@ -305,6 +316,7 @@ internal readonly unsafe struct Region
             }
         }
 
+        if (size <= PageRuns.BytesMax) return PageRuns.TryTake(ref size);
         size *= ReserveFactor;
         RoundToPages(ref size);
         return VirtualMemory.Reserve((nuint)size);

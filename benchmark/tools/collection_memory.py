@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Bytes an element of each collection: what the process grew by, and what MEMORY USAGE says, beside redis-server.
+
+    benchmark/tools/collection_memory.py --kv PATH [--redis /usr/bin/redis-server] [--elements 2000000] [TYPE ...]
+
+PATH is a published kv-server. For elements (fields, with a value of as many bytes) of 8 and 64 bytes, in collections of 10, 1,000 and
+1,000,000, so many collections that there are about --elements in all. Elements arrive a hundred at a time, as text that is no integer.
+"""
+import argparse, re, socket, subprocess, time
+
+WORDS = {"list": b"RPUSH", "hash": b"HSET", "set": b"SADD", "zset": b"ZADD"}
+
+
+def rss(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]) * 1024
+
+
+def encode(words):
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+def element(type_name, number, width):
+    name = b"m%0*d" % (width - 1, number)
+    if type_name == "hash":
+        return [name, b"v%0*d" % (width - 1, number)]
+    return [b"%d" % (number % 100_000), name] if type_name == "zset" else [name]
+
+
+def measure(command, port, type_name, width, size, elements):
+    server = subprocess.Popen(command + ["--port", str(port)], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            try:
+                client = socket.create_connection(("127.0.0.1", port), 60)
+                break
+            except OSError:
+                time.sleep(0.05)
+        replies = client.makefile("rb")
+        # What a server takes once, for its first commands and types, is not an element's.
+        for i in range(100):
+            client.sendall(encode([WORDS[type_name], b"warm:%d" % i, *element(type_name, i, width)]))
+            replies.readline()
+        time.sleep(2)
+        before = rss(server.pid)
+        keys = max(1, elements // size)
+        step, owed = min(100, size), 0
+        for first in range(0, size, step):
+            for key in range(keys):
+                words = [WORDS[type_name], b"k:%d" % key]
+                for number in range(first, min(size, first + step)):
+                    words += element(type_name, number, width)
+                client.sendall(encode(words))
+                owed += 1
+                if owed == 100:
+                    for _ in range(owed):
+                        replies.readline()
+                    owed = 0
+        for _ in range(owed):
+            replies.readline()
+        time.sleep(3)
+        growth = (rss(server.pid) - before) / (keys * size)
+        client.sendall(encode([b"MEMORY", b"USAGE", b"k:0", b"SAMPLES", b"0"]))
+        return growth, int(replies.readline()[1:]) / size
+    finally:
+        server.kill()
+        server.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kv", required=True)
+    parser.add_argument("--redis", default="/usr/bin/redis-server")
+    parser.add_argument("--elements", type=int, default=2_000_000)
+    parser.add_argument("--port", type=int, default=7391)
+    parser.add_argument("types", nargs="*", default=list(WORDS))
+    args = parser.parse_args()
+    print("| type | elements of | a collection | growth: Kv | Redis | MEMORY USAGE: Kv | Redis |\n|---|---|---|---|---|---|---|")
+    for type_name in args.types:
+        for width in (8, 64):
+            for size in (10, 1000, 1_000_000):
+                kv = measure([args.kv], args.port, type_name, width, size, args.elements)
+                redis = measure([args.redis, "--save", ""], args.port + 1, type_name, width, size, args.elements)
+                print(f"| {type_name} | {width} B | {size:,} | {kv[0]:.1f} | {redis[0]:.1f} | {kv[1]:.1f} | {redis[1]:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,8 @@ internal static class TranscriptFile
     internal static string Text(string file, string title) =>
         Read(Path.Combine(Folder, file + ".txt")).Single(t => t.Title == title).Text;
 
-    private static IEnumerable<(string Title, string Text)> Read(string path)
+    /// <summary>The transcripts of one file, in their order.</summary>
+    internal static IEnumerable<(string Title, string Text)> Read(string path)
     {
         foreach (string part in ("\n" + File.ReadAllText(path)).Split("\n== ").Skip(1))
         {

@@ -63,6 +63,7 @@ internal static class ServerReport
             InputKbps = rates.InputBytes / 1024,
             OutputKbps = rates.OutputBytes / 1024,
             ExpiredKeys = stats.ExpiredKeys - server.StatsAtReset.Stats.ExpiredKeys,
+            ExpiredFields = stats.ExpiredFields - server.StatsAtReset.Stats.ExpiredFields,
             KeyspaceHits = server.Counters.Sum(c => c.Hits),
             KeyspaceMisses = server.Counters.Sum(c => c.Misses),
             Channels = server.PubSub.ChannelCount,
@@ -94,7 +95,7 @@ internal static class ServerReport
         {
             long keys = server.Store.Count(database);
             if (keys == 0) continue;
-            all.Add(new(database, keys, server.Store.CountWithExpiry(database), server.Store.AverageTtlMs(database)));
+            all.Add(new(database, keys, server.Store.CountWithExpiry(database), server.Store.AverageTtlMs(database), server.Store.CountWithFieldExpiry(database)));
         }
         return all;
     }

@@ -207,7 +207,7 @@ internal static class HashCommands
         var field = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
 
-        scoped var read = new ReadField(context.Reply, field, in context.Store.MemberHash);
+        scoped var read = new ReadField(context.Reply, field, in context.Store.MemberHash, context.Store.NowMs);
         var status = context.Store.Read(key, DataType.Hash, ref read);
         if (status == StoreStatus.NotFound) context.Reply.WriteNull();
         else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
@@ -239,8 +239,9 @@ internal static class HashCommands
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields: true, values: true)) return;
-        context.Reply.WriteMap(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
-        if (held.Status != StoreStatus.Ok) return;
+        bool isAny = held.Status == StoreStatus.Ok && new HashValue(held.Value).RemoveExpired();
+        context.Reply.WriteMap(isAny ? (int)new HashValue(held.Value).Count : 0);
+        if (!isAny) return;
         var walk = new HashValue(held.Value).View.GetWalk();
         while (walk.Next(out var field, out var value))
         {
@@ -261,8 +262,9 @@ internal static class HashCommands
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields, values: !fields)) return;
-        context.Reply.WriteArray(held.Status == StoreStatus.Ok ? (int)new HashValue(held.Value).Count : 0);
-        if (held.Status != StoreStatus.Ok) return;
+        bool isAny = held.Status == StoreStatus.Ok && new HashValue(held.Value).RemoveExpired();
+        context.Reply.WriteArray(isAny ? (int)new HashValue(held.Value).Count : 0);
+        if (!isAny) return;
         var walk = new HashValue(held.Value).View.GetWalk();
         while (walk.Next(out var field, out var value)) context.Reply.WriteBulk(fields ? field : value);
     }
@@ -297,7 +299,7 @@ internal static class HashCommands
         var field = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return false;
 
-        scoped var read = new ReadLength(field, in context.Store.MemberHash);
+        scoped var read = new ReadLength(field, in context.Store.MemberHash, context.Store.NowMs);
         var status = context.Store.Read(key, DataType.Hash, ref read);
         if (status == StoreStatus.Ok) length = read.Length;
         if (status != StoreStatus.WrongType) return true;
@@ -353,7 +355,7 @@ internal static class HashCommands
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
         System.Buffers.Text.Utf8Formatter.TryFormat(sum, digits, out int length);
         var hash = new HashValue(held.Value);
-        hash.Set(field, digits[..length]);
+        hash.Set(field, digits[..length], keepExpiry: true);
         hash.Settle();
         context.Reply.WriteInteger(sum);
     }
@@ -389,7 +391,7 @@ internal static class HashCommands
         int length = sum.FormatHuman(digits);
         if (!TryReserve(context.Reply, held, 1, bytes, Math.Max(field.Length, length))) return;
         var hash = new HashValue(held.Value);
-        hash.Set(field, digits[..length]);
+        hash.Set(field, digits[..length], keepExpiry: true);
         hash.Settle();
         context.Reply.WriteBulk(digits[..length]);
     }
@@ -405,18 +407,25 @@ internal static class HashCommands
         if (held.Status != StoreStatus.Ok && sample.HasCount) reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
-        else WriteRandom(reply, new HashValue(held.Value).View, sample);
+        else WriteRandom(reply, new HashValue(held.Value), sample);
     }
 
-    private static void WriteRandom(ReplyWriter reply, HashView hash, SampleArguments sample)
+    private static void WriteRandom(ReplyWriter reply, HashValue value, SampleArguments sample)
     {
         if (!sample.HasCount)
         {
-            hash.Random(Random.Shared, out var field, out _);
-            reply.WriteBulk(field);
+            if (value.TryRandom(Random.Shared, out var one, out _)) reply.WriteBulk(one);
+            else reply.WriteNull();
             return;
         }
 
+        if (!value.RemoveExpired())
+        {
+            reply.WriteArray(0);
+            return;
+        }
+
+        var hash = value.View;
         var writer = new WritePair(reply, sample.WithValues);
         long returned = sample.Count < 0 ? -sample.Count : Math.Min(sample.Count, hash.Count);
         writer.Begin(returned);
@@ -428,8 +437,8 @@ internal static class HashCommands
 
         for (; returned > 0; returned--)
         {
-            hash.Random(Random.Shared, out var field, out var value);
-            writer.Write(field, value);
+            hash.Random(Random.Shared, out var field, out var content);
+            writer.Write(field, content);
         }
     }
 
@@ -460,19 +469,21 @@ internal static class HashCommands
         private readonly ReplyMark _mark;
         private readonly ReadOnlySpan<byte> _field;
         private readonly ref readonly KeyHash _hash;
+        private readonly long _nowMs;
 
-        public ReadField(ReplyWriter reply, ReadOnlySpan<byte> field, ref readonly KeyHash hash)
+        public ReadField(ReplyWriter reply, ReadOnlySpan<byte> field, ref readonly KeyHash hash, long nowMs)
         {
             _reply = reply;
             _mark = reply.Mark();
             _field = field;
             _hash = ref hash;
+            _nowMs = nowMs;
         }
 
         public void Read(in ValueView value)
         {
             _reply.Rewind(_mark);
-            if (new HashView(value, in _hash).TryGet(_field, out var found)) _reply.WriteBulk(found);
+            if (new HashView(value, in _hash, _nowMs).TryGet(_field, out var found)) _reply.WriteBulk(found);
             else _reply.WriteNull();
         }
     }
@@ -482,16 +493,18 @@ internal static class HashCommands
     {
         private readonly ReadOnlySpan<byte> _field;
         private readonly ref readonly KeyHash _hash;
+        private readonly long _nowMs;
 
-        public ReadLength(ReadOnlySpan<byte> field, ref readonly KeyHash hash)
+        public ReadLength(ReadOnlySpan<byte> field, ref readonly KeyHash hash, long nowMs)
         {
             _field = field;
             _hash = ref hash;
+            _nowMs = nowMs;
         }
 
         public int Length { get; private set; }
 
-        public void Read(in ValueView value) => Length = new HashView(value, in _hash).TryGet(_field, out var found) ? found.Length : -1;
+        public void Read(in ValueView value) => Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
     }
 
     /// <summary>How many fields there are.</summary>
@@ -503,7 +516,7 @@ internal static class HashCommands
 
         public long Count { get; private set; }
 
-        public void Read(in ValueView value) => Count = new HashView(value, in _hash).Count;
+        public void Read(in ValueView value) => Count = new HashView(value, in _hash, nowMs: 0).Count;
     }
 
     /// <summary>Writes what HRANDFIELD returns: fields, or pairs, which RESP3 has as arrays of two.</summary>

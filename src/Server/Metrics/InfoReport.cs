@@ -65,7 +65,7 @@ internal static class InfoReport
         foreach (var database in figures.Keyspace)
         {
             text.Append(Invariant($"db{database.Database}:keys={database.Keys},expires={database.Expires}"))
-                .Append(Invariant($",avg_ttl={database.AverageTtlMs}\r\n"));
+                .Append(Invariant($",avg_ttl={database.AverageTtlMs},subexpiry={database.WithFieldExpiry}\r\n"));
         }
     }
 

@@ -222,6 +222,8 @@ internal static class MetricTable
         new(InfoSection.Stats, "sync_full", MetricKind.Counter, "No replication yet", f => 0),
         new(InfoSection.Stats, "sync_partial_ok", MetricKind.Counter, "No replication yet", f => 0),
         new(InfoSection.Stats, "sync_partial_err", MetricKind.Counter, "No replication yet", f => 0),
+        new(InfoSection.Stats, "expired_subkeys", MetricKind.Counter, "Fields of hashes whose time had passed when they were found",
+            f => f.ExpiredFields),
         new(InfoSection.Stats, "expired_keys", MetricKind.Counter, "Keys whose time had passed when they were found",
             f => f.ExpiredKeys),
         new(InfoSection.Stats, "expired_stale_perc", MetricKind.Gauge, "Not estimated",

@@ -52,6 +52,7 @@ internal sealed class ServerFigures
     public double InputKbps { get; init; }
     public double OutputKbps { get; init; }
     public long ExpiredKeys { get; init; }
+    public long ExpiredFields { get; init; }
     public long KeyspaceHits { get; init; }
     public long KeyspaceMisses { get; init; }
     public long Channels { get; init; }
@@ -88,7 +89,7 @@ internal sealed class ServerFigures
 }
 
 /// <summary>One database that has keys.</summary>
-internal readonly record struct KeyspaceFigures(int Database, long Keys, long Expires, long AverageTtlMs);
+internal readonly record struct KeyspaceFigures(int Database, long Keys, long Expires, long AverageTtlMs, long WithFieldExpiry);
 
 /// <summary>How often a command ran (by its name in lower case, subcommands as client|list), was refused before it ran, and failed.</summary>
 internal readonly record struct CommandFigures(string Name, long Calls, long Microseconds, long Rejected, long Failed);

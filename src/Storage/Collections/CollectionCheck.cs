@@ -14,7 +14,10 @@ internal static class CollectionCheck
                 new MemberTable(region, in hash).Check();
                 ScoreTreeCheck.Run(new ScoreTree(region), new MemberTable(region, in hash));
                 break;
-            case ValueKind.Hash or ValueKind.Set:
+            case ValueKind.Hash:
+                new FieldTable(region, in hash).Check();
+                break;
+            case ValueKind.Set:
                 new MemberTable(region, in hash).Check();
                 break;
             case ValueKind.List:

@@ -49,7 +49,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
                 WriteList(new ListView(value));
                 break;
             case ValueKind.PackedHash or ValueKind.Hash:
-                WriteHash(new HashView(value, in hash));
+                WriteHash(new HashView(value, in hash, nowMs: 0));
                 break;
             case ValueKind.IntegerSet:
                 WriteIntegers(value.IntegerSet);

@@ -93,6 +93,10 @@ internal static class RecordWord
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool HoldsRegion(ulong word) => Kind(word) is >= ValueKind.List and <= ValueKind.Stream;
 
+    /// <summary>Whether it is a hash, whose fields may expire.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool HoldsFields(ulong word) => Kind(word) is ValueKind.PackedHash or ValueKind.Hash;
+
     /// <summary>Whether a value of this kind is a pointer to memory outside of the log.</summary>
     public static bool HoldsPointer(ulong word) => HoldsBlock(word) || HoldsRegion(word);
 }

@@ -12,7 +12,7 @@ internal sealed unsafe class Database
     /// <summary>A session's share of the counters, a cache line of its own.</summary>
     public struct Stripe
     {
-        public long Keys, WithExpiry, ExpirySum, Outside, Hits, Misses, Expired, Inserts;
+        public long Keys, WithExpiry, ExpirySum, Outside, WithFieldExpiry, ExpiredFields, Expired, Inserts;
     }
 
     private readonly Store _store;
@@ -61,6 +61,12 @@ internal sealed unsafe class Database
 
     public long Keys => Sum(0);
     public long WithExpiry => Sum(1);
+
+    /// <summary>Hashes that have fields with an expiry.</summary>
+    public long WithFieldExpiry => Sum(4);
+
+    /// <summary>Fields of hashes removed because their time had passed.</summary>
+    public long ExpiredFields => Sum(5);
 
     /// <summary>Keys removed because their time had passed.</summary>
     public long Expired => Sum(6);

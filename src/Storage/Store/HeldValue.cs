@@ -41,6 +41,9 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>Secrets of this store.</summary>
     public ref readonly KeyHash Hash => ref _changes.Store.Hash;
 
+    /// <summary>Unix milliseconds of this turn.</summary>
+    public long NowMs => _changes.NowMs;
+
     /// <summary>What the store may hold.</summary>
     public MemoryBudget Budget => _changes.Store.Budget;
 
@@ -85,6 +88,18 @@ internal readonly unsafe ref struct HeldValue
 
         _changes.BeginChange(ref _held);
         return true;
+    }
+
+    /// <summary>When the first field of a hash expires, or earlier; <see cref="FieldExpiry.Never"/>: none has an expiry.</summary>
+    public long FieldExpiryMs => Exists && RecordWord.HoldsFields(_held.Word) ? RecordChanges.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
+
+    /// <summary>To be called behind each change of expiries of fields.</summary>
+    /// <param name="had">Whether there were any before.</param>
+    /// <param name="expired">How many fields were removed because their time had passed.</param>
+    public void NoteFieldExpiry(bool had, long expired = 0)
+    {
+        _changes.NoteFieldExpiry(_held, had);
+        if (expired != 0) _changes.CountExpiredFields(_held, expired);
     }
 
     /// <summary>For a change that takes no memory.</summary>

@@ -145,7 +145,7 @@ internal sealed unsafe class RecordChanges
     public void MakeAbsent(ref HeldRecord held, bool regionMoved = false)
     {
         NoteChange(held);
-        Forget(held.Database, Record.ExpiryOf(held.Record, held.Word));
+        Forget(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
@@ -197,6 +197,7 @@ internal sealed unsafe class RecordChanges
         database.Index.Replace(hash, _log.AddressOf(record), _log.AddressOf(copy));
         long expiry = Record.ExpiryOf(copy, word);
         if (expiry != NewValue.NoExpiry) _log.InfoOf(copy)->NoteExpiry(expiry);
+        if (RecordWord.HoldsFields(word)) _log.InfoOf(copy)->NoteExpiry(FieldExpiryOf(copy, word));
         _builder.Kill(record, word);
         return true;
     }
@@ -260,6 +261,7 @@ internal sealed unsafe class RecordChanges
         {
             bool existed = held.Exists;
             held.Word = RecordWord.WithValue(word, kind, RecordWord.ValueBytes(word));
+            if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), 0);
             if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
             else Touch(held.Record);
             if (kind != RecordWord.Kind(word)) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);      // views go by it
@@ -271,6 +273,7 @@ internal sealed unsafe class RecordChanges
             return StoreStatus.OutOfMemory;
         if (expiry != NewValue.NoExpiry) Record.SetExpiry(record, expiry);
         Buffer.MemoryCopy(Record.ValueOf(held.Record, word), Record.ValueOf(record, newWord), valueBytes, keepBytes);
+        if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(record, newWord), 0);      // no fields: Note looks
         Exchange(ref held, record, newWord, expiry);
         return StoreStatus.Ok;
     }
@@ -280,7 +283,7 @@ internal sealed unsafe class RecordChanges
     {
         NoteChange(held);
         Database.Stripe* stripe = held.Database.StripeOf(_slot);
-        bool existed = held.Exists;
+        bool existed = held.Exists, hadFieldExpiry = existed && HasFieldExpiry(held.Record, held.Word);
         if (existed) ReleaseValue(held.Database, held.Record, held.Word);
         Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), (nint)region.Start);
         int oldSize = RecordWord.Size(held.Word);
@@ -288,8 +291,29 @@ internal sealed unsafe class RecordChanges
         GiveBack(held.Record, oldSize, RecordWord.Size(held.Word));
         stripe->Outside++;
         if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
+        else NoteFieldExpiry(held, hadFieldExpiry);
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
+
+    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last; tells the segment when to look for it.</summary>
+    /// <param name="had">Whether it had one before.</param>
+    public void NoteFieldExpiry(in HeldRecord held, bool had)
+    {
+        long earliest = held.Exists && RecordWord.HoldsFields(held.Word) ? FieldExpiryOf(held.Record, held.Word) : FieldExpiry.Never;
+        bool has = earliest != FieldExpiry.Never;
+        if (has) _log.InfoOf(held.Record)->NoteExpiry(earliest);
+        if (has != had) held.Database.StripeOf(_slot)->WithFieldExpiry += has ? 1 : -1;
+    }
+
+    /// <summary>Counts fields that were removed because their time had passed.</summary>
+    public void CountExpiredFields(in HeldRecord held, long fields) => held.Database.StripeOf(_slot)->ExpiredFields += fields;
+
+    /// <summary>When the first field of a hash expires, or earlier.</summary>
+    public static long FieldExpiryOf(byte* record, ulong word) =>
+        FieldExpiry.EarliestOf(Record.ValueOf(record, word), RecordWord.Kind(word), RecordWord.ValueBytes(word));
+
+    /// <summary>Whether it is a hash that has fields with an expiry.</summary>
+    public static bool HasFieldExpiry(byte* record, ulong word) => RecordWord.HoldsFields(word) && FieldExpiryOf(record, word) != FieldExpiry.Never;
 
     /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will notice.</summary>
     public void BeginChange(ref HeldRecord held)
@@ -330,11 +354,10 @@ internal sealed unsafe class RecordChanges
         NoteChange(held);
         Database database = held.Database;
         bool existed = held.Exists;
-        long oldExpiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
         if (existed)
         {
-            Forget(database, oldExpiry);
+            Forget(database, held.Record, held.Word);
             ReleaseValue(database, held.Record, held.Word);
         }
 
@@ -357,6 +380,7 @@ internal sealed unsafe class RecordChanges
         ValueKind kind = block ? ValueKind.BlockString : next.Kind;
         ValueKind oldKind = RecordWord.Kind(word);
         int oldBytes = RecordWord.ValueBytes(word);
+        bool hadFieldExpiry = existed && HasFieldExpiry(held.Record, word);
         if (block)
         {
             // Only APPEND and the like to a block that nobody else holds: everything else is a new block, hence a copy.
@@ -394,7 +418,7 @@ internal sealed unsafe class RecordChanges
 
         held.Word = block ? RecordWord.NextVersion(word) : word;
         long oldExpiry = existed && hasSlot ? Record.ExpiryOf(held.Record, word) : NewValue.NoExpiry;
-        if (existed) Forget(held.Database, oldExpiry);
+        if (existed) Forget(held.Database, oldExpiry, hadFieldExpiry);
         if (hasSlot) Record.SetExpiry(held.Record, next.ExpiryMs);
         Note(held.Database, held.Record, held.Word, next.ExpiryMs, alreadyOutside: true);
         return true;
@@ -417,7 +441,7 @@ internal sealed unsafe class RecordChanges
         }
 
         NoteChange(held);
-        Forget(held.Database, Record.ExpiryOf(held.Record, held.Word));
+        Forget(held.Database, held.Record, held.Word);
         Record.SetExpiry(held.Record, expiryMs);
         held.Word = RecordWord.NextVersion(held.Word);
         Note(held.Database, held.Record, held.Word, expiryMs, alreadyOutside: true);
@@ -437,7 +461,7 @@ internal sealed unsafe class RecordChanges
         int content = RecordWord.KeyBytes(word) + RecordWord.ValueBytes(word);
         Buffer.MemoryCopy(held.Record + 8, record + 16, content, content);
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
-        Forget(database, NewValue.NoExpiry);
+        Forget(database, held.Record, held.Word);
         _builder.Kill(held.Record, held.Word);
         held.Record = record;
         held.Word = word;
@@ -456,16 +480,29 @@ internal sealed unsafe class RecordChanges
             if (RecordWord.KeyField(word) == RecordWord.LongKey) stripe->Outside++;
         }
 
+        if (RecordWord.HoldsFields(word))
+        {
+            long earliest = FieldExpiryOf(record, word);
+            if (earliest != FieldExpiry.Never)
+            {
+                stripe->WithFieldExpiry++;
+                _log.InfoOf(record)->NoteExpiry(earliest);
+            }
+        }
+
         if (expiryMs == NewValue.NoExpiry) return;
         stripe->WithExpiry++;
         stripe->ExpirySum += Database.ExpiryPart(expiryMs);
         _log.InfoOf(record)->NoteExpiry(expiryMs);
     }
 
-    private void Forget(Database database, long expiryMs)
+    private void Forget(Database database, byte* record, ulong word) => Forget(database, Record.ExpiryOf(record, word), HasFieldExpiry(record, word));
+
+    private void Forget(Database database, long expiryMs, bool hasFieldExpiry)
     {
         Database.Stripe* stripe = database.StripeOf(_slot);
         stripe->Keys--;
+        if (hasFieldExpiry) stripe->WithFieldExpiry--;
         if (expiryMs == NewValue.NoExpiry) return;
         stripe->WithExpiry--;
         stripe->ExpirySum -= Database.ExpiryPart(expiryMs);

@@ -27,7 +27,7 @@ public sealed class Store : IDisposable
     private readonly KeyHash _hash = KeyHash.Create();
     private Database?[] _table;
     private int _databaseIds, _sessions;
-    private long _expiredByDropped, _growthsByDropped;
+    private long _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
     private bool _disposed;
 
     /// <summary>Makes an empty store.</summary>
@@ -164,6 +164,9 @@ public sealed class Store : IDisposable
 
     /// <summary>Keys that have an expiry.</summary>
     public long CountWithExpiry(int database) => Table[database]?.WithExpiry ?? 0;
+
+    /// <summary>Hashes that have fields with an expiry.</summary>
+    public long CountWithFieldExpiry(int database) => Table[database]?.WithFieldExpiry ?? 0;
 
     /// <summary>Mean milliseconds left to the keys that have an expiry, to about a second.</summary>
     public long AverageTtlMs(int database)
@@ -317,6 +320,7 @@ public sealed class Store : IDisposable
     private void Drop(Database database)
     {
         _expiredByDropped += database.Expired;
+        _expiredFieldsByDropped += database.ExpiredFields;
         _growthsByDropped += database.Index.Growth.Doublings;
         database.Segments.MarkDropped();
         Deferred.Defer(static (target, _) =>
@@ -366,20 +370,22 @@ public sealed class Store : IDisposable
     {
         get
         {
-            long expired, growths;
+            long expired, expiredFields, growths;
             lock (_tableLock)
             {
                 expired = _expiredByDropped;
+                expiredFields = _expiredFieldsByDropped;
                 growths = _growthsByDropped;
                 foreach (Database? database in _table)
                 {
                     expired += database?.Expired ?? 0;
+                    expiredFields += database?.ExpiredFields ?? 0;
                     growths += database?.Index.Growth.Doublings ?? 0;
                 }
             }
 
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
-                expired, _upkeep.ReclaimedSegments, growths, Deferred.Count, _upkeep.Stalls);
+                expired, expiredFields, _upkeep.ReclaimedSegments, growths, Deferred.Count, _upkeep.Stalls);
         }
     }
 

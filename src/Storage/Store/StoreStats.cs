@@ -6,10 +6,11 @@ namespace Kv.Storage;
 /// <param name="BlockBytes">Values over 64 KB, long keys, and values that are arriving.</param>
 /// <param name="ExternalBytes">What others charged with <see cref="Store.Charge"/>.</param>
 /// <param name="ExpiredKeys">Keys removed because their time had passed.</param>
+/// <param name="ExpiredFields">Fields of hashes removed because their time had passed.</param>
 /// <param name="ReclaimedSegments">Segments of 2 MB that were emptied and freed.</param>
 /// <param name="IndexGrowths">Doublings of an index.</param>
 /// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
 /// <param name="Stalls">Turns of a session that held memory back for more than 100 ms.</param>
 public readonly record struct StoreStats(
     long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
-    long ExpiredKeys, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls);
+    long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls);

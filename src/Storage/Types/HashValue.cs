@@ -1,26 +1,48 @@
 namespace Kv.Storage;
 
 /// <summary>Changes the hash of a held key.</summary>
-/// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command.</remarks>
+/// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command. A field that has expired counts as none.</remarks>
 internal readonly unsafe ref struct HashValue(HeldValue value)
 {
     private readonly HeldValue _value = value;
 
     /// <summary>For reading, until the next change.</summary>
-    public HashView View => new(_value.View, in _value.Hash);
+    public HashView View => new(_value.View, in _value.Hash, _value.NowMs);
 
-    /// <summary>Fields of the hash, 0 of a key without a value.</summary>
+    /// <summary>Fields of the hash, 0 of a key without a value; those that have expired count until they are removed.</summary>
     public long Count => _value.Exists ? View.Count : 0;
 
     private bool IsPacked => _value.Kind == ValueKind.PackedHash;
 
-    private MemberTable Table => new(_value.Region, in _value.Hash);
+    private PackedFields Packed => new(_value.Run);
+
+    private FieldTable Table => new(_value.Region, in _value.Hash);
 
     /// <summary>What a new hash of so many fields will take in its record.</summary>
     public static int ExpectedBytes(int fields, long bytes, int longest)
     {
         long run = PackedRun.HeaderBytes + bytes + (2L * fields);
         return longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
+    }
+
+    /// <summary>Removes what has expired: before reading that counts, or that draws fields.</summary>
+    /// <returns>Whether anything is left; else the key has gone.</returns>
+    /// <remarks>Cost: a walk over the hash, if there may be any.</remarks>
+    public bool RemoveExpired()
+    {
+        new ExpiredFields(_value).Remove();
+        return _value.Exists;
+    }
+
+    /// <summary>One field, each as likely as another.</summary>
+    /// <returns>False when all have expired: the key has gone.</returns>
+    public bool TryRandom(Random random, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
+    {
+        const int draws = 64;
+        for (int draw = 0; draw < draws; draw++)
+            if (View.Random(random, out field, out value)) return true;
+        field = value = default;
+        return RemoveExpired() && View.Random(random, out field, out value);
     }
 
     /// <summary>Makes room for fields and values: all that can fail.</summary>
@@ -34,91 +56,131 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         if (!_value.Exists || IsPacked)
         {
             PackedLimits limits = _value.Limits;
-            int used = _value.Exists ? _value.Run.Used : 0;
+            int used = 0, more = 0;
+            if (_value.Exists)
+            {
+                used = _value.Run.Used;
+                if (Packed.HasExpiries) more = fields * PackedFields.NoExpirySize;
+            }
+
             // Far more fields than are packed: not one by one into a run first.
-            if (longest <= limits.HashBytes && used + packed <= PackedRun.BytesMax && Count + fields <= 2L * limits.HashEntries)
-                return _value.TryReserveRun(ValueKind.PackedHash, used + (int)(longest < 254 ? bytes + (2L * fields) : packed));
+            if (longest <= limits.HashBytes && used + packed + more <= PackedRun.BytesMax && Count + fields <= 2L * limits.HashEntries)
+                return _value.TryReserveRun(ValueKind.PackedHash, used + more + (int)(longest < 254 ? bytes + (2L * fields) : packed));
             if (!TryUnpack(packed)) return false;
         }
 
-        return _value.TryReserve(packed + (8L * fields) + MemberTable.ReserveBytes(_value.Region, fields));
+        const long rest = 8 + 16;       // of the last unit, and of a field that keeps its expiry
+        return _value.TryReserve(packed + (rest * fields) + MemberTable.ReserveBytes(_value.Region, fields));
     }
 
     /// <summary>Sets a field.</summary>
+    /// <param name="field">Its name.</param>
+    /// <param name="value">Its value.</param>
+    /// <param name="keepExpiry">Whether it goes on to expire when it did; else it lives as long as the hash.</param>
     /// <returns>Whether it is new.</returns>
-    public bool Set(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
+    public bool Set(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, bool keepExpiry = false)
     {
-        if (!IsPacked) return SetInTable(field, value);
-        PackedRun run = _value.Run;
-        byte* at = run.Find(field, skipElements: 1, skipBytes: 0);
-        int valueBytes = LengthPrefix.SizeWith(value.Length);
+        if (!IsPacked) return SetInTable(field, value, keepExpiry);
+        var fields = Packed;
+        byte* at = fields.Find(field);
         if (at == null)
         {
-            byte* end = run.End;
-            run.Splice(end, 0, LengthPrefix.SizeWith(field.Length) + valueBytes, 2);
-            LengthPrefix.WriteWith(LengthPrefix.WriteWith(end, field), value);
+            fields.Append(field, value);
             return true;
         }
 
-        at = run.Next(at, out _);
-        byte* behind = run.Next(at, out _);
-        run.Splice(at, (int)(behind - at), valueBytes, 0);
-        LengthPrefix.WriteWith(at, value);
-        return false;
-    }
-
-    private bool SetInTable(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
-    {
-        MemberTable table = Table;
-        Region region = _value.Region;
-        ulong hash = table.HashOf(field);
-        uint* place = table.Find(field, hash);
-        int size = MemberItem.SizeOf(field.Length, LengthPrefix.SizeWith(value.Length));
-        if (place != null)
+        if (!fields.HasExpiries)
         {
-            byte* old = table.ItemAt(place);
-            int oldSize = SizeOf(old);
-            if (Region.SizeOf(oldSize) == Region.SizeOf(size))
-            {
-                LengthPrefix.WriteWith(MemberItem.PayloadOf(old), value);
-                return false;
-            }
-
-            uint replaced = *place;
-            MemberTable.Replace(place, Write(region, field, value, size));
-            region.Give(replaced, oldSize);
+            fields.ReplaceValue(at, value);
             return false;
         }
 
-        table.Insert(Write(region, field, value, size), hash);
-        return true;
+        fields.Next(at, out _, out _, out long expiryMs);
+        bool expired = FieldExpiry.IsPast(expiryMs, _value.NowMs);
+        fields = fields.ReplaceValue(at, value);
+        if (expiryMs == FieldExpiry.None || (keepExpiry && !expired)) return false;
+        fields.SetExpiry(at, FieldExpiry.None);
+        _value.NoteFieldExpiry(had: true, expired ? 1 : 0);
+        return expired;
+    }
+
+    private bool SetInTable(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, bool keepExpiry)
+    {
+        var table = Table;
+        ulong hash = table.Members.HashOf(field);
+        uint* place = table.Members.Find(field, hash);
+        if (place == null)
+        {
+            table.Members.Insert(table.Write(field, value, FieldExpiry.None), hash);
+            return true;
+        }
+
+        long expiryMs = table.Replace(place, field, value, keepExpiry, _value.NowMs);
+        if (expiryMs == FieldExpiry.None) return false;
+        bool expired = FieldExpiry.IsPast(expiryMs, _value.NowMs);
+        _value.NoteFieldExpiry(had: true, expired ? 1 : 0);
+        return expired;
     }
 
     /// <summary>Removes a field. Needs no memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Remove(ReadOnlySpan<byte> field)
     {
-        if (!_value.Exists) return false;       // the last one may just have gone
-        if (IsPacked)
-        {
-            PackedRun run = _value.Run;
-            byte* at = run.Find(field, skipElements: 1, skipBytes: 0);
-            if (at == null) return false;
-            byte* behind = run.Next(run.Next(at, out _), out _);
-            _value.BeginChange();
-            run.Splice(at, (int)(behind - at), 0, -2);
-            return true;
-        }
+        if (!TryFind(field, out var place)) return false;
+        bool expired = FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs);
+        Remove(field, place, expired);
+        return !expired;
+    }
 
-        MemberTable table = Table;
-        ulong hash = table.HashOf(field);
-        uint* place = table.Find(field, hash);
-        if (place == null) return false;
-        uint item = *place;
-        _value.BeginChange();
-        table.Remove(place, hash);
-        _value.Region.Give(item, SizeOf(_value.Region.At(item)));
+    /// <summary>What <see cref="SetExpiry"/> would do, and the memory that it takes.</summary>
+    /// <param name="field">Its name.</param>
+    /// <param name="expiryMs">Unix milliseconds, at most <see cref="FieldExpiry.ClientMaxMs"/>.</param>
+    /// <param name="rule">When it may be changed.</param>
+    /// <param name="bytes">What it takes is added, for <see cref="TryReserveExpiries"/>.</param>
+    public FieldExpiryStatus AskExpiry(ReadOnlySpan<byte> field, long expiryMs, FieldExpiryRule rule, ref long bytes)
+    {
+        bool isThere = TryFind(field, out var place);
+        var status = Judge(isThere, place, expiryMs, rule);
+        if (status != FieldExpiryStatus.Changed) return status;
+        if (place.Packed != null) bytes += PackedFields.ExpirySize;
+        else if (HashItem.ExpiryOf(MemberItem.PayloadOf(Table.Members.ItemAt(place.Item))) == null)
+            bytes += Region.SizeOf(HashItem.SizeOf(Table.Members.ItemAt(place.Item)) + (2 * PackedFields.ExpirySize));
+        return status;
+    }
+
+    /// <summary>Makes room for expiries of fields: all that can fail.</summary>
+    /// <param name="bytes">As <see cref="AskExpiry"/> has added up.</param>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryReserveExpiries(long bytes)
+    {
+        if (!IsPacked) return _value.TryReserve(bytes);
+        long run = _value.Run.Used + Packed.BeginBytes + bytes;
+        // A run that gets too long: every field may have to move to an item with room for an expiry.
+        if (run > PackedRun.BytesMax) return TryUnpack(_value.Run.Used + (32L * Count));
+        if (!_value.TryReserveRun(ValueKind.PackedHash, (int)run)) return false;
+        Packed.Begin();
         return true;
+    }
+
+    /// <summary>Makes a field expire.</summary>
+    /// <inheritdoc cref="AskExpiry"/>
+    public FieldExpiryStatus SetExpiry(ReadOnlySpan<byte> field, long expiryMs, FieldExpiryRule rule)
+    {
+        bool isThere = TryFind(field, out var place);
+        var status = Judge(isThere, place, expiryMs, rule);
+        if (status == FieldExpiryStatus.Removed) Remove(field, place, expired: true);
+        if (status == FieldExpiryStatus.Changed) WriteExpiry(place, expiryMs);
+        return status;
+    }
+
+    /// <summary>Lets a field live as long as the hash. Needs no memory.</summary>
+    public FieldExpiryStatus Persist(ReadOnlySpan<byte> field)
+    {
+        if (!TryFind(field, out var place) || FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs)) return FieldExpiryStatus.NoField;
+        if (place.ExpiryMs == FieldExpiry.None) return FieldExpiryStatus.Unchanged;
+        _value.BeginChange();
+        WriteExpiry(place, FieldExpiry.None);
+        return FieldExpiryStatus.Changed;
     }
 
     /// <summary>Ends a change: an empty hash is deleted, one that is too long for a run gets a table (if there is memory; else next time).</summary>
@@ -130,35 +192,71 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         else if (IsPacked && count > _value.Limits.HashEntries) TryUnpack(0);
     }
 
-    private static uint Write(Region region, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, int size)
+    /// <summary>Finds a field, expired or not.</summary>
+    private bool TryFind(ReadOnlySpan<byte> field, out Place place)
     {
-        uint item = region.Take(size);
-        LengthPrefix.WriteWith(MemberItem.Write(region.At(item), field), value);
-        return item;
+        place = default;
+        if (!_value.Exists) return false;       // the last one may just have gone
+        if (IsPacked)
+        {
+            place.Packed = Packed.Find(field);
+            if (place.Packed != null) Packed.Next(place.Packed, out _, out _, out place.ExpiryMs);
+            return place.Packed != null;
+        }
+
+        place.Item = Table.Members.Find(field, Table.Members.HashOf(field));
+        if (place.Item != null) place.ExpiryMs = HashItem.Read(MemberItem.PayloadOf(Table.Members.ItemAt(place.Item)), out _);
+        return place.Item != null;
     }
 
-    private static int SizeOf(byte* item) =>
-        (int)(MemberItem.PayloadOf(MemberItem.PayloadOf(item)) - item);
+    private FieldExpiryStatus Judge(bool isThere, in Place place, long expiryMs, FieldExpiryRule rule) =>
+        !isThere || FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs) ? FieldExpiryStatus.NoField
+            : !rule.Allows(place.ExpiryMs, expiryMs) ? FieldExpiryStatus.Unchanged
+            : FieldExpiry.IsPast(expiryMs, _value.NowMs) ? FieldExpiryStatus.Removed
+            : FieldExpiryStatus.Changed;
+
+    private void WriteExpiry(in Place place, long expiryMs)
+    {
+        bool had = _value.FieldExpiryMs != FieldExpiry.Never;
+        if (place.Packed != null) Packed.SetExpiry(place.Packed, expiryMs);
+        else Table.SetExpiry(place.Item, expiryMs);
+        _value.NoteFieldExpiry(had);
+    }
+
+    private void Remove(ReadOnlySpan<byte> field, in Place place, bool expired)
+    {
+        _value.BeginChange();
+        bool had = place.ExpiryMs != FieldExpiry.None;
+        if (place.Packed != null) Packed.Remove(place.Packed);
+        else Table.Remove(place.Item, Table.Members.HashOf(field));
+        if (had | expired) _value.NoteFieldExpiry(had || _value.FieldExpiryMs != FieldExpiry.Never, expired ? 1 : 0);
+    }
 
     /// <summary>Makes a packed hash, or none, one with a table.</summary>
     private bool TryUnpack(long moreBytes)
     {
-        int used = _value.Exists ? _value.Run.Used : 0;
-        long count = Count;
+        long count = Count, used = 0;
+        if (_value.Exists) used = _value.Run.Used + (Packed.HasExpiries ? 8 * count : 0);
         Region region = Region.Create(_value.Budget, used + (8 * count) + moreBytes + MemberTable.ReserveBytes(default, count));
         if (region.IsNone) return false;
-        var table = new MemberTable(region, in _value.Hash);
-        table.Begin();
+        var table = new FieldTable(region, in _value.Hash);
+        table.Members.Begin();
         if (count != 0)
         {
-            var walk = View.GetWalk();
-            while (walk.Next(out var field, out var value))
-            {
-                int size = MemberItem.SizeOf(field.Length, LengthPrefix.SizeWith(value.Length));
-                table.Insert(Write(region, field, value, size), table.HashOf(field));
-            }
+            byte* at = Packed.First;
+            // Ends: each round goes on by a field.
+            while ((at = Packed.Next(at, out var field, out var value, out long expiryMs)) != null)
+                table.Members.Insert(table.Write(field, value, expiryMs), table.Members.HashOf(field));
         }
 
         return _value.TryBecome(ValueKind.Hash, region);
+    }
+
+    /// <summary>Where a field is: in a run, or in a table.</summary>
+    private struct Place
+    {
+        public byte* Packed;
+        public uint* Item;
+        public long ExpiryMs;
     }
 }

@@ -2,32 +2,43 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>Reads a hash.</summary>
+/// <summary>Reads a hash. What has expired is not there, but in <see cref="Count"/> and for <see cref="Random"/> and <see cref="Sample"/>.</summary>
 /// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.</remarks>
 internal readonly unsafe ref struct HashView : IMemberScan
 {
     private readonly bool _isPacked;
     private readonly PackedRun _run;
-    private readonly MemberTable _table;
+    private readonly FieldTable _table;
+    private readonly long _nowMs;
 
-    public HashView(scoped in ValueView value, ref readonly KeyHash hash)
+    /// <param name="nowMs">Of the session: unix milliseconds.</param>
+    public HashView(scoped in ValueView value, ref readonly KeyHash hash, long nowMs)
     {
+        _nowMs = nowMs;
         _isPacked = value.Kind == ValueKind.PackedHash;
         if (_isPacked) _run = value.Run;
-        else _table = new MemberTable(value.Region, in hash);
+        else _table = new FieldTable(value.Region, in hash);
     }
 
-    /// <summary>Fields of the hash.</summary>
-    public long Count => _isPacked ? _run.Count / 2 : _table.Count;
+    /// <summary>Fields of the hash; those that have expired count until they are removed.</summary>
+    public long Count => _isPacked ? _run.Count / 2 : _table.Members.Count;
 
     /// <summary>Whether it is a run in its record.</summary>
     public bool IsPacked => _isPacked;
+
+    /// <summary>Whether it is a run whose fields have room for an expiry.</summary>
+    public bool IsPackedWithExpiries => _isPacked && Packed.HasExpiries;
+
+    /// <summary>Whether some of the fields may have expired.</summary>
+    private bool MayHaveExpired => _table.EarliestMs <= _nowMs;
+
+    private PackedFields Packed => new(_run);
 
     /// <summary>Finds the value of a field.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryGet(ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
     {
-        if (!_isPacked) return TryGetFromTable(field, out value);
+        if (!_isPacked || (_run.Count & 1) != 0) return TryGet(field, out value, out _);
         value = default;
         byte* at = _run.Find(field, skipElements: 1, skipBytes: 0);
         if (at == null) return false;
@@ -35,28 +46,44 @@ internal readonly unsafe ref struct HashView : IMemberScan
         return at != null && _run.Next(at, out value) != null;
     }
 
-    private bool TryGetFromTable(ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
+    /// <summary>Finds a field that may expire.</summary>
+    /// <param name="expiryMs">Unix milliseconds; <see cref="FieldExpiry.None"/>: it lives as long as the hash.</param>
+    public bool TryGet(ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value, out long expiryMs)
     {
-        uint* place = _table.Find(field, _table.HashOf(field));
-        value = place == null ? default : MemberItem.MemberOf(MemberItem.PayloadOf(_table.ItemAt(place)));
-        return place != null;
+        value = default;
+        expiryMs = FieldExpiry.None;
+        if (_isPacked)
+        {
+            byte* at = Packed.Find(field);
+            return at != null && Packed.Next(at, out _, out value, out expiryMs) != null && !FieldExpiry.IsPast(expiryMs, _nowMs);
+        }
+
+        uint* place = _table.Members.Find(field, _table.Members.HashOf(field));
+        if (place == null) return false;
+        expiryMs = HashItem.Read(MemberItem.PayloadOf(_table.Members.ItemAt(place)), out value);
+        return !FieldExpiry.IsPast(expiryMs, _nowMs);
     }
 
     /// <summary>One field, each as likely as another. There must be one.</summary>
-    public void Random(Random random, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
+    /// <returns>False when it was one that has expired.</returns>
+    public bool Random(Random random, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
     {
+        long expiryMs;
         if (!_isPacked)
         {
-            Split(_table.Random(random), out field, out value);
-            return;
+            byte* item = _table.Members.Random(random);
+            field = MemberItem.MemberOf(item);
+            expiryMs = HashItem.Read(MemberItem.PayloadOf(item), out value);
+            return !FieldExpiry.IsPast(expiryMs, _nowMs);
         }
 
-        var walk = GetWalk();
-        for (int skip = random.Next(_run.Count / 2); skip > 0; skip--) walk.Next(out _, out _);
-        walk.Next(out field, out value);
+        byte* at = Packed.First;
+        for (int skip = random.Next(Packed.Count); skip > 0; skip--) at = Packed.Next(at, out _, out _, out _);
+        Packed.Next(at, out field, out value, out expiryMs);
+        return !FieldExpiry.IsPast(expiryMs, _nowMs);
     }
 
-    /// <summary>Different fields, any of so many as likely as another.</summary>
+    /// <summary>Different fields, any of so many as likely as another. None may have expired.</summary>
     /// <param name="count">At most as many as there are.</param>
     public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
     {
@@ -67,7 +94,7 @@ internal readonly unsafe ref struct HashView : IMemberScan
             // Ends: two in three draws are new, at worst.
             while (seen.Count < count)
             {
-                byte* item = _table.Random(random);
+                byte* item = _table.Members.Random(random);
                 if (!seen.Add((nint)item)) continue;
                 Split(item, out field, out value);
                 sink.Write(field, value);
@@ -90,17 +117,24 @@ internal readonly unsafe ref struct HashView : IMemberScan
     /// <returns>The next cursor; 0: done.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
     {
-        if (!_isPacked) return _table.Scan(cursor, ref visit);
-        byte* at = _run.First;
-        // Ends: each round goes on by a field, up to the end of the run.
-        while (at != null && at < _run.End)
+        if (!_isPacked)
         {
-            visit.Visit(at);
-            at = _run.Next(at, out _);
-            if (at != null) at = _run.Next(at, out _);
+            if (!MayHaveExpired) return _table.Members.Scan(cursor, ref visit);
+            var living = new VisitLiving<TVisit> { Visitor = visit, NowMs = _nowMs };
+            cursor = _table.Members.Scan(cursor, ref living);
+            visit = living.Visitor;
+            return cursor;
         }
 
-        return 0;
+        byte* at = Packed.First;
+        // Ends: each round goes on by a field, up to the end of the run.
+        while (true)
+        {
+            byte* behind = Packed.Next(at, out _, out _, out long expiryMs);
+            if (behind == null) return 0;
+            if (!FieldExpiry.IsPast(expiryMs, _nowMs)) visit.Visit(at);
+            at = behind;
+        }
     }
 
     /// <summary>All fields one after another. No change in between.</summary>
@@ -111,10 +145,10 @@ internal readonly unsafe ref struct HashView : IMemberScan
     public static void Split(byte* item, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
     {
         field = MemberItem.MemberOf(item);
-        value = MemberItem.MemberOf(MemberItem.PayloadOf(item));
+        HashItem.Read(MemberItem.PayloadOf(item), out value);
     }
 
-    /// <summary>A walk over all fields.</summary>
+    /// <summary>A walk over all fields that have not expired.</summary>
     public ref struct Walk
     {
         private readonly HashView _hash;
@@ -124,8 +158,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
         internal Walk(HashView hash, MemberPlace from)
         {
             _hash = hash;
-            if (hash._isPacked) _at = hash._run.First;
-            else _walk = hash._table.GetWalk(from);
+            if (hash._isPacked) _at = hash.Packed.First;
+            else _walk = hash._table.Members.GetWalk(from);
         }
 
         /// <summary>Where it is in a large one, to go on from there while nothing has changed.</summary>
@@ -133,21 +167,46 @@ internal readonly unsafe ref struct HashView : IMemberScan
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>
-        public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
-        {
-            if (_hash._isPacked)
-            {
-                value = default;
-                field = default;
-                if (_at != null) _at = _hash._run.Next(_at, out field);
-                if (_at != null) _at = _hash._run.Next(_at, out value);
-                return _at != null;
-            }
+        public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value) => Next(out field, out value, out _);
 
-            bool more = _walk.Next(out byte* item);
-            if (more) Split(item, out field, out value);
-            else field = value = default;
-            return more;
+        /// <summary>The next one.</summary>
+        /// <param name="field">Its name.</param>
+        /// <param name="value">Its value.</param>
+        /// <param name="expiryMs">Unix milliseconds, or <see cref="FieldExpiry.None"/>.</param>
+        /// <returns>False at the end.</returns>
+        public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value, out long expiryMs)
+        {
+            // Ends: at a field that lives, or at the end of the hash.
+            do
+            {
+                if (_hash._isPacked)
+                {
+                    _at = _hash.Packed.Next(_at, out field, out value, out expiryMs);
+                    if (_at == null) return false;
+                    continue;
+                }
+
+                field = value = default;
+                expiryMs = FieldExpiry.None;
+                if (!_walk.Next(out byte* item)) return false;
+                field = MemberItem.MemberOf(item);
+                expiryMs = HashItem.Read(MemberItem.PayloadOf(item), out value);
+            }
+            while (FieldExpiry.IsPast(expiryMs, _hash._nowMs));
+
+            return true;
+        }
+    }
+
+    /// <summary>Passes on what has not expired.</summary>
+    private ref struct VisitLiving<TVisit> : IMemberVisit where TVisit : struct, IMemberVisit, allows ref struct
+    {
+        public TVisit Visitor;
+        public long NowMs;
+
+        public void Visit(byte* item)
+        {
+            if (!FieldExpiry.IsPast(HashItem.Read(MemberItem.PayloadOf(item), out _), NowMs)) Visitor.Visit(item);
         }
     }
 }

@@ -72,9 +72,13 @@ internal readonly unsafe struct PackedRun
     /// <param name="skipBytes">How many bytes stand behind each (8 of a sorted set: the score).</param>
     /// <returns>Where it begins; null: it is not there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public byte* Find(ReadOnlySpan<byte> element, int skipElements, int skipBytes)
+    public byte* Find(ReadOnlySpan<byte> element, int skipElements, int skipBytes) => FindFrom(First, element, skipElements, skipBytes);
+
+    /// <summary>The same from a place on.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public byte* FindFrom(byte* at, ReadOnlySpan<byte> element, int skipElements, int skipBytes)
     {
-        byte* at = First, end = End;
+        byte* end = End;
         // Ends: each round goes at least a byte on.
         while (true)
         {

@@ -27,6 +27,8 @@ public class AllocationTests
         "ZRANGE z 0 -1 WITHSCORES", "ZRANGE z 9 1 BYSCORE REV", "ZREVRANGE z 0 0", "ZRANGEBYLEX z - [b", "ZREM z b", "ZPOPMIN z", "DEL z")]
     [InlineData("HSET h a 1 b 2", "HSET h a 3", "HSETNX h c x", "HMSET h d 4", "HGET h a", "HMGET h a x", "HGETALL h", "HKEYS h", "HVALS h", "HLEN h", "HEXISTS h a", "HSTRLEN h a",
         "HINCRBY h a 5", "HINCRBYFLOAT h a 0.5", "HRANDFIELD h", "HSCAN h 0", "HDEL h c d")]
+    [InlineData("HSET e a 1 b 2", "HEXPIRE e 100 FIELDS 2 a b", "HPEXPIREAT e 4000000000000 GT FIELDS 1 a", "HGET e a", "HINCRBY e a 1", "HTTL e FIELDS 2 a x", "HPEXPIRETIME e FIELDS 1 b", "HPERSIST e FIELDS 1 a",
+        "HGETALL e", "HRANDFIELD e", "HSCAN e 0", "HSET e a 1", "HEXPIRE e 0 FIELDS 2 a b")]
     [InlineData("SADD s 1 2 3", "SISMEMBER s 2", "SADD s x", "SREM s 1", "SMISMEMBER s x y", "SCARD s", "SMEMBERS s", "SRANDMEMBER s", "SMOVE s t x", "SSCAN s 0", "SINTERCARD 2 s t", "SPOP s", "DEL s t")]
     [InlineData("SET k \"a\"*100", "DUMP k", "RESTORE r 0 \"\\x00\\x05hello\\n\\x00cr\\xdfve4 \\n\" REPLACE", "DUMP r", "RPUSH l a b 1", "DUMP l", "HSET h f v", "DUMP h", "SADD s 1 2", "DUMP s",
         "SADD t a", "DUMP t", "ZADD z 1.5 a", "DUMP z", "DUMP missing", "RESTORE l 0 \"\\x01\\x01\\x01a\\n\\x00\\xf5\\xb0R\\x93\\x8d\\xc0\\xe4b\" REPLACE", "DEL k r l h s t z")]

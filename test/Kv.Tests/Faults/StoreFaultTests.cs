@@ -36,6 +36,7 @@ public sealed unsafe class StoreFaultTests
         ["swap.publish"] = test => test.Store.Swap(0, 1),
         ["upkeep.round"] = Maintain,
         ["expiry.sweep"] = Maintain,
+        ["expiry.fields"] = Maintain,
         ["reclaim.copy"] = Maintain,
         ["deferred.run"] = Maintain,
     };
@@ -169,6 +170,7 @@ public sealed unsafe class StoreFaultTests
             for (int i = 0; i < 1000; i++) test.Set("moved" + i, new string('v', 1000 + 16 * round));
         for (int i = 0; i < 1000; i++) if (i % 10 != 0) test.Delete("moved" + i);
         for (int i = 0; i < 5; i++) test.SetWithExpiry("short" + i, "v", test.Clock.Ms + 1);
+        SetShortField(test);
         test.Set("block", new string('b', 100_000));
         test.Delete("block");
         test.Clock.Advance(2000);
@@ -186,6 +188,19 @@ public sealed unsafe class StoreFaultTests
                 test.Delete("moved" + i);
             }
         }
+    }
+
+    /// <summary>A hash whose only field expires at once.</summary>
+    private static void SetShortField(TestStore test)
+    {
+        using HeldKey held = test.Session.Hold(test.Session.Key("hash"u8), DataType.Hash, 50);
+        var hash = new HashValue(held.Value);
+        Assert.True(hash.TryReserve(1, 2, 1));
+        hash.Set("f"u8, "v"u8);
+        long bytes = 0;
+        hash.AskExpiry("f"u8, test.Clock.Ms + 1, FieldExpiryRule.Always, ref bytes);
+        Assert.True(hash.TryReserveExpiries(bytes));
+        Assert.Equal(FieldExpiryStatus.Changed, hash.SetExpiry("f"u8, test.Clock.Ms + 1, FieldExpiryRule.Always));
     }
 
     private static void HoldThree(TestStore test)

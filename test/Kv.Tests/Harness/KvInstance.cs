@@ -1,6 +1,7 @@
 using System.Net;
 using Kv.Server;
 using Kv.Server.Configuration;
+using Kv.Server.Dispatch;
 
 namespace Kv.Tests.Harness;
 
@@ -23,6 +24,10 @@ public sealed class KvInstance : TestServer
     /// <summary>Starts a server with options in the form of kv-server's command line: "--name", "value".</summary>
     public static KvInstance Start(params string[] options) =>
         new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options])).GetAwaiter().GetResult());
+
+    /// <summary>The same by a clock of the test's.</summary>
+    public static KvInstance Start(TimeProvider time, params string[] options) =>
+        new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options]), log: null, time, CommandTable.Instance, default).GetAwaiter().GetResult());
 
     /// <summary>Options as kv-server reads them from its command line.</summary>
     public static ServerOptions OptionsOf(string[] arguments)

@@ -65,7 +65,7 @@ public class InfoReportTests
     {
         var figures = new ServerFigures
         {
-            Keyspace = [new(0, 12, 3, 4567), new(9, 1, 0, 0)],
+            Keyspace = [new(0, 12, 3, 4567, 2), new(9, 1, 0, 0, 0)],
             CommandCalls = [new("get", 4, 6, 0, 1), new("client|list", 2, 0, 3, 0)],
             Errors = [new("ERR", 7)],
         };
@@ -75,7 +75,7 @@ public class InfoReportTests
             "cmdstat_get:calls=4,usec=6,usec_per_call=1.50,rejected_calls=0,failed_calls=1\r\n" +
             "cmdstat_client|list:calls=2,usec=0,usec_per_call=0.00,rejected_calls=3,failed_calls=0\r\n" +
             "\r\n# Errorstats\r\nerrorstat_ERR:count=7\r\n" +
-            "\r\n# Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=4567\r\ndb9:keys=1,expires=0,avg_ttl=0\r\n",
+            "\r\n# Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=4567,subexpiry=2\r\ndb9:keys=1,expires=0,avg_ttl=0,subexpiry=0\r\n",
             text);
     }
 

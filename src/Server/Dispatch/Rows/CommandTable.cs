@@ -32,6 +32,7 @@ internal sealed class CommandTable
         CounterCommands.Table,
         ListCommands.Table,
         HashCommands.Table,
+        HashExpiryCommands.Table,
         SetCommands.Table,
         SortedSetCommands.Table,
         GeoCommands.Table,

@@ -20,8 +20,6 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     private LongReply _reply = null!;
     private LongUse? _work;
     private ReplyHead _head;
-    private int _count;
-
     /// <summary>What is in front of the elements.</summary>
     protected enum ReplyHead : byte
     {
@@ -32,6 +30,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         /// <summary>There are none: the reply is the number.</summary>
         Number,
     }
+
+    /// <summary>Elements of the reply, or its number; the work may find that it is another.</summary>
+    protected int Count { get; set; }
 
     /// <inheritdoc/>
     public virtual bool HasChanged => false;
@@ -47,7 +48,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     protected bool TryBegin(ref CommandContext context, in HeldKey held, ReplyHead head, long count)
     {
         _head = head;
-        _count = (int)count;
+        Count = (int)count;
         _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
         _work = held.TryBeginUse(this);
         if (_work != null) context.Continue(this);
@@ -87,14 +88,14 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         if (_work!.Failure is { } failure) throw failure;
         switch (_head)
         {
-            case ReplyHead.Set: context.Reply.WriteSet(_count); break;
-            case ReplyHead.Map: context.Reply.WriteMap(_count); break;
-            case ReplyHead.Array: context.Reply.WriteArray(_count); break;
+            case ReplyHead.Set: context.Reply.WriteSet(Count); break;
+            case ReplyHead.Map: context.Reply.WriteMap(Count); break;
+            case ReplyHead.Array: context.Reply.WriteArray(Count); break;
             default:
-                context.Reply.WriteInteger(_count);
+                context.Reply.WriteInteger(Count);
                 return true;
         }
 
-        return _reply.Begin(context.Output);
+        return Count == 0 || _reply.Begin(context.Output);
     }
 }

@@ -3,7 +3,8 @@ using Kv.Storage;
 namespace Kv.Server.Dispatch;
 
 /// <summary>All fields of a large hash, their values, or both, for HKEYS, HVALS and HGETALL.</summary>
-internal sealed class LongFields(bool fields, bool values) : LongElements
+/// <remarks>What has expired when it begins is left out, and stays: taking it out of a large hash is work of its own.</remarks>
+internal sealed class LongFields(bool fields, bool values, long nowMs) : LongElements
 {
     private MemberPlace _place;
 
@@ -13,15 +14,16 @@ internal sealed class LongFields(bool fields, bool values) : LongElements
     {
         long count = new HashValue(held.Value).Count;
         return IsWanted(ref context, count) && held.Value.Kind == ValueKind.Hash
-            && new LongFields(fields, values).TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count);
+            && new LongFields(fields, values, context.Store.NowMs).TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count: 0);
     }
 
     protected override bool Work(HeldValue value, LongReply reply)
     {
-        var walk = new HashValue(value).View.GetWalk(_place);
+        var walk = new HashView(value.View, in value.Hash, nowMs).GetWalk(_place);
         for (int i = 0; i < ElementsPerStep; i++)
         {
             if (!walk.Next(out var field, out var content)) return true;
+            Count++;
             if (fields) reply.Next().WriteBulk(field);
             if (values) reply.Next().WriteBulk(content);
         }

@@ -12,7 +12,7 @@ internal struct ReadEncoding : IValueRead
 {
     private const int EmbeddedBytesMax = 44;
     private ValueKind _kind;
-    private bool _isEmbedded;
+    private bool _isEmbedded, _hasExpiries;
 
     /// <summary>Whether the string is kept as a number, or would be.</summary>
     public bool IsInteger;
@@ -21,6 +21,7 @@ internal struct ReadEncoding : IValueRead
 
     public readonly ReadOnlySpan<byte> Name => _kind switch
     {
+        ValueKind.PackedHash when _hasExpiries => "listpackex"u8,
         ValueKind.PackedList or ValueKind.PackedHash or ValueKind.PackedSet or ValueKind.PackedSortedSet => "listpack"u8,
         ValueKind.IntegerSet => "intset"u8,
         ValueKind.Hash or ValueKind.Set => "hashtable"u8,
@@ -35,6 +36,7 @@ internal struct ReadEncoding : IValueRead
     {
         _kind = value.Kind;
         _isEmbedded = false;
+        _hasExpiries = value.Kind == ValueKind.PackedHash && new PackedFields(value.Run).HasExpiries;
         IsInteger = value.Kind == ValueKind.Integer;
         if (IsInteger)
         {

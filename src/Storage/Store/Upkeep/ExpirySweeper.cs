@@ -1,6 +1,6 @@
 namespace Kv.Storage;
 
-/// <summary>Removes keys whose time has passed, segment by segment, where the earliest expiry says that there are some.</summary>
+/// <summary>Removes keys and fields of hashes whose time has passed, segment by segment, where the earliest expiry says that there are some.</summary>
 /// <remarks>
 /// A segment is walked at most once a second: that bounds the work to reading the headers of what has expiries, and the
 /// lateness of DBSIZE to a second. Readers never show an expired key, swept or not.
@@ -8,6 +8,12 @@ namespace Kv.Storage;
 internal sealed unsafe class ExpirySweeper(Store store)
 {
     private const long RoundMs = 1000;
+
+    /// <summary>Buckets of a large hash looked at under one lock: some 600 fields, tens of microseconds.</summary>
+    private const int BucketsPerHold = 64;
+
+    /// <summary>And in one round: 300,000 fields. The rest has its turn in the next one.</summary>
+    private const int HoldsPerRound = 512;
 
     private readonly Dictionary<int, long> _walkedMs = [];
 
@@ -55,7 +61,8 @@ internal sealed unsafe class ExpirySweeper(Store store)
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
-            if (RecordWord.IsDead(word) || (word & RecordWord.HasExpiry) == 0) continue;
+            bool hasFields = RecordWord.HoldsFields(word);
+            if (RecordWord.IsDead(word) || ((word & RecordWord.HasExpiry) == 0 && !hasFields)) continue;
             if ((word & RecordWord.Lock) != 0)
             {
                 // Perhaps it is being made, and there is no key yet: next time.
@@ -64,11 +71,57 @@ internal sealed unsafe class ExpirySweeper(Store store)
             }
 
             long expiry = Record.ExpiryOf(record, word);
-            if (expiry == NewValue.NoExpiry) continue;
-            bool gone = expiry <= now && session.DeleteExpired(session.Key(Record.KeyOf(record, word)));
-            if (!gone) earliest = Math.Min(earliest, Math.Max(expiry, now + 1));
+            bool gone = false;
+            if (expiry != NewValue.NoExpiry)
+            {
+                gone = expiry <= now && session.DeleteExpired(session.Key(Record.KeyOf(record, word)));
+                if (!gone) earliest = Math.Min(earliest, Math.Max(expiry, now + 1));
+            }
+
+            if (hasFields && !gone) earliest = Math.Min(earliest, RemoveFields(record, word, session, now));
         }
 
         return earliest;
+    }
+
+    /// <summary>Removes the fields of a hash that have expired.</summary>
+    /// <returns>When to look again.</returns>
+    private static long RemoveFields(byte* record, ulong word, StoreSession session, long now)
+    {
+        long earliest = FieldExpiryOf(record, word, now);
+        if (earliest > now) return earliest;
+        // Ends: after so many rounds at the latest.
+        for (int holds = 0; holds < HoldsPerRound; holds++)
+        {
+            using (HeldKey held = session.Hold(session.Key(Record.KeyOf(record, word)), DataType.Hash))
+            {
+                if (held.Status != StoreStatus.Ok) return FieldExpiry.Never;        // it has become another record, which its segment knows of
+                Fault.Point("expiry.fields");
+                new ExpiredFields(held.Value).Remove(BucketsPerHold, out bool more);
+                if (!more) return held.Value.FieldExpiryMs;
+            }
+        }
+
+        return now + 1;
+    }
+
+    /// <summary>When the first field of a hash that is not locked expires. Now, when a writer comes in between.</summary>
+    private static long FieldExpiryOf(byte* record, ulong word, long now)
+    {
+        if (RecordWord.Kind(word) == ValueKind.Hash)
+        {
+            // The region of a word that has not changed is there until this epoch ends; half of a pointer that a writer
+            // is changing would not be.
+            var region = Record.RegionOf(record, word);
+            Volatile.ReadBarrier();
+            if (!RecordWord.Same(Record.ReadWord(record), word)) return now;
+            long earliest = FieldTable.EarliestOf(region);
+            Volatile.ReadBarrier();     // what it says before the word again: it may have moved away from there
+            return RecordWord.Same(Record.ReadWord(record), word) ? earliest : now;
+        }
+
+        long packed = RecordChanges.FieldExpiryOf(record, word);
+        Volatile.ReadBarrier();     // the value before the word again
+        return RecordWord.Same(Record.ReadWord(record), word) ? packed : now;
     }
 }

@@ -53,7 +53,7 @@ internal static unsafe class IntegrityCheck
     private static void Check(Store store, Database database)
     {
         HashSet<ulong> indexed = [];
-        long withExpiry = 0, outside = 0;
+        long withExpiry = 0, withFieldExpiry = 0, outside = 0;
         HashIndex index = database.Index;
         for (ulong number = 0; number < (ulong)index.BucketCount; number++)
         {
@@ -78,6 +78,7 @@ internal static unsafe class IntegrityCheck
                     Require(index.Tag(hash, depth) == HashBucket.TagOf(bucket[i]), $"the tag of the record at {address} is wrong");
                     Require(indexed.Add(address), $"the record at {address} has two entries");
                     if (Record.ExpiryOf(record, word) != NewValue.NoExpiry) withExpiry++;
+                    if (RecordChanges.HasFieldExpiry(record, word)) withFieldExpiry++;
                     if (RecordWord.HoldsPointer(word)) outside++;
                     if (RecordWord.KeyField(word) == RecordWord.LongKey) outside++;
                 }
@@ -91,6 +92,7 @@ internal static unsafe class IntegrityCheck
 
         Require(database.Keys == indexed.Count, $"{database.Keys} keys are counted, {indexed.Count} are in the index");
         Require(database.WithExpiry == withExpiry, $"{database.WithExpiry} keys with expiry are counted, {withExpiry} are there");
+        Require(database.WithFieldExpiry == withFieldExpiry, $"{database.WithFieldExpiry} hashes with field expiry are counted, {withFieldExpiry} are there");
         Require(database.Outside == outside, $"{database.Outside} blocks and long keys are counted, {outside} are there");
         CheckLog(store, database, indexed);
     }
@@ -117,6 +119,13 @@ internal static unsafe class IntegrityCheck
                 ulong address = store.Log.AddressOf(record);
                 Require(indexed.Contains(address), $"the live record at {address} is not in the index");
                 long expiry = Record.ExpiryOf(record, word);
+                if (RecordWord.Kind(word) == ValueKind.PackedHash) new PackedFields(new ValueView(record, word).Run).Check();
+                if (RecordChanges.HasFieldExpiry(record, word))
+                {
+                    long first = RecordChanges.FieldExpiryOf(record, word);
+                    Require(store.Log.Info(segment)->EarliestExpiryMs <= first, $"segment {segment} does not know of the field that expires at {first} in the hash at {address}");
+                }
+
                 Require(expiry == NewValue.NoExpiry || store.Log.Info(segment)->EarliestExpiryMs <= expiry,
                     $"segment {segment} does not know of the expiry {expiry} of the record at {address}");
             }

@@ -1,5 +1,6 @@
 using System.Net;
 using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Dispatch;
 using Kv.Server.Metrics;
@@ -45,6 +46,7 @@ public sealed class KvServer : IAsyncDisposable
             UpkeepFailed = exception => Log.LogCritical(exception, "A round of the store's upkeep failed; the next one begins anew"),
         });
         Pause = new ClientPause(this);
+        Blocked = new BlockedClients(this);
         PubSub = new PubSubEngine(Store.Charge);
         AuthFailures = new AuthFailures(() => TickMs);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
@@ -121,6 +123,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ClientPause Pause { get; }
 
+    /// <summary>Clients that wait for a key (BLPOP).</summary>
+    internal BlockedClients Blocked { get; }
+
     /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many descriptors.</summary>
     internal int MaxClients => Math.Min(Options.MaxClients, DescriptorLimit.ClientsMax);
 
@@ -195,6 +200,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        Blocked.Dispose();
         Store.Dispose();
     }
 

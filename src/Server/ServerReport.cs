@@ -33,7 +33,8 @@ internal static class ServerReport
             ConnectedClients = server.Connections.Count,
             MaxClients = server.MaxClients,
             ReservedClients = clients.Reserved,
-            BlockedClients = clients.Blocked,
+            BlockedClients = server.Blocked.Count,
+            TimedClients = server.Blocked.TimedCount,
             PubSubClients = server.PubSub.SubscriberCount,
             WatchingClients = clients.Watching,
             WatchedKeys = server.Store.Watches.Count,
@@ -119,21 +120,20 @@ internal static class ServerReport
     }
 
     /// <summary>What the connections hold together, and the most that one holds.</summary>
-    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Blocked, long Reserved, long Watching)
+    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Reserved, long Watching)
     {
         public static ClientTotals Of(KvServer server)
         {
-            long buffers = 0, inputMax = 0, outputMax = 0, blocked = 0, reserved = 0, watching = 0;
+            long buffers = 0, inputMax = 0, outputMax = 0, reserved = 0, watching = 0;
             foreach (var session in server.Connections.Snapshot())
             {
                 buffers += session.BufferBytes + (session.Transaction?.QueuedBytes ?? 0);
                 inputMax = Math.Max(inputMax, session.QueryBytes);
                 outputMax = Math.Max(outputMax, session.OutputBytes);
-                if (session.IsBlocked) blocked++;
                 if (session.IsReserved) reserved++;
                 if (session.Transaction is { Watches.Count: > 0 }) watching++;
             }
-            return new(buffers, inputMax, outputMax, blocked, reserved, watching);
+            return new(buffers, inputMax, outputMax, reserved, watching);
         }
     }
 }

@@ -441,8 +441,7 @@ internal static class ClientCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         // Only a blocking command can be ended so: a pause or a late answer is no wait of the client's own.
-        bool waits = context.Server.Connections.TryGet(id, out var session) && session!.IsBlocked;
-        if (waits) session!.Unpark(isError ? UnparkReason.Error : UnparkReason.TimedOut);
+        bool waits = context.Server.Connections.TryGet(id, out var session) && session!.Blocked is { } blocked && blocked.TryEnd(isError);
         context.Reply.WriteInteger(waits ? 1 : 0);
     }
 

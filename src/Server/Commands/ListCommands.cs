@@ -1,4 +1,3 @@
-using System.Buffers;
 using Kv.Protocol;
 using Kv.Server.Dispatch;
 using Kv.Storage;
@@ -217,9 +216,9 @@ internal static class ListCommands
         if (held.Status == StoreStatus.Ok)
         {
             var list = new ListValue(held.Value);
-            if (hasCount) WriteEnd(context.Reply, list, left, count);
-            else WriteOne(context.Reply, list.View, left);
-            if (count != 0) TakeEnd(held.Value, left, count);
+            if (hasCount) ListEnds.WriteMany(context.Reply, list, left, count);
+            else ListEnds.WriteOne(context.Reply, list.View, left);
+            if (count != 0) ListEnds.Take(held.Value, left, count);
         }
         else if (held.Status != StoreStatus.NotFound)
         {
@@ -233,36 +232,6 @@ internal static class ListCommands
         {
             context.Reply.WriteNull();
         }
-    }
-
-    private static void WriteOne(ReplyWriter reply, ListView list, bool left)
-    {
-        list.TryGet(left ? 0 : -1, out var element);
-        reply.WriteBulk(element);
-    }
-
-    /// <summary>Answers the elements at one end, from it on.</summary>
-    private static void WriteEnd(ReplyWriter reply, ListValue list, bool left, long most)
-    {
-        long count = Math.Min(most, list.Count);
-        reply.WriteArray((int)count);
-        var walk = list.View.GetWalk(left ? 0 : list.Count - 1, backwards: !left);
-        for (; count > 0 && walk.Next(out var element); count--) reply.WriteBulk(element);
-    }
-
-    private static void TakeEnd(HeldValue value, bool left, long most)
-    {
-        var list = new ListValue(value);
-        long has = list.Count, count = Math.Min(most, has);
-        value.BeginChange();
-        if (count == has)
-        {
-            value.Delete();
-            return;
-        }
-
-        list.Remove(left ? 0 : has - count, count);
-        list.Settle();
     }
 
     private static void LLen(ref CommandContext context)
@@ -515,134 +484,26 @@ internal static class ListCommands
     private static void LMove(ref CommandContext context)
     {
         context.Args.Skip(2);
-        bool fromLeft = NextEnd(ref context), toLeft = NextEnd(ref context);
-        if (context.Args.Finish(context.Reply)) Move(ref context, fromLeft, toLeft);
+        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8), toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        if (!ListEnds.TryMove(ref context, fromLeft, toLeft)) context.Reply.WriteNull();
     }
 
     private static void RPopLPush(ref CommandContext context)
     {
         context.Args.Skip(2);
-        if (context.Args.Finish(context.Reply)) Move(ref context, fromLeft: false, toLeft: true);
-    }
+        if (!context.Args.Finish(context.Reply)) return;
 
-    /// <summary>LEFT or RIGHT.</summary>
-    private static bool NextEnd(ref CommandContext context)
-    {
-        bool left = context.Args.TryKeyword("LEFT"u8);
-        if (!left && !context.Args.TryKeyword("RIGHT"u8)) context.Args.SyntaxError();
-        return left;
-    }
-
-    private static void Move(ref CommandContext context, bool fromLeft, bool toLeft)
-    {
-        using var held = context.Store.Hold(context.ListKeys(1, 2));
-        if (held.Status != StoreStatus.Ok)
-        {
-            context.Fail(Errors.For(held.Status));
-            return;
-        }
-
-        HeldValue from = held.Value(0), to = held.Value(1);
-        if (!from.Exists) context.Reply.WriteNull();
-        else if (from.Type != DataType.List || (to.Exists && to.Type != DataType.List)) context.Fail(Errors.WrongType);
-        else if (!context.Args[1].Span.SequenceEqual(context.Args[2].Span)) Move(ref context, from, to, fromLeft, toLeft);
-        else if (fromLeft != toLeft) Rotate(ref context, from, fromLeft);
-        else
-        {
-            // Taken and put back.
-            WriteOne(context.Reply, new ListValue(from).View, fromLeft);
-            from.BeginChange();
-        }
-    }
-
-    private static void Move(ref CommandContext context, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
-    {
-        new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
-        var list = new ListValue(to);
-        if (!list.TryReservePush(toLeft, 1, element.Length, element.Length))
-        {
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
-
-        context.Reply.WriteBulk(element);
-        list.Push(toLeft, element);
-        TakeEnd(from, fromLeft, 1);
-    }
-
-    /// <summary>From one end of a list to the other.</summary>
-    private static void Rotate(ref CommandContext context, HeldValue value, bool fromLeft)
-    {
-        var list = new ListValue(value);
-        list.View.TryGet(fromLeft ? 0 : -1, out var element);
-        int length = element.Length;
-        // A copy: what it is in may move.
-        byte[]? rented = length > 1024 ? ArrayPool<byte>.Shared.Rent(length) : null;
-        Span<byte> copy = rented ?? stackalloc byte[1024];
-        copy = copy[..length];
-        element.CopyTo(copy);
-        if (!list.TryReservePush(!fromLeft, 1, length, length))
-        {
-            context.Fail(Errors.OutOfMemory);
-        }
-        else
-        {
-            context.Reply.WriteBulk(copy);
-            list.Push(!fromLeft, copy);
-            TakeEnd(value, fromLeft, 1);
-        }
-
-        if (rented != null) ArrayPool<byte>.Shared.Return(rented);
+        if (!ListEnds.TryMove(ref context, fromLeft: false, toLeft: true)) context.Reply.WriteNull();
     }
 
     private static void LMPop(ref CommandContext context)
     {
-        int keyCount = (int)Math.Min(int.MaxValue, context.Args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
-        int first = context.Args.Position;
-        context.Args.Skip(keyCount);
-        bool left = NextEnd(ref context);
-        long count = 1;
-        bool hasCount = false;
-        while (context.Args.Remaining > 0)
-        {
-            if (!hasCount && context.Args.TryKeyword("COUNT"u8))
-            {
-                count = context.Args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
-                hasCount = true;
-            }
-            else
-            {
-                context.Args.SyntaxError();
-            }
-        }
-
+        var rule = PopRule.ReadMany(ref context.Args, DataType.List, out var keys);
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = context.Store.Hold(context.ListKeys(first, keyCount));
-        if (held.Status != StoreStatus.Ok)
-        {
-            context.Fail(Errors.For(held.Status));
-            return;
-        }
-
-        for (int i = 0; i < keyCount; i++)
-        {
-            HeldValue value = held.Value(i);
-            if (!value.Exists) continue;
-            if (value.Type != DataType.List)
-            {
-                context.Fail(Errors.WrongType);
-                return;
-            }
-
-            context.Reply.WriteArray(2);
-            context.Reply.WriteBulk(context.Args[first + i].Span);
-            WriteEnd(context.Reply, new ListValue(value), left, count);
-            TakeEnd(value, left, count);
-            return;
-        }
-
-        context.Reply.WriteNullArray();
+        if (!rule.TryTake(ref context, keys)) context.Reply.WriteNullArray();
     }
 
     private struct ReadCount : IValueRead

@@ -613,12 +613,7 @@ internal static class SortedSetCommands
 
         // One element alone is not paired, in neither version.
         reply.WriteArray(2);
-        long rank = fromEnd ? set.Count - 1 : 0;
-        set.View.From(rank).Next(out var member, out double score);
-        reply.WriteBulk(member);
-        reply.WriteDouble(score);
-        set.RemoveAt(rank, 1);
-        set.Settle();
+        SortedSetEnds.TakeOne(reply, set, fromEnd);
     }
 
     private static void Pop(SortedSetValue set, ElementReply reply, long count, bool fromEnd)
@@ -631,46 +626,10 @@ internal static class SortedSetCommands
 
     private static void ZMPop(ref CommandContext context)
     {
-        int keys = (int)Math.Min(int.MaxValue, context.Args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
-        context.Args.Skip(keys);
-        bool fromEnd = context.Args.TryKeyword("MAX"u8);
-        if (!fromEnd && !context.Args.TryKeyword("MIN"u8)) context.Args.SyntaxError();
-        long count = 1;
-        if (context.Args.Remaining > 1 && context.Args.TryKeyword("COUNT"u8)) count = context.Args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
+        var rule = PopRule.ReadMany(ref context.Args, DataType.SortedSet, out var keys);
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = context.Store.Hold(context.ListKeys(2, keys));
-        if (!context.TryBegin(held.Status)) return;
-        var reply = context.Reply;
-        for (int i = 0; i < keys; i++)
-        {
-            if (!held.Exists(i)) continue;
-            if (held.Value(i).Type != DataType.SortedSet)
-            {
-                context.Fail(Errors.WrongType);
-                return;
-            }
-
-            var set = new SortedSetValue(held.Value(i));
-            long total = set.Count;
-            count = Math.Min(count, total);
-            reply.WriteArray(2);
-            reply.WriteBulk(context.Args[i + 2].Span);
-            reply.WriteArray((int)count);
-            var walk = set.View.From(fromEnd ? total - 1 : 0, fromEnd);
-            for (long left = count; left > 0 && walk.Next(out var member, out double score); left--)
-            {
-                reply.WriteArray(2);
-                reply.WriteBulk(member);
-                reply.WriteDouble(score);
-            }
-
-            set.RemoveAt(fromEnd ? total - count : 0, count);
-            set.Settle();
-            return;
-        }
-
-        reply.WriteNullArray();
+        if (!rule.TryTake(ref context, keys)) context.Reply.WriteNullArray();
     }
 
     private static void ZRandMember(ref CommandContext context)

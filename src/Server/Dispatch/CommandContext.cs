@@ -1,4 +1,5 @@
 using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -30,6 +31,13 @@ internal ref struct CommandContext
 
     /// <summary>Runs what EXEC runs.</summary>
     internal TransactionRun Transactions { readonly get; init; }
+
+    /// <summary>Serves those who wait for what this session's commands change.</summary>
+    internal KeyServer Waits { readonly get; init; }
+
+    /// <summary>Whether the command may wait for something that is not there: not in what EXEC runs, which answers as when the time
+    /// has passed.</summary>
+    public readonly bool MayBlock => !InTransaction;
 
     /// <summary>Whether EXEC runs the command: nothing may be left to a later turn, and nobody waits.</summary>
     public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
@@ -75,6 +83,13 @@ internal ref struct CommandContext
 
     /// <summary>Does a command over very many keys in steps.</summary>
     public void ContinueLong(LongKind kind) => Continue(new LongCommand(ref this, kind));
+
+    /// <summary>Lets the command wait until one of its keys has something for it: the rest is the blocked command's. Nothing is written here.</summary>
+    /// <param name="command">New; knows what it takes, and how that is answered.</param>
+    /// <param name="type">What it waits for: a list, a sorted set or a stream.</param>
+    /// <param name="keys">Which arguments are the keys.</param>
+    /// <param name="timeoutMs">How long it waits; 0 for ever.</param>
+    public void Block(BlockedCommand command, DataType type, KeyRange keys, long timeoutMs) => Server.Blocked.Begin(ref this, command, type, keys, timeoutMs);
 
     /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or <see cref="Session.Unpark"/>.</summary>
     /// <param name="milliseconds">At most; -1 waits until it is woken.</param>

@@ -136,6 +136,7 @@ internal sealed unsafe class CommandWindow : IDisposable
     {
         Begin();
         _table.Dispose();
+        _dispatcher.Dispose();
         _output.Dispose();
         NativeMemory.AlignedFree(_slots);
     }
@@ -337,6 +338,7 @@ internal sealed unsafe class CommandWindow : IDisposable
                 int failed = (int)(_executing - _slots);
                 CountStretch(failed + 1);
                 _dispatcher.FailCommand(input.Session, exception);
+                if (_store.HasArrivals) _dispatcher.ServeArrivals();
                 ReleaseBlocks(input.Session);
                 from = failed + 1;
             }
@@ -422,6 +424,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             handler(ref context);
             counts.Calls++;
             if (!reply.IsDone) _dispatcher.FinishSlow(ref context);
+            if (store.HasArrivals) _dispatcher.ServeArrivals();
             if (buffer.Length > FlushBytes) Flush();
             slot++;
         }
@@ -442,8 +445,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         var session = input.Session;
         if (slot->Kind.Command == Resume)
         {
-            _executed++;
-            _last = -1;
+            _last = -1;         // it was counted when it began
             if (!_dispatcher.Resume(ref context)) input.Stopped = true;
             ReleaseBlocks(session);
             return;

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -10,7 +11,7 @@ namespace Kv.Server.Dispatch;
 
 /// <summary>What happens around a handler when it is not simply called: checks, waiting, and one reply whatever goes wrong.</summary>
 /// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> calls the handler itself.</remarks>
-internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, WorkerCounters counters, SessionOutput output)
+internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, WorkerCounters counters, SessionOutput output) : IDisposable
 {
     /// <summary>What a TLS client says first.</summary>
     public const byte TlsHandshake = 0x16;
@@ -19,6 +20,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private const int EchoBytes = 128;
 
     private readonly ReplyWriter _reply = output.Reply;
+    private readonly KeyServer _waits = new(server, store);
     private TransactionRun? _transactions;
 
     /// <summary>Where the running command's reply begins.</summary>
@@ -34,7 +36,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     public CommandContext NewContext() =>
         new()
         {
-            Server = server, Reply = _reply, Store = store, Counters = counters, Output = output,
+            Server = server, Reply = _reply, Store = store, Counters = counters, Output = output, Waits = _waits,
             Transactions = _transactions ??= new TransactionRun(this, output, counters),
             Args = new CommandArguments(null, 0, store, 0, 0, 0, null),
         };
@@ -60,6 +62,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             context.Command.Handler!(ref context);
             counters.ByCommand[context.Command.Id].Calls++;
             if (!_reply.IsDone) FinishSlow(ref context);
+            if (store.HasArrivals) _waits.ServeArrivals();
         }
 
         if (mode == ReplyMode.On) return;
@@ -113,7 +116,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         store.Select(session.Database);
         _reply.BeginReply();
         _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
-        if (!steps.Step(ref context))
+        bool isDone = steps.Step(ref context);
+        if (store.HasArrivals) _waits.ServeArrivals();
+        if (!isDone)
         {
             session.OwedBySteps = _reply.Owed;
             session.IsInReply |= output.Buffer.Length > ReplyStart;
@@ -130,6 +135,11 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (wasInReply) session.WriteMessages(_reply);      // those that could not be written in the middle of it
         return (session.Gate & SessionGate.Stopped) == 0;
     }
+
+    /// <summary>Serves those who wait for what the last command has changed.</summary>
+    public void ServeArrivals() => _waits.ServeArrivals();
+
+    public void Dispose() => _waits.Dispose();
 
     /// <summary>After a handler whose reply is an error, or not there (yet), or one too many.</summary>
     public void FinishSlow(ref CommandContext context)

@@ -70,8 +70,8 @@ internal static class MetricTable
         new(InfoSection.Clients, "pubsub_clients", MetricKind.Gauge, "With at least one subscription",
             f => f.PubSubClients),
         new(InfoSection.Clients, "watching_clients", MetricKind.Gauge, "With at least one watched key", f => f.WatchingClients),
-        new(InfoSection.Clients, "clients_in_timeout_table", MetricKind.Gauge, "Waiting with an end",
-            f => f.BlockedClients),
+        new(InfoSection.Clients, "clients_in_timeout_table", MetricKind.Gauge, "Waiting in a blocking command, with an end",
+            f => f.TimedClients),
         new(InfoSection.Clients, "total_watched_keys", MetricKind.Gauge, "Keys that somebody watches", f => f.WatchedKeys),
 
         new(InfoSection.Memory, "used_memory", MetricKind.Gauge, "Store (index, log, blocks, clients' buffers, messages) and managed heap, in bytes",

@@ -21,6 +21,7 @@ internal sealed class ServerFigures
     public long MaxClients { get; init; }
     public long ReservedClients { get; init; }
     public long BlockedClients { get; init; }
+    public long TimedClients { get; init; }
     public long PubSubClients { get; init; }
     public long WatchingClients { get; init; }
     public long WatchedKeys { get; init; }

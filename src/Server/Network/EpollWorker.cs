@@ -118,6 +118,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         RunGroups(_ready);
         if (_continuing.Count > 0) RunContinuing();
         TakeInbox();
+        if (_ready.Count > 0) RunGroups(_ready);        // those whose wait somebody has ended
         if (_waiting.Count > 0) EndWaits();
         if (_now >= _sweepDue) Sweep();
         return Volatile.Read(ref _stopping) != 0 && Stop(served);
@@ -130,9 +131,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : -1;
         foreach (var connection in _waiting)
         {
-            long until = connection.Session.ParkedUntilTickMs;
-            if (until == long.MaxValue) continue;
-            long left = Math.Clamp(until - _server.TickMs, 0, int.MaxValue);
+            long left = Math.Clamp(connection.Session.ParkedUntilTickMs - _server.TickMs, 0, int.MaxValue);
             if (wait < 0 || left < wait) wait = left;
         }
 
@@ -161,7 +160,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
             if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
             else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) _ready.Add(connection);
-            else if ((events & (Libc.EpollErr | Libc.EpollHup)) != 0) Close(connection);
+            else if ((events & (Libc.EpollErr | Libc.EpollHup | (connection.Interest & Libc.EpollReadHup))) != 0) Close(connection);
             else AfterTurn(connection);
         }
     }
@@ -261,6 +260,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         bool waitsToSend = connection.Backlog != null;
+        if (connection.EndOfInput && session.IsBlocked)
+        {
+            Close(connection);      // nobody is there to be served
+            return;
+        }
+
         if (connection.EndOfInput && (session.Gate & SessionGate.Stopped) == 0) session.CloseAfterReply = true;
         if (session.CloseAfterReply && !waitsToSend)
         {
@@ -270,8 +275,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (session.IsParked)
         {
-            if (!connection.IsWaiting) _waiting.Add(connection);
-            connection.IsWaiting = true;
+            // Who waits until he is woken comes by way of the inbox: thousands may, and none is looked at before.
+            if (!connection.IsWaiting && session.ParkedUntilTickMs != long.MaxValue)
+            {
+                _waiting.Add(connection);
+                connection.IsWaiting = true;
+            }
         }
         else if ((session.Steps != null || session.Held != null) && !session.OutputPaused && !connection.IsContinuing)
         {
@@ -281,7 +290,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
         bool reads = (session.Gate & SessionGate.Stopped) == 0 && !connection.EndOfInput;
-        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0));
+        // What a blocked client sends stays with the kernel; that it leaves must be noticed.
+        SetInterest(connection, (reads ? Libc.EpollIn : session.IsBlocked ? Libc.EpollReadHup : 0) | (waitsToSend ? Libc.EpollOut : 0));
     }
 
     /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could reset
@@ -333,7 +343,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Attend(EpollConnection connection)
     {
         var session = connection.Session;
-        if (session.IsKilled)
+        if (session.IsKilled && session.Blocked is { IsServed: true }) session.CloseAfterReply = true;      // what it was given is sent
+        else if (session.IsKilled)
         {
             // Whose own worker killed it has been answered before it came here.
             Close(connection);
@@ -349,7 +360,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             output.Buffer.Clear();
         }
 
-        AfterTurn(connection);
+        if (session.IsParked && !connection.IsWaiting && session.TryEndWait(_now)) _ready.Add(connection);
+        else AfterTurn(connection);
     }
 
     private void Adopt(EpollConnection connection)

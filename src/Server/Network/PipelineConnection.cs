@@ -19,6 +19,9 @@ internal sealed class PipelineConnection : ISessionOwner
     private const int UnauthenticatedInputBytes = 1024 * 1024;
     private const int WriteBytes = 64 * 1024;
 
+    /// <summary>So much of what a blocked client sends is taken in.</summary>
+    private const int ReadAheadBytes = 64 * 1024;
+
     private static readonly StreamPipeReaderOptions ReaderOptions = new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
@@ -37,7 +40,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private volatile bool _failed;
     private volatile bool _stopping;
     private long _overSoftSince;
-    private long _charged;
+    private long _charged, _readAhead;
 
     public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
     {
@@ -176,6 +179,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
             if ((Session.Gate & SessionGate.Stopped) != 0)
             {
+                if (Session.Blocked != null && !await WaitBlockedAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
@@ -194,7 +198,8 @@ internal sealed class PipelineConnection : ISessionOwner
             _reader.AdvanceTo(input.End);
             if (result.IsCompleted)
             {
-                while (!_failed && (Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply) await GoOnAsync().ConfigureAwait(false);
+                // A blocked client that has left is served no more.
+                while (!_failed && (Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !Session.IsBlocked) await GoOnAsync().ConfigureAwait(false);
                 return;
             }
         }
@@ -226,8 +231,57 @@ internal sealed class PipelineConnection : ISessionOwner
             }
 
             input = input.Slice(piece.Length);
-            while ((Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !_failed) await GoOnAsync().ConfigureAwait(false);
+            while ((Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !_failed)
+            {
+                if (Session.Blocked != null)
+                {
+                    Keep(input);        // so that the stream can be read, and its end be noticed
+                    return;
+                }
+
+                await GoOnAsync().ConfigureAwait(false);
+            }
+
             if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) Abort();
+        }
+    }
+
+    /// <summary>Waits in a blocking command, and looks meanwhile whether the client is still there.</summary>
+    /// <returns>False when it has left, or the server stops.</returns>
+    private async ValueTask<bool> WaitBlockedAsync()
+    {
+        while (true)
+        {
+            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill and the server's end. The signal is
+            // taken before it is looked whether there is a reason for it.
+            Interlocked.Exchange(ref _woken, 0);
+            if (_signal.CurrentCount > 0) _signal.Wait(0);
+            if (Session.TryEndWait(_server.TickMs)) return true;
+            if (_failed || _stopping) return false;
+            await WriteMessagesAsync().ConfigureAwait(false);
+            if (Pending.Length > ReadAheadBytes)
+            {
+                // Enough is here for when it goes on. That this client leaves is noticed then.
+                await _signal.WaitAsync().ConfigureAwait(false);
+                continue;
+            }
+
+            var result = await _reader.ReadAsync().ConfigureAwait(false);
+            var input = result.Buffer;
+            Session.BytesIn += input.Length;
+            _readAhead += input.Length;
+            Keep(input);
+            _reader.AdvanceTo(input.End);
+            if (result.IsCompleted && Session.IsBlocked) return false;
+        }
+    }
+
+    private unsafe void Keep(ReadOnlySequence<byte> input)
+    {
+        foreach (var piece in input)
+        {
+            piece.Span.CopyTo(new Span<byte>(Pending.Reserve(piece.Length), piece.Length));
+            Pending.Commit(piece.Length);
         }
     }
 
@@ -251,6 +305,8 @@ internal sealed class PipelineConnection : ISessionOwner
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
         {
+            lease.Counters.BytesIn += _readAhead;
+            _readAhead = 0;
             lease.Run(this, default);
         }
         finally

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Server.Dispatch;
 using Kv.Server.PubSub;
 using Kv.Storage;
@@ -130,8 +131,11 @@ internal sealed class Session : ISubscriber
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
+    /// <summary>The blocking command that it waits in; null: in none. From any thread: it may have been served already.</summary>
+    internal BlockedCommand? Blocked => Steps as BlockedCommand;
+
     /// <summary>Whether it waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
-    internal bool IsBlocked => IsParked && LastCommand is { } command && (command.Flags & CommandFlags.Blocking) != 0;
+    internal bool IsBlocked => Blocked is { IsWaiting: true };
 
     /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
     internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
@@ -154,16 +158,13 @@ internal sealed class Session : ISubscriber
     }
 
     /// <summary>Ends a wait of the session. From any thread; nothing happens when it does not wait.</summary>
-    public void Unpark(UnparkReason reason = UnparkReason.Woken)
+    public void Unpark()
     {
-        _unparked = (int)reason;
+        _unparked = true;
         _owner.Wake(this);
     }
 
-    private volatile int _unparked;
-
-    /// <summary>Why the session's last wait ended.</summary>
-    internal UnparkReason LastUnpark { get; private set; }
+    private volatile bool _unparked;
 
     /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's reference.</summary>
     public void Push(SharedMessage message)
@@ -222,16 +223,17 @@ internal sealed class Session : ISubscriber
     internal void Park(long untilTickMs)
     {
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
-        _unparked = 0;
+        _unparked = false;
         ParkedUntilTickMs = untilTickMs;
     }
+
+    /// <summary>Ends a wait that has only begun. By the session's own thread.</summary>
+    internal void EndPark() => ParkedUntilTickMs = 0;
 
     /// <summary>Whether a wait has ended, by time or because somebody ended it; then the session is no longer parked.</summary>
     internal bool TryEndWait(long nowTickMs)
     {
-        int unparked = _unparked;
-        if (unparked == 0 && nowTickMs < ParkedUntilTickMs) return false;
-        LastUnpark = unparked == 0 ? UnparkReason.Time : (UnparkReason)unparked;
+        if (!_unparked && nowTickMs < ParkedUntilTickMs) return false;
         ParkedUntilTickMs = 0;
         return true;
     }

@@ -15,22 +15,6 @@ internal enum ReplyMode : byte
 /// <summary>What a connection is used for, as CLIENT LIST, CLIENT KILL and the output limits tell them apart.</summary>
 internal enum ClientKind : byte { Normal, PubSub, Replica, Primary }
 
-/// <summary>Why a wait ended.</summary>
-internal enum UnparkReason : byte
-{
-    /// <summary>The time had passed.</summary>
-    Time,
-
-    /// <summary>What it waited for may have happened.</summary>
-    Woken,
-
-    /// <summary>CLIENT UNBLOCK id TIMEOUT.</summary>
-    TimedOut,
-
-    /// <summary>CLIENT UNBLOCK id ERROR.</summary>
-    Error,
-}
-
 /// <summary>Conditions under which the dispatcher looks closer before it runs a session's command.</summary>
 [Flags]
 internal enum SessionGate : byte

@@ -3,14 +3,16 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-//  counts, native:   | watched keys 32 | ... | a line further: keys of stripe 0 32 | stripe 1 32 | ... |
+//  counts, native:   | keys here 32 | ... |    a line further: keys of stripe 0 32 | stripe 1 32 | ... |
 //                      ^ what every write looks at: 0 nearly always
 
-/// <summary>Keys that somebody watches (WATCH), each with a count of its changes.</summary>
+/// <summary>Keys that somebody watches (WATCH), each with a count of its changes, or waits for (BLPOP).</summary>
 /// <remarks>
 /// A write looks here once it owns the key (the record's lock, or the bucket's latch), and before anybody can see what it
 /// does; who watches has the key in here before he reads it. So a write that does not find the key was there first: a read
 /// behind WATCH waits for it. One that does has counted before it lets go: who locks the key afterwards sees the count.
+/// The same for who waits for a key: he is in here before he looks whether there is something for him, and a write that
+/// finds him leaves the key with its session, which serves him once the write is done.
 /// Threads: any. The stripes' locks are the innermost: nobody waits while holding one.
 /// Cost: of a write, one load of a line that hardly ever changes; while any key is watched, another one.
 /// </remarks>
@@ -25,6 +27,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private readonly Dictionary<ulong, WatchedKey>?[] _stripes = new Dictionary<ulong, WatchedKey>?[StripeCount];
     private readonly Lock[] _locks = new Lock[StripeCount];
     private readonly int* _counts;
+    private int _watched;
 
     public WatchTable(MemoryBudget budget)
     {
@@ -35,7 +38,7 @@ internal sealed unsafe class WatchTable : IDisposable
     }
 
     /// <summary>Keys that are watched by at least one.</summary>
-    public int Count => Volatile.Read(ref *_counts);
+    public int Count => Volatile.Read(ref _watched);
 
     /// <summary>Whether a write has to say what it changes. Asked by the owner of the key.</summary>
     // Behind the full fence of the owner's compare-and-swap: see above.
@@ -46,15 +49,23 @@ internal sealed unsafe class WatchTable : IDisposable
     }
 
     /// <summary>Counts a change of a key. By the key's owner, before he lets go.</summary>
+    /// <param name="databaseId">Where the key is.</param>
+    /// <param name="hash">The key's.</param>
+    /// <param name="key">Its bytes.</param>
+    /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits for.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key)
+    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null)
     {
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
         lock (_locks[stripe])
         {
             for (var one = First(stripe, hash); one != null; one = one.Next)
-                if (one.DatabaseId == databaseId && one.Bytes.AsSpan().SequenceEqual(key)) one.CountChange();
+            {
+                if (one.DatabaseId != databaseId || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
+                one.CountChange();
+                if (one.Waiters != 0) arrivals?.Add(one);
+            }
         }
     }
 
@@ -67,7 +78,7 @@ internal sealed unsafe class WatchTable : IDisposable
         lock (_locks[stripe])
         {
             watched = Find(stripe, number, key, hash) ?? Insert(stripe, number, databaseId, key, hash);
-            watched.Watchers++;
+            if (watched.Watchers++ == 0) Interlocked.Increment(ref _watched);
             changes = watched.Changes;
         }
 
@@ -75,33 +86,71 @@ internal sealed unsafe class WatchTable : IDisposable
         return watched;
     }
 
+    /// <summary>Waits for a key of a database; likewise under the table's lock.</summary>
+    public WatchedKey AddWaiter(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
+    {
+        int stripe = StripeOf(hash);
+        WatchedKey watched;
+        lock (_locks[stripe])
+        {
+            watched = Find(stripe, number, key, hash) ?? Insert(stripe, number, databaseId, key, hash);
+            watched.Waiters++;
+        }
+
+        Interlocked.MemoryBarrier();    // the counts before any read of the key
+        return watched;
+    }
+
+    /// <summary>Whether somebody waits for a key of the database with that number.</summary>
+    public bool IsAwaited(int number, ReadOnlySpan<byte> key, ulong hash)
+    {
+        int stripe = StripeOf(hash);
+        if (!IsAny || Volatile.Read(ref _counts[LineInts + stripe]) == 0) return false;
+        lock (_locks[stripe]) return Find(stripe, number, key, hash) is { Waiters: > 0 };
+    }
+
     /// <summary>Ends one's watching.</summary>
     public void Remove(WatchedKey watched)
     {
-        int stripe = StripeOf(watched.Hash);
-        lock (_locks[stripe])
+        lock (_locks[StripeOf(watched.Hash)])
         {
             if (--watched.Watchers != 0) return;
-            var stripeKeys = _stripes[stripe]!;
-            var first = stripeKeys[watched.Hash];
-            if (first != watched)
-            {
-                // Ends: it is in the list.
-                while (first.Next != watched) first = first.Next!;
-                first.Next = watched.Next;
-            }
-            else if (watched.Next != null)
-            {
-                stripeKeys[watched.Hash] = watched.Next;
-            }
-            else
-            {
-                stripeKeys.Remove(watched.Hash);
-            }
+            Interlocked.Decrement(ref _watched);
+            if (watched.Waiters == 0) Forget(watched);
+        }
+    }
 
-            _counts[LineInts + stripe]--;
+    /// <summary>Ends one's waiting.</summary>
+    public void RemoveWaiter(WatchedKey watched)
+    {
+        lock (_locks[StripeOf(watched.Hash)])
+        {
+            if (--watched.Waiters == 0 && watched.Watchers == 0) Forget(watched);
+        }
+    }
+
+    // Under the stripe's lock.
+    private void Forget(WatchedKey watched)
+    {
+        int stripe = StripeOf(watched.Hash);
+        var stripeKeys = _stripes[stripe]!;
+        var first = stripeKeys[watched.Hash];
+        if (first != watched)
+        {
+            // Ends: it is in the list.
+            while (first.Next != watched) first = first.Next!;
+            first.Next = watched.Next;
+        }
+        else if (watched.Next != null)
+        {
+            stripeKeys[watched.Hash] = watched.Next;
+        }
+        else
+        {
+            stripeKeys.Remove(watched.Hash);
         }
 
+        _counts[LineInts + stripe]--;
         Interlocked.Decrement(ref *_counts);
         _budget.ChargeExternal(-(KeyBytes + watched.Bytes.Length));
     }
@@ -131,9 +180,13 @@ internal sealed unsafe class WatchTable : IDisposable
     }
 
     /// <summary>Counts a change that came with another table of databases.</summary>
-    public void Note(WatchedKey watched)
+    public void Note(WatchedKey watched, KeyArrivals? arrivals)
     {
-        lock (_locks[StripeOf(watched.Hash)]) watched.CountChange();
+        lock (_locks[StripeOf(watched.Hash)])
+        {
+            watched.CountChange();
+            if (watched.Waiters != 0) arrivals?.Add(watched);
+        }
     }
 
     public void Dispose() => NativeMemory.AlignedFree(_counts);

@@ -1,11 +1,12 @@
 namespace Kv.Storage;
 
-/// <summary>A key that somebody watches.</summary>
+/// <summary>A key that somebody watches (WATCH), or waits for (BLPOP).</summary>
 /// <remarks>Threads: any; changed under its stripe's lock (<see cref="WatchTable"/>).</remarks>
 internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
 {
     private long _changes;
     private int _databaseId = databaseId;
+    private object? _queue;
 
     /// <summary>The number by which the watchers call its database.</summary>
     public int Number { get; } = number;
@@ -27,6 +28,17 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
     public long Changes => Volatile.Read(ref _changes);
 
     public int Watchers { get; set; }
+
+    /// <summary>Who wait for something at the key: changes of it are then arrivals of the session that makes them.</summary>
+    public int Waiters { get; set; }
+
+    /// <summary>Where they stand, which is the affair of whoever serves them; null: nobody has waited yet.</summary>
+    // Interlocked: of two who come first at the same time, one brings the queue.
+    public object? Queue => Volatile.Read(ref _queue);
+
+    /// <summary>Sets the queue, unless there is one.</summary>
+    /// <returns>The one that is there then.</returns>
+    public object ProvideQueue(object queue) => Interlocked.CompareExchange(ref _queue, queue, null) ?? queue;
 
     /// <summary>The next one of the same hash.</summary>
     public WatchedKey? Next { get; set; }

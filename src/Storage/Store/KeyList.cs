@@ -31,6 +31,13 @@ public sealed unsafe class KeyList
         };
     }
 
+    /// <summary>Adds a key whose bytes are pinned.</summary>
+    internal void Add(byte[] pinned, int database)
+    {
+        // Of an empty one there is nothing to read.
+        fixed (byte* start = &MemoryMarshal.GetArrayDataReference(pinned)) Add(start, pinned.Length, database);
+    }
+
     internal ref Entry this[int index] => ref _items[index];
 
     internal Span<Entry> Items => _items.AsSpan(0, Count);

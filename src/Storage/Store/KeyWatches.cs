@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace Kv.Storage;
 
 /// <summary>The keys that one client watches: whether any of them has changed since.</summary>
@@ -52,11 +50,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     public void AddTo(KeyList keys)
     {
         foreach (ref Watch watch in Watches)
-        {
-            byte[] key = watch.Key.Bytes;
-            // It is pinned; of an empty one there is nothing to read.
-            fixed (byte* start = &MemoryMarshal.GetArrayDataReference(key)) keys.Add(start, key.Length, watch.Key.Number);
-        }
+            keys.Add(watch.Key.Bytes, watch.Key.Number);
     }
 
     /// <summary>Whether whoever published a table has told the watchers about it.</summary>
@@ -87,13 +81,13 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         else Array.Clear(_watches);
     }
 
-    /// <summary>Tells the watchers of keys whose databases are others in a new table. Under the table's lock, when it is published.</summary>
+    /// <summary>Tells the watchers (and those who wait) of keys whose databases are others in a new table. Under the table's lock, when it is published.</summary>
     /// <remarks>
     /// First all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or came
     /// before, and then his key is found here. Who locks keys in the new table before this is through sees ids that differ.
     /// As in Redis an absent key that stays absent has not changed.
     /// </remarks>
-    public static void ReportTable(WatchTable watches, Database?[] old, Database?[] table, StoreSession? session)
+    public static void ReportTable(WatchTable watches, Database?[] old, Database?[] table, StoreSession? session, KeyArrivals arrivals)
     {
         List<(WatchedKey Key, Database? Old, Database? New)> moved = [];
         for (int number = 0; number < table.Length; number++)
@@ -104,7 +98,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
 
         Interlocked.MemoryBarrier();    // the ids before any read of the index
         foreach (var (key, before, after) in moved)
-            if (session == null || Has(before, key, 0) || Has(after, key, session.NowMs)) watches.Note(key);
+            if (session == null || Has(before, key, 0) || Has(after, key, session.NowMs)) watches.Note(key, arrivals);
     }
 
     private static bool Has(Database? database, WatchedKey key, long nowMs)

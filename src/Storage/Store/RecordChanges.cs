@@ -28,6 +28,9 @@ internal sealed unsafe class RecordChanges
 
     public Store Store => _store;
 
+    /// <summary>What the session has changed and somebody waits for.</summary>
+    public KeyArrivals Arrivals { get; } = new();
+
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
 
@@ -323,11 +326,11 @@ internal sealed unsafe class RecordChanges
         Touch(held.Record);
     }
 
-    /// <summary>Tells those who watch the key. Before anybody can see the change: under the lock.</summary>
+    /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
-        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key);
+        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key, Arrivals);
     }
 
     private static Block LongKeyOf(in HeldRecord held) =>

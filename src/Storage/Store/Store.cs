@@ -90,6 +90,10 @@ public sealed class Store : IDisposable
     internal StorePause Pause { get; }
     internal WatchTable Watches { get; }
 
+    /// <summary>Sees to keys that somebody waits for and that a session of no command has changed (the store's own, an embedder's).
+    /// Called with locks held, perhaps: it only takes note.</summary>
+    internal Action<WatchedKey[]>? KeysArrived { get; set; }
+
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
     internal Database?[] Table => Volatile.Read(ref _table);
 
@@ -279,13 +283,31 @@ public sealed class Store : IDisposable
     {
         Database?[] old = _table;
         Volatile.Write(ref _table, table);
-        if (Watches.IsAny) KeyWatches.ReportTable(Watches, old, table, session);
+        if (!Watches.IsAny) return;
+        var arrivals = session?.Arrivals ?? new KeyArrivals();
+        KeyWatches.ReportTable(Watches, old, table, session, arrivals);
+        if (session == null) HandOver(arrivals);
     }
 
     /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has it.</summary>
     internal WatchedKey Watch(int database, in Key key, out long changes)
     {
         lock (_tableLock) return Watches.Add(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash, out changes);
+    }
+
+    /// <summary>Puts one who waits for a key into the table of those: likewise. Ended by <see cref="WatchTable.RemoveWaiter"/>.</summary>
+    internal WatchedKey Await(int database, in Key key)
+    {
+        lock (_tableLock) return Watches.AddWaiter(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash);
+    }
+
+    /// <summary>Whether somebody waits for a key.</summary>
+    internal bool IsAwaited(int database, in Key key) => Watches.IsAwaited(database, key.Bytes, key.Hash);
+
+    /// <summary>Gives arrivals of a session that does not serve those who wait itself to whoever does.</summary>
+    internal void HandOver(KeyArrivals arrivals)
+    {
+        if (arrivals.Count != 0) KeysArrived?.Invoke(arrivals.TakeFrom(0));
     }
 
     /// <summary>Waits until whoever publishes another table has told those who watch keys.</summary>

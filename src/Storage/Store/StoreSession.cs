@@ -28,6 +28,7 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly WatchTable _watches;
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
+    private readonly KeyArrivals _arrivals;
     private TransactionKeys? _transaction, _transactionKeys;
 
     internal StoreSession(Store store, int slot)
@@ -38,6 +39,7 @@ public sealed unsafe class StoreSession : IDisposable
         _hash = store.Hash;
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
+        _arrivals = _changes.Arrivals;
         _locks = new KeyLocks(this, _changes, store.LongHolds);
         _lockingReader = new LockingReader(this, store.LongHolds);
         _manyReader = new ManyReader(this, store);
@@ -64,6 +66,16 @@ public sealed unsafe class StoreSession : IDisposable
         : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
 
     internal RecordChanges Changes => _changes;
+
+    /// <summary>Keys that somebody waits for and that this session has changed. Whoever runs its commands looks here after each.</summary>
+    internal KeyArrivals Arrivals => _arrivals;
+
+    /// <summary>Whether there are any.</summary>
+    internal bool HasArrivals
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _arrivals.Count != 0;
+    }
 
     internal KeyLocks Locks => _locks;
 
@@ -138,6 +150,7 @@ public sealed unsafe class StoreSession : IDisposable
         _lookAheadTable = _selectedTable = null;
         _hintsHold = false;
         _store.Epochs.Leave(_slot);
+        if (_arrivals.Count != 0) _store.HandOver(_arrivals);
     }
 
     /// <summary>The database that operations act on from here on. Call it for each command: another may have been swapped in.</summary>

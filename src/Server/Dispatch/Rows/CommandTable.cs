@@ -31,6 +31,7 @@ internal sealed class CommandTable
         HyperLogLogCommands.Table,
         CounterCommands.Table,
         ListCommands.Table,
+        BlockingCommands.Table,
         HashCommands.Table,
         HashExpiryCommands.Table,
         SetCommands.Table,

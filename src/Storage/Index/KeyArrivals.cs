@@ -1,0 +1,43 @@
+namespace Kv.Storage;
+
+/// <summary>Keys that somebody waits for (BLPOP) and that a session has changed: it serves those who wait when its command is done.</summary>
+/// <remarks>
+/// In the order of the changes; a key may be there more than once. Threads: the session's own.
+/// Cost: nothing as long as nobody waits; the array is kept.
+/// </remarks>
+internal sealed class KeyArrivals
+{
+    private const int KeptMax = 1024;
+
+    private WatchedKey[] _keys = [];
+
+    public int Count { get; private set; }
+
+    /// <summary>A key whose changes are no arrivals: those who wait for it are just being served.</summary>
+    public WatchedKey? Ignored { get; set; }
+
+    public WatchedKey this[int index] => _keys[index];
+
+    public void Add(WatchedKey key)
+    {
+        if (key == Ignored || (Count != 0 && _keys[Count - 1] == key)) return;
+        if (Count == _keys.Length) Array.Resize(ref _keys, Math.Max(4, Count * 2));
+        _keys[Count++] = key;
+    }
+
+    /// <summary>Takes the keys from one on, for somebody else to see to.</summary>
+    public WatchedKey[] TakeFrom(int index)
+    {
+        WatchedKey[] taken = _keys.AsSpan(index, Count - index).ToArray();
+        Array.Clear(_keys, index, Count - index);
+        Count = index;
+        return taken;
+    }
+
+    public void Clear()
+    {
+        if (_keys.Length > KeptMax) _keys = [];
+        else Array.Clear(_keys, 0, Count);
+        Count = 0;
+    }
+}

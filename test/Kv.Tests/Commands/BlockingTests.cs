@@ -1,0 +1,362 @@
+using Kv.Tests.Harness;
+using Kv.Tests.Network;
+
+namespace Kv.Tests.Commands;
+
+/// <summary>Commands that wait for an element: who is served, with what and in which order, and how else a wait ends.</summary>
+public sealed class BlockingTests
+{
+    private const string ManyElements = "RPUSH l a b c d e f g h i j";
+
+    /// <summary>What can bring an element to a key: what is there before, who waits, the command, and what the one who waits is answered.</summary>
+    public static TheoryData<string, string, string, string> Creators => new()
+    {
+        { "", "BLPOP k 0", "LPUSH k a", "[\"k\" \"a\"]" },
+        { "", "BLPOP k 0", "RPUSH k a b", "[\"k\" \"a\"]" },
+        { "", "BRPOP k 0", "RPUSH k a b", "[\"k\" \"b\"]" },
+        { "RPUSH l a", "BLPOP k 0", "LMOVE l k LEFT RIGHT", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "RPOPLPUSH l k", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "BLMOVE l k LEFT LEFT 0", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "BRPOPLPUSH l k 0", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "RENAME l k", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "RENAMENX l k", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP k 0", "COPY l k", "[\"k\" \"a\"]" },
+        { "RPUSH l a", "BLPOP j k 0", "SET k string\nRENAME l j", "[\"j\" \"a\"]" },
+        { "CONFIG SET list-max-listpack-size 4\n" + ManyElements, "BLPOP k 0", "RENAME l k", "[\"k\" \"a\"]" },
+        { "CONFIG SET list-max-listpack-size 4\n" + ManyElements, "BLPOP k 0", "COPY l k", "[\"k\" \"a\"]" },
+        { "SELECT 1\nRPUSH k a", "BLPOP k 0", "MOVE k 0", "[\"k\" \"a\"]" },
+        { "SELECT 1\nRPUSH k a", "BLPOP k 0", "COPY k k DB 0", "[\"k\" \"a\"]" },
+        { "SELECT 1\nRPUSH k a", "BLPOP k 0", "SWAPDB 0 1", "[\"k\" \"a\"]" },
+        { "SELECT 1\nRPUSH k a\nSELECT 0\nSET other 1", "BLPOP k 0", "SWAPDB 1 0", "[\"k\" \"a\"]" },
+        { "", "BLPOP k 0", "MULTI\nRPUSH k a\nEXEC", "[\"k\" \"a\"]" },
+        { "", "BLPOP k 0", "MULTI\nRPUSH k a\nRANDOMKEY\nEXEC", "[\"k\" \"a\"]" },
+        { "", "BLMPOP 0 2 j k LEFT COUNT 2", "RPUSH k a b c", "[\"k\" [\"a\" \"b\"]]" },
+        { "", "BLMOVE k j LEFT LEFT 0", "RPUSH k a", "\"a\"" },
+        { "", "BRPOPLPUSH k k 0", "RPUSH k a b", "\"b\"" },
+        { "", "BZPOPMIN k 0", "ZADD k 1 a 2 b", "[\"k\" \"a\" ,1]" },
+        { "", "BZPOPMAX k 0", "ZADD k 1 a 2 b", "[\"k\" \"b\" ,2]" },
+        { "", "BZMPOP 0 1 k MAX COUNT 5", "ZADD k 1 a 2 b", "[\"k\" [[\"b\" ,2] [\"a\" ,1]]]" },
+        { "", "BZPOPMIN k 0", "ZADD k INCR 3 a", "[\"k\" \"a\" ,3]" },
+        { "", "BZPOPMIN k 0", "ZINCRBY k 3 a", "[\"k\" \"a\" ,3]" },
+        { "", "BZPOPMIN k 0", "GEOADD k 0 0 a", "[\"k\" \"a\" <any>]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "ZUNIONSTORE k 1 z", "[\"k\" \"a\" ,1]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "ZINTERSTORE k 1 z", "[\"k\" \"a\" ,1]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "ZDIFFSTORE k 1 z", "[\"k\" \"a\" ,1]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "ZRANGESTORE k z 0 -1", "[\"k\" \"a\" ,1]" },
+        { "GEOADD g 0 0 a", "BZPOPMIN k 0", "GEOSEARCHSTORE k g FROMMEMBER a BYRADIUS 1 m", "[\"k\" \"a\" <any>]" },
+        { "GEOADD g 0 0 a", "BZPOPMIN k 0", "GEORADIUSBYMEMBER g a 1 m STORE k", "[\"k\" \"a\" <any>]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "RENAME z k", "[\"k\" \"a\" ,1]" },
+        { "ZADD z 1 a", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
+        { "CONFIG SET zset-max-listpack-entries 1\nZADD z 1 a 2 b 3 c", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
+    };
+
+    [Theory, MemberData(nameof(Creators))]
+    public void Whatever_brings_an_element_to_a_key_serves_who_waits_there(string before, string wait, string command, string reply)
+    {
+        foreach (int resp in new[] { 2, 3 })
+        {
+            using var server = KvInstance.Start("--worker-threads", "2");
+            using var other = server.Connect();
+            Say(other, before);
+            using var waiting = server.Connect(resp);
+            Wait(server, waiting, wait);
+            Say(other, command);
+            var got = waiting.Read();
+            Assert.True(ReplyPattern.Parse(reply).Matches(got, resp), $"{command}: {got}");
+            Assert.Equal(0, server.Server.Blocked.Count);
+            server.Server.Store.CheckIntegrity();
+        }
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Who_has_waited_longest_is_served_first(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        using var clients = new Clients(server, 6);
+        for (int i = 0; i < 5; i++) Wait(server, clients[i], i % 2 == 0 ? "BLPOP q 0" : "BRPOP other q 0");
+        Assert.Equal(":3", clients[5].Ok("RPUSH q a b c").ToString());
+        Assert.Equal("[\"q\" \"a\"]", clients[0].Read().ToString());
+        Assert.Equal("[\"q\" \"c\"]", clients[1].Read().ToString());
+        Assert.Equal("[\"q\" \"b\"]", clients[2].Read().ToString());
+        Assert.Equal(2, server.Server.Blocked.Count);
+        clients[5].Ok("RPUSH q d e f");
+        Assert.Equal("[\"q\" \"f\"]", clients[3].Read().ToString());
+        Assert.Equal("[\"q\" \"d\"]", clients[4].Read().ToString());
+        Assert.Equal("[\"e\"]", clients[5].Ok("LRANGE q 0 -1").ToString());
+    }
+
+    [Fact]
+    public void A_key_of_another_type_serves_nobody_and_the_wait_goes_on()
+    {
+        using var server = KvInstance.Start();
+        using var clients = new Clients(server, 3);
+        Wait(server, clients[0], "BLPOP k 0");
+        Wait(server, clients[1], "BZPOPMIN k 0");
+        foreach (string command in new[] { "SET k v", "DEL k", "SADD k a", "DEL k", "HSET k a b", "RENAME k j", "MULTI\nRPUSH k a\nDEL k\nEXEC" }) Say(clients[2], command);
+        Assert.Equal(2, server.Server.Blocked.Count);
+        clients[2].Ok("ZADD k 1 a");
+        Assert.Equal("[\"k\" \"a\" \"1\"]", clients[1].Read().ToString());
+        Assert.False(clients[0].HasInput);
+        clients[2].Ok("RPUSH k b");
+        Assert.Equal("[\"k\" \"b\"]", clients[0].Read().ToString());
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Elements_go_on_along_a_chain_of_moves(string transport)
+    {
+        const int length = 20;
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        using var clients = new Clients(server, length + 2);
+        for (int i = 0; i < length; i++) Wait(server, clients[i], $"BLMOVE k{i} k{i + 1} LEFT RIGHT 0");
+        Wait(server, clients[length], $"BLPOP k{length} 0");
+        clients[length + 1].Ok("RPUSH k0 x");
+        for (int i = 0; i < length; i++) Assert.Equal("\"x\"", clients[i].Read().ToString());
+        Assert.Equal($"[\"k{length}\" \"x\"]", clients[length].Read().ToString());
+        Assert.Equal(":0", clients[length + 1].Ok("DBSIZE").ToString());
+        Assert.Equal(0, server.Server.Blocked.Count);
+    }
+
+    [Fact]
+    public void An_element_that_goes_round_between_two_who_wait_comes_to_rest()
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using var clients = new Clients(server, 3);
+        Wait(server, clients[0], "BLMOVE a b LEFT LEFT 0");
+        Wait(server, clients[1], "BLMOVE b a LEFT LEFT 0");
+        clients[2].Ok("RPUSH a x");
+        Assert.Equal("\"x\"", clients[0].Read().ToString());
+        Assert.Equal("\"x\"", clients[1].Read().ToString());
+        Assert.Equal("[\"x\"]", clients[2].Ok("LRANGE a 0 -1").ToString());
+    }
+
+    [Fact]
+    public void The_same_key_twice_and_several_keys_are_left_all_at_once()
+    {
+        using var server = KvInstance.Start();
+        using var clients = new Clients(server, 2);
+        for (int round = 0; round < 3; round++)
+        {
+            Wait(server, clients[0], "BLPOP k k a b k 0");
+            Say(clients[1], "MULTI\nRPUSH b 1\nRPUSH k 2\nRPUSH a 3\nEXEC");
+            Assert.Equal("[\"b\" \"1\"]", clients[0].Read().ToString());
+            Say(clients[1], "DEL k a");
+        }
+
+        Assert.Equal(0, server.Server.Blocked.Count);
+        Assert.False(server.Server.Store.Watches.IsAny);
+    }
+
+    [Fact]
+    public void Each_waits_in_its_own_database()
+    {
+        using var server = KvInstance.Start();
+        using var clients = new Clients(server, 4);
+        for (int i = 0; i < 3; i++)
+        {
+            clients[i].Ok($"SELECT {i}");
+            Wait(server, clients[i], "BLPOP k 0");
+        }
+
+        for (int i = 2; i >= 0; i--)
+        {
+            clients[3].Ok($"SELECT {i}");
+            clients[3].Ok($"RPUSH k {i}");
+            Assert.Equal($"[\"k\" \"{i}\"]", clients[i].Read().ToString());
+        }
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void CLIENT_UNBLOCK_ends_a_wait_as_timed_out_or_with_an_error(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var clients = new Clients(server, 2);
+        long id = clients[0].Ok("CLIENT ID").Integer;
+        Assert.Equal(":0", clients[1].Ok($"CLIENT UNBLOCK {id}").ToString());
+        foreach (string command in new[] { "BLPOP k 0", "BLMOVE k j LEFT LEFT 1000", "BZMPOP 0 2 k j MIN" })
+        {
+            Wait(server, clients[0], command);
+            Assert.Contains(" flags=b ", Line(clients[1], id), StringComparison.Ordinal);
+            Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id}").ToString());
+            Assert.Equal("*-1", clients[0].Read().ToString());
+            Wait(server, clients[0], command);
+            Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id} TIMEOUT").ToString());
+            Assert.Equal("*-1", clients[0].Read().ToString());
+            Wait(server, clients[0], command);
+            Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id} ERROR").ToString());
+            Assert.Equal("-UNBLOCKED client unblocked via CLIENT UNBLOCK", clients[0].Read().ToString());
+            Assert.Equal(":0", clients[1].Ok($"CLIENT UNBLOCK {id} ERROR").ToString());
+            Assert.Contains(" flags=N ", Line(clients[1], id), StringComparison.Ordinal);
+        }
+
+        clients[1].Ok("RPUSH k a");
+        Assert.Equal("[\"a\"]", clients[1].Ok("LRANGE k 0 -1").ToString());
+        Assert.False(clients[0].HasInput);
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Who_leaves_or_is_killed_while_waiting_gets_nothing(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var clients = new Clients(server, 1);
+        for (int way = 0; way < 4; way++)
+        {
+            using var leaving = server.Connect();
+            long id = leaving.Ok("CLIENT ID").Integer;
+            // What comes behind is there, unread, when it leaves.
+            leaving.Send("BLPOP q 0");
+            leaving.Send("SET behind 1");
+            Eventually.Holds(() => server.Server.Blocked.Count == 1, () => "it does not wait");
+            if (way == 0) leaving.Dispose();
+            else if (way == 1) leaving.Reset();
+            else if (way == 2) leaving.Socket.Shutdown(System.Net.Sockets.SocketShutdown.Send);
+            else clients[0].Ok($"CLIENT KILL ID {id}");
+            Eventually.Holds(() => server.Server.Blocked.Count == 0, () => $"it still waits, way {way}");
+            clients[0].Ok("RPUSH q a");
+            Assert.Equal("\"a\"", clients[0].Ok("LPOP q").ToString());
+            Assert.Equal(":0", clients[0].Ok("EXISTS behind").ToString());
+        }
+
+        Eventually.Holds(() => server.Server.Clients == 1, () => "somebody is left");
+        Assert.False(server.Server.Store.Watches.IsAny);
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void A_pipeline_behind_a_blocking_command_is_answered_in_order(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var clients = new Clients(server, 2);
+        for (int round = 0; round < 20; round++)
+        {
+            // More than fits into what is read ahead.
+            string large = new('x', round == 10 ? 300_000 : 10);
+            foreach (string command in new[] { "ECHO before", "BLPOP a 0", "ECHO between", "BLPOP b 0", $"ECHO {large}", "BLPOP c 0.001", "ECHO end" }) clients[0].Send(command);
+            clients[1].Ok("RPUSH b 2");
+            clients[1].Ok("RPUSH a 1");
+            string[] expected = ["\"before\"", "[\"a\" \"1\"]", "\"between\"", "[\"b\" \"2\"]", $"\"{large}\"", "*-1", "\"end\""];
+            foreach (string reply in expected) Assert.Equal(reply, clients[0].Read().ToString());
+        }
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void The_server_stops_with_clients_that_wait(string transport)
+    {
+        var server = KvInstance.Start("--transport", transport);
+        using var clients = new Clients(server, 20);
+        using var inside = server.Server.Connect();
+        inside.Write("BLPOP a b 0\r\n"u8);
+        for (int i = 0; i < 20; i++) clients[i].Send(i % 2 == 0 ? "BLPOP a b 0" : "BZPOPMIN a 1000");
+        Eventually.Holds(() => server.Server.Blocked.Count == 21, () => "they do not wait");
+        server.Dispose();
+        for (int i = 0; i < 20; i++) Assert.True(clients[i].IsClosedByServer());
+    }
+
+    [Fact]
+    public void A_blocked_command_is_counted_once_it_is_done_and_its_error_as_one()
+    {
+        using var server = KvInstance.Start("--worker-threads", "1");
+        using var clients = new Clients(server, 2);
+        long before = long.Parse(clients[1].Info("total_commands_processed"));
+        Wait(server, clients[0], "BLMOVE k s LEFT LEFT 0");
+        Assert.Throws<InvalidOperationException>(() => clients[1].Info("cmdstat_blmove"));
+        Assert.Equal("1", clients[1].Info("blocked_clients"));
+        Assert.Equal("0", clients[1].Info("clients_in_timeout_table"));
+        Say(clients[1], "SET s v\nRPUSH k a");
+        Assert.Equal("-WRONGTYPE Operation against a key holding the wrong kind of value", clients[0].Read().ToString());
+        Assert.StartsWith("calls=1,", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
+        Assert.EndsWith("failed_calls=1", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
+        Assert.Equal("count=1", clients[1].Info("errorstat_WRONGTYPE"));
+        Assert.Equal("[\"a\"]", clients[1].Ok("LRANGE k 0 -1").ToString());
+        // INFO seven times (one tells of those before it), BLMOVE, SET, RPUSH, LRANGE.
+        Assert.Equal(before + 11, long.Parse(clients[1].Info("total_commands_processed")));
+        Wait(server, clients[0], "BLPOP k2 1000");
+        Assert.Equal("1", clients[1].Info("clients_in_timeout_table"));
+    }
+
+    [Fact]
+    public void What_is_taken_for_one_who_waits_is_a_change_for_who_watches()
+    {
+        using var server = KvInstance.Start();
+        using var clients = new Clients(server, 3);
+        Wait(server, clients[0], "BLPOP k 0");
+        clients[1].Ok("WATCH k");
+        clients[2].Ok("RPUSH k a");
+        Assert.Equal("[\"k\" \"a\"]", clients[0].Read().ToString());
+        Say(clients[1], "MULTI\nPING");
+        Assert.Equal("*-1", clients[1].Ok("EXEC").ToString());
+    }
+
+    [Fact]
+    public void Messages_arrive_while_a_client_waits()
+    {
+        using var server = KvInstance.Start();
+        using var waiting = server.Connect(resp: 3);
+        using var other = server.Connect();
+        waiting.Ok("SUBSCRIBE ch");
+        Wait(server, waiting, "BLPOP k 0");
+        other.Ok("PUBLISH ch hello");
+        Assert.Equal(">[\"message\" \"ch\" \"hello\"]", waiting.Read().ToString());
+        other.Ok("RPUSH k a");
+        Assert.Equal("[\"k\" \"a\"]", waiting.Read().ToString());
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void A_pause_holds_up_the_push_but_not_the_end_of_a_wait(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var clients = new Clients(server, 3);
+        long id = clients[0].Ok("CLIENT ID").Integer;
+        Wait(server, clients[0], "BLPOP k 0");
+        clients[2].Ok("CLIENT PAUSE 1000000 WRITE");
+        clients[1].Send("RPUSH k a");
+        clients[2].Ok("PING");
+        Assert.Equal(1, server.Server.Blocked.Count);
+        Assert.Equal(":1", clients[2].Ok($"CLIENT UNBLOCK {id}").ToString());
+        Assert.Equal("*-1", clients[0].Read().ToString());
+        clients[0].Send("BLPOP k 0");           // held up itself
+        clients[2].Ok("CLIENT UNPAUSE");
+        Assert.Equal("[\"k\" \"a\"]", clients[0].Read().ToString());
+        Assert.Equal(":1", clients[1].Read().ToString());
+    }
+
+    [Fact]
+    public void A_reply_that_is_too_large_is_the_error_of_who_waits_and_costs_no_element()
+    {
+        using var server = KvInstance.Start("--max-reply-bytes", "1mb");
+        using var clients = new Clients(server, 2);
+        Wait(server, clients[0], "BLMPOP 0 1 k LEFT COUNT 100");
+        string element = new('x', 100_000);
+        clients[1].Ok($"RPUSH k {string.Join(' ', Enumerable.Repeat(element, 20))}");
+        Assert.Equal("-ERR reply is larger than max-reply-bytes", clients[0].Read().ToString());
+        Assert.Equal(":20", clients[1].Ok("LLEN k").ToString());
+    }
+
+    /// <summary>Sends a command and waits until its client is blocked.</summary>
+    private static void Wait(KvInstance server, RespClient client, string command)
+    {
+        int before = server.Server.Blocked.Count;
+        client.Send(command);
+        Eventually.Holds(() => server.Server.Blocked.Count == before + 1, () => $"{command} does not wait");
+    }
+
+    private static void Say(RespClient client, string lines)
+    {
+        foreach (string line in lines.Split('\n', StringSplitOptions.RemoveEmptyEntries)) client.Ok(line);
+    }
+
+    private static string Line(RespClient client, long id) =>
+        client.Ok($"CLIENT LIST ID {id}").String;
+
+    private sealed class Clients : IDisposable
+    {
+        private readonly List<RespClient> _all = [];
+
+        public Clients(TestServer server, int count)
+        {
+            for (int i = 0; i < count; i++) _all.Add(server.Connect());
+        }
+
+        public RespClient this[int index] => _all[index];
+
+        public void Dispose() => _all.ForEach(client => client.Dispose());
+    }
+}

@@ -281,7 +281,7 @@ internal static class GeoCommands
 
     private static void Store(ref CommandContext context, in HeldKeys held, GeoSearch search, double unitMeters)
     {
-        var result = new SortedSetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        var result = new SortedSetBuilder(context.Server.Store);
         try
         {
             var status = search.TryAddTo(ref result, unitMeters) ? StoreStatus.Ok : StoreStatus.OutOfMemory;

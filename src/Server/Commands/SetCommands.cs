@@ -406,49 +406,45 @@ internal static class SetCommands
     private static void SDiffStore(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: true);
 
     /// <summary>Combines the sets at all keys but, when it stores, the first, which then takes the result.</summary>
-    private static unsafe void Combine(ref CommandContext context, SetOperation operation, bool stores)
+    private static void Combine(ref CommandContext context, SetOperation operation, bool stores)
     {
         int first = stores ? 1 : 0, count = context.Args.Remaining;
         var keys = context.ListKeys(1, count);
         context.Args.Skip(count);
-        if (!context.Args.Finish(context.Reply)) return;
+        if (context.Args.Finish(context.Reply)) Run(ref context, keys, new SetCombination(context.Server.Store, operation, first, count - first), stores);
+    }
 
+    private static void Run(ref CommandContext context, KeyList keys, SetCombination sets, bool stores)
+    {
         using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
-        var sets = new SetCombination(held, first, count - first, in context.Store.MemberHash);
-        if (sets.HasWrongType)
+        if (sets.HasWrongType(held))
         {
             context.Fail(Errors.WrongType);
             return;
         }
 
-        var result = new SetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        if (LongSets.TryBegin(ref context, held, sets, stores)) return;
         try
         {
-            var status = sets.Run(operation, ref result, long.MaxValue) ? StoreStatus.Ok : StoreStatus.OutOfMemory;
-            if (status == StoreStatus.Ok && stores) status = Store(held, ref result, context.Reply);
-            else if (status == StoreStatus.Ok) WriteResult(context.Reply, result);
+            sets.Run(held, long.MaxValue);
+            var status = sets.Status;
+            if (status == StoreStatus.Ok && stores) status = sets.Result.Store(held.Value(0));
             if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+            else if (stores || sets.OnlyCounts) context.Reply.WriteInteger(sets.Count);
+            else WriteResult(context.Reply, sets);
         }
         finally
         {
-            result.Dispose();
+            sets.Dispose();
         }
     }
 
-    private static StoreStatus Store(in HeldKeys held, ref SetBuilder result, ReplyWriter reply)
+    private static unsafe void WriteResult(ReplyWriter reply, SetCombination sets)
     {
-        long count = result.Count;
-        var status = result.Store(held.Value(0));
-        if (status == StoreStatus.Ok) reply.WriteInteger(count);
-        return status;
-    }
-
-    private static unsafe void WriteResult(ReplyWriter reply, in SetBuilder result)
-    {
-        reply.WriteSet((int)result.Count);
-        if (result.Count == 0) return;
-        var walk = result.GetWalk();
+        reply.WriteSet((int)sets.Count);
+        if (sets.Count == 0) return;
+        var walk = sets.Result.GetWalk();
         while (walk.Next(out byte* item)) reply.WriteBulk(MemberItem.MemberOf(item));
     }
 
@@ -461,12 +457,7 @@ internal static class SetCommands
         long limit = CombinationOptions.ReadLimit(ref context.Args);
 
         if (!context.Args.Finish(context.Reply)) return;
-        var keys = context.ListKeys(2, count);
-        using var held = context.Store.Hold(keys);
-        if (!context.TryBegin(held.Status)) return;
-        var sets = new SetCombination(held, 0, count, in context.Store.MemberHash);
-        if (sets.HasWrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(sets.CountIntersection(limit));
+        Run(ref context, context.ListKeys(2, count), new SetCombination(context.Server.Store, SetOperation.Intersection, 0, count) { Limit = limit, OnlyCounts = true }, stores: false);
     }
 
     private static void SScan(ref CommandContext context)

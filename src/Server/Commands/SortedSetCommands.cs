@@ -532,7 +532,7 @@ internal static class SortedSetCommands
             return;
         }
 
-        var result = new SortedSetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        var result = new SortedSetBuilder(context.Server.Store);
         try
         {
             bool done = true;
@@ -719,27 +719,32 @@ internal static class SortedSetCommands
 
         var options = CombinationOptions.Read(ref context.Args, sets, mayWeigh: operation != SetOperation.Difference, stores);
         var keys = context.ListKeys(stores ? 3 : 2, sets, destination: stores ? 1 : 0);
+        var combination = new SortedSetCombination(context.Server.Store, operation, first, sets) { Weights = options.Weights, Aggregate = options.Aggregate };
+        Run(ref context, keys, combination, stores, options.WithScores);
+    }
+
+    private static void Run(ref CommandContext context, KeyList keys, SortedSetCombination sets, bool stores, bool withScores)
+    {
         using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
-        var combination = new SortedSetCombination(held, first, sets, in context.Store.MemberHash) { Weights = options.Weights, Aggregate = options.Aggregate };
-        if (combination.HasWrongType)       // Redis looks at the types first
+        if (sets.HasWrongType(held))       // Redis looks at the types first
         {
             context.Fail(Errors.WrongType);
             return;
         }
 
-        if (!context.Args.Finish(context.Reply)) return;
-        var result = new SortedSetBuilder(context.Server.Store.Budget, in context.Store.MemberHash);
+        if (!context.Args.Finish(context.Reply) || LongSortedSets.TryBegin(ref context, held, sets, stores, withScores)) return;
         try
         {
-            bool done = combination.Run(operation, ref result);
-            if (stores) Store(ref context, held, ref result, done);
-            else if (done) WriteResult(context.Reply, result, options.WithScores);
-            else context.Fail(Errors.OutOfMemory);
+            sets.Run(held, long.MaxValue);
+            if (stores) Store(ref context, held, ref sets.Result, sets.Status == StoreStatus.Ok);
+            else if (sets.Status != StoreStatus.Ok) context.Fail(Errors.For(sets.Status));
+            else if (sets.OnlyCounts) context.Reply.WriteInteger(sets.Count);
+            else WriteResult(context.Reply, sets.Result, withScores);
         }
         finally
         {
-            result.Dispose();
+            sets.Dispose();
         }
     }
 
@@ -757,7 +762,7 @@ internal static class SortedSetCommands
         var writer = new ElementReply(reply, withScores);
         writer.Begin(result.Count);
         if (result.Count == 0) return;
-        ScoreCursor cursor = result.First;
+        ScoreCursor cursor = result.At(0);
         do writer.Write(MemberItem.MemberOf(cursor.Item), cursor.Score);
         while (cursor.MoveNext());
     }
@@ -773,11 +778,8 @@ internal static class SortedSetCommands
 
         long limit = CombinationOptions.ReadLimit(ref context.Args);
 
-        using var held = context.Store.Hold(context.ListKeys(2, sets));
-        if (!context.TryBegin(held.Status)) return;
-        var combination = new SortedSetCombination(held, 0, sets, in context.Store.MemberHash);
-        if (combination.HasWrongType) context.Fail(Errors.WrongType);
-        else if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(combination.CountIntersection(limit));
+        var combination = new SortedSetCombination(context.Server.Store, SetOperation.Intersection, 0, sets) { Limit = limit, OnlyCounts = true };
+        Run(ref context, context.ListKeys(2, sets), combination, stores: false, withScores: false);
     }
 
     /// <summary>Reads how many keys follow, and passes over them.</summary>

@@ -17,8 +17,8 @@ internal ref struct RdbValue
         _store = store;
         List = new ListBuilder(store.Budget);
         Hash = new HashBuilder(store.Budget, store.PackedLimits, in store.Hash);
-        Set = new SetBuilder(store.Budget, in store.Hash);
-        SortedSet = new SortedSetBuilder(store.Budget, in store.Hash);
+        Set = new SetBuilder(store);
+        SortedSet = new SortedSetBuilder(store);
     }
 
     /// <summary>What it is; Any as long as nothing was read.</summary>

@@ -1,6 +1,6 @@
 namespace Kv.Storage;
 
-/// <summary>What one command does with a large collection, in steps.</summary>
+/// <summary>What one command does with large collections, in steps.</summary>
 /// <remarks>Threads: any, one at a time, each sees what the one before it did.</remarks>
 internal interface ILongUse
 {
@@ -8,7 +8,7 @@ internal interface ILongUse
     bool HasChanged { get; }
 
     /// <summary>Does a piece: some 200 us.</summary>
-    /// <param name="value">What the key holds; nobody else sees or changes it from the first step to the last.</param>
+    /// <param name="held">The keys; nobody else sees or changes them from the first step to the last.</param>
     /// <returns>True when everything is done.</returns>
-    bool Use(HeldValue value);
+    bool Use(in HeldKeys held);
 }

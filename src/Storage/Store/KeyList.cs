@@ -40,6 +40,20 @@ public sealed unsafe class KeyList
 
     internal ref Entry this[int index] => ref _items[index];
 
+    /// <summary>Makes the keys of another list this one's. Their bytes may be gone by then: only what is held is known.</summary>
+    internal void TakeOver(KeyList other)
+    {
+        (_items, other._items) = (other._items, _items);
+        (Count, other.Count) = (other.Count, 0);
+    }
+
+    /// <summary>Makes it a list of one key, the first that is held, with nothing known of it but that.</summary>
+    internal void SetToHeld()
+    {
+        _items[0] = default;
+        Count = 1;
+    }
+
     internal Span<Entry> Items => _items.AsSpan(0, Count);
 
     /// <summary>One key of the list.</summary>

@@ -154,6 +154,45 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
     }
 
+    /// <summary>Has work on the keys done in steps: what the session holds goes over to it.</summary>
+    /// <returns>Null when that cannot be just now: the session holds the keys as before.</returns>
+    public LongUse? TryBeginUse(KeyList keys, ILongUse use) => _lender != null || session.Transaction != null ? null : longHolds.TryBegin(this, keys, use);
+
+    /// <summary>The records that are held.</summary>
+    public nint[] ListRecords()
+    {
+        var records = new nint[_count];
+        for (int i = 0; i < _count; i++) records[i] = (nint)_held[i].Record;
+        return records;
+    }
+
+    /// <summary>Whether a table has all the databases of what is held.</summary>
+    public bool AreIn(Database?[] table)
+    {
+        for (int i = 0; i < _count; i++)
+            if (Array.IndexOf(table, _held[i].Database) < 0) return false;
+        return true;
+    }
+
+    /// <summary>Makes the locks of another session this one's.</summary>
+    public void TakeOver(KeyLocks other)
+    {
+        Invariant.Check(_count == 0, "a session holds keys once at a time");
+        (_held, other._held) = (other._held, _held);
+        (_count, other._count) = (other._count, 0);
+    }
+
+    /// <summary>Makes the lock of one record this one's, to pass it on.</summary>
+    public void TakeOver(in HeldRecord held)
+    {
+        Invariant.Check(_count == 0, "a session holds keys once at a time");
+        _held[0] = held;
+        _count = 1;
+    }
+
+    /// <summary>Gives that up again: the caller still has it.</summary>
+    public void GiveBack() => _count = 0;
+
     /// <summary>Publishes what was done to each key and lets go of it.</summary>
     public void Release()
     {

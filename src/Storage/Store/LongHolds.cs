@@ -12,6 +12,9 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
 
     private const int UsesMax = 4;
 
+    /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if for any of it.</summary>
+    private const int ManySpins = 64 * SpinsMax;
+
     private readonly LongUse?[] _uses = new LongUse?[UsesMax];
     private readonly StoreSession?[] _idleSessions = new StoreSession?[UsesMax];
     private LongHold? _current;
@@ -45,19 +48,18 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     /// <summary>The current command has let go of all its keys.</summary>
     public void End() => Volatile.Write(ref _current, null);        // release: its work with the session comes before
 
-    /// <summary>Takes a lock over from a session's turn, for work in steps.</summary>
+    /// <summary>Takes locks over from a session's turn, for work in steps.</summary>
     /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this turn.</returns>
-    public LongUse? TryBegin(in HeldRecord held, ILongUse use)
+    public LongUse? TryBegin(KeyLocks locks, KeyList keys, ILongUse use)
     {
         var session = TakeSession();
         if (session == null) return null;
         session.BeginInnerTurn();
-        // Online, and then the database is in the table: it and all in it stay, whoever flushes it from here on.
-        if (Array.IndexOf(store.Table, held.Database) >= 0)
+        // Online, and then the databases are in the table: they and all in them stay, whoever flushes them from here on.
+        if (locks.AreIn(store.Table))
         {
-            var begun = new LongUse(this, session, held, use);
-            for (int i = 0; i < UsesMax; i++)
-                if (Interlocked.CompareExchange(ref _uses[i], begun, null) == null) return begun;
+            var begun = new LongUse(this, session, locks.ListRecords(), use);
+            if (begun.TryBegin(_uses, locks, keys)) return begun;
         }
 
         session.GoOffline();
@@ -95,7 +97,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
         Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        FinishUse(record);
+        FinishUses(record, wait.Count > ManySpins);
     }
 
     /// <summary>The same by one who may have locks of keys that come before this one in the order.</summary>
@@ -104,13 +106,13 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
         Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
-        FinishUse(record);
+        FinishUses(record, wait.Count > ManySpins);
     }
 
-    private void FinishUse(byte* record)
+    private void FinishUses(byte* record, bool any)
     {
         for (int i = 0; i < UsesMax; i++)
-            if (Volatile.Read(ref _uses[i]) is { } use && use.Has(record)) use.TryFinish();
+            if (Volatile.Read(ref _uses[i]) is { } use && (any || use.Has(record))) use.TryFinish();
     }
 
     /// <summary>Lets go of the keys of a command whose owner has left it. For the store's thread.</summary>
@@ -123,7 +125,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     public void Finish()
     {
         Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        for (int i = 0; i < UsesMax; i++) Volatile.Read(ref _uses[i])?.TryFinish();
+        FinishUses(null, any: true);
     }
 
     public void Dispose()

@@ -1,10 +1,11 @@
 namespace Kv.Storage;
 
-/// <summary>One large collection that a command works on in steps, between the turns of others. Its key stays locked from the first step to the last.</summary>
+/// <summary>Large collections that a command works on in steps, between the turns of others. Their keys stay locked from the first step to the last.</summary>
 /// <remarks>
 /// Threads: any, one at a time by <see cref="_claim"/>. As with a <see cref="LongHold"/>, whoever meets the locked key takes the
-/// claim and does the rest. That is always right here: the work has the one lock that it needs, and waits for nobody.
-/// The session is the store's own and stays online all the while, so the record stays where it is, also when its database is flushed.
+/// claim and does the rest. That is always right here: the work has all the locks that it needs, and waits for nobody.
+/// The session is the store's own and stays online all the while, so the records stay where they are, also when their database is
+/// flushed. It has the locks, and the list that says which is which key's; the keys' bytes in that list are void.
 /// </remarks>
 internal sealed unsafe class LongUse : IDisposable
 {
@@ -12,26 +13,42 @@ internal sealed unsafe class LongUse : IDisposable
     private readonly LongHolds _holds;
     private readonly StoreSession _session;
     private readonly ILongUse _use;
-    private readonly byte* _record;
-    private HeldRecord _held;
+    private readonly nint[] _records;
     private bool _isDone;
 
     /// <param name="session">Online, and this one's until <see cref="LongHolds.End(LongUse, StoreSession)"/>.</param>
-    /// <param name="held">The lock is this one's from here on.</param>
-    public LongUse(LongHolds holds, StoreSession session, in HeldRecord held, ILongUse use)
+    /// <param name="records">What will be locked.</param>
+    public LongUse(LongHolds holds, StoreSession session, nint[] records, ILongUse use)
     {
         _holds = holds;
         _session = session;
-        _held = held;
-        _record = held.Record;
+        _records = records;
         _use = use;
     }
 
-    /// <summary>What the work threw, whoever ran it; the key was let go of.</summary>
+    /// <summary>What the work threw, whoever ran it; the keys were let go of.</summary>
     public Exception? Failure { get; private set; }
 
-    /// <summary>Whether this is the record that it has locked. A stale answer costs one more look at the lock.</summary>
-    public bool Has(byte* record) => record == _record;
+    /// <summary>Whether a record was locked when it began. One that the work makes in another's place is not among them.</summary>
+    public bool Has(byte* record) => Array.IndexOf(_records, (nint)record) >= 0;
+
+    /// <summary>Makes itself known, and takes over the locks, before anybody can work on it.</summary>
+    /// <returns>False when there is no place for it.</returns>
+    public bool TryBegin(LongUse?[] places, KeyLocks locks, KeyList keys)
+    {
+        lock (_claim)
+        {
+            for (int i = 0; i < places.Length; i++)
+            {
+                if (Interlocked.CompareExchange(ref places[i], this, null) != null) continue;
+                _session.Keys.TakeOver(keys);
+                _session.Locks.TakeOver(locks);
+                return true;
+            }
+
+            return false;
+        }
+    }
 
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
     /// <returns>True when everything is done.</returns>
@@ -48,7 +65,7 @@ internal sealed unsafe class LongUse : IDisposable
         }
     }
 
-    /// <summary>Does the rest, for a thread that needs the key. From any thread, whatever it has locked.</summary>
+    /// <summary>Does the rest, for a thread that needs a key of it. From any thread, whatever it has locked.</summary>
     public void TryFinish()
     {
         if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;
@@ -82,7 +99,7 @@ internal sealed unsafe class LongUse : IDisposable
         if (_isDone) return true;
         try
         {
-            if (!_use.Use(new HeldValue(_session.Changes, ref _held))) return false;
+            if (!_use.Use(new HeldKeys(_session.Keys, _session.Locks, _session.Changes, StoreStatus.Ok))) return false;
         }
         catch (Exception exception)
         {
@@ -97,7 +114,7 @@ internal sealed unsafe class LongUse : IDisposable
     {
         if (_isDone) return;
         _isDone = true;
-        _session.Changes.LetGo(ref _held);
+        _session.Locks.Release();
         _session.GoOffline();
         _holds.End(this, _session);
     }

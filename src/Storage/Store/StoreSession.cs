@@ -416,8 +416,11 @@ public sealed unsafe class StoreSession : IDisposable
     internal LongUse? TryBeginUse(ref HeldRecord held, ILongUse use)
     {
         if (_transaction != null) return null;
-        var begun = _store.LongHolds.TryBegin(held, use);
+        _locks.TakeOver(held);
+        Keys.SetToHeld();
+        var begun = _locks.TryBeginUse(Keys, use);
         if (begun != null) held.Record = null;
+        else _locks.GiveBack();
         return begun;
     }
 

@@ -4,24 +4,22 @@ namespace Kv.Storage;
 
 /// <summary>Collects the members of a new set, each once, apart from the store; then makes it the value of a key.</summary>
 /// <remarks>Whoever makes one disposes it. Cost: a table of its own, freed or handed over.</remarks>
-internal unsafe ref struct SetBuilder
+internal unsafe struct SetBuilder
 {
-    private readonly MemoryBudget _budget;
-    private readonly ref readonly KeyHash _hash;
+    private readonly Store _store;
     private Region _region;
     private bool _areIntegers;
     private int _longest;
     private long _bytes;
 
-    public SetBuilder(MemoryBudget budget, ref readonly KeyHash hash)
+    public SetBuilder(Store store)
     {
-        _budget = budget;
-        _hash = ref hash;
+        _store = store;
         _areIntegers = true;
     }
 
     /// <summary>Members so far.</summary>
-    public readonly long Count => _region.IsNone ? 0 : new MemberTable(_region, in _hash).Count;
+    public readonly long Count => _region.IsNone ? 0 : new MemberTable(_region, in _store.Hash).Count;
 
     /// <summary>Adds a member, unless it is there.</summary>
     /// <returns>False when there is no memory.</returns>
@@ -30,18 +28,18 @@ internal unsafe ref struct SetBuilder
         int size = LengthPrefix.SizeWith(member.Length);
         if (_region.IsNone)
         {
-            _region = Region.Create(_budget, MemberTable.ReserveBytes(default, 1));
+            _region = Region.Create(_store.Budget, MemberTable.ReserveBytes(default, 1));
             if (_region.IsNone) return false;
-            new MemberTable(_region, in _hash).Begin();
+            new MemberTable(_region, in _store.Hash).Begin();
         }
 
-        ulong hash = _hash.Of(member);
-        if (new MemberTable(_region, in _hash).Find(member, hash) != null) return true;
-        if (!Region.TryReserve(ref _region, _budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
+        ulong hash = _store.Hash.Of(member);
+        if (new MemberTable(_region, in _store.Hash).Find(member, hash) != null) return true;
+        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
         if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         uint item = _region.Take(size);
         MemberItem.Write(_region.At(item), member);
-        new MemberTable(_region, in _hash).Insert(item, hash);
+        new MemberTable(_region, in _store.Hash).Insert(item, hash);
         _areIntegers = _areIntegers && IntegerText.TryParse(member, out _);
         _longest = Math.Max(_longest, member.Length);
         _bytes += size;
@@ -52,8 +50,8 @@ internal unsafe ref struct SetBuilder
     public readonly void Remove(scoped ReadOnlySpan<byte> member)
     {
         if (_region.IsNone) return;
-        var table = new MemberTable(_region, in _hash);
-        ulong hash = _hash.Of(member);
+        var table = new MemberTable(_region, in _store.Hash);
+        ulong hash = _store.Hash.Of(member);
         uint* place = table.Find(member, hash);
         if (place == null) return;
         uint item = *place;
@@ -61,8 +59,8 @@ internal unsafe ref struct SetBuilder
         _region.Give(item, LengthPrefix.SizeWith(member.Length));
     }
 
-    /// <summary>All members, one after another.</summary>
-    public readonly MemberTable.Walk GetWalk() => new MemberTable(_region, in _hash).GetWalk();
+    /// <summary>All members, one after another, or those from a place on. There must be some.</summary>
+    public readonly MemberTable.Walk GetWalk(MemberPlace from = default) => new MemberTable(_region, in _store.Hash).GetWalk(from);
 
     /// <summary>Makes the set the value of a key, whatever was there; without members the key is deleted.</summary>
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>

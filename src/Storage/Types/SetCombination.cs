@@ -8,122 +8,145 @@ internal enum SetOperation : byte
     Difference,
 }
 
-/// <summary>Union, intersection and difference of the sets of held keys.</summary>
-internal readonly ref struct SetCombination
+/// <summary>Union, intersection or difference of the sets of held keys, as many members at a time as one likes.</summary>
+/// <remarks>Whoever makes one disposes it, with its result.</remarks>
+internal sealed class SetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
-    private readonly HeldKeys _held;
-    private readonly int _first, _count;
-    private readonly ref readonly KeyHash _hash;
+    private SetBuilder _result = new(store);
+    private MemberPlace _place;
+    private int _set, _end = -1;
 
-    /// <param name="first">Index of the first set's key.</param>
-    /// <param name="count">Of sets.</param>
-    public SetCombination(HeldKeys held, int first, int count, ref readonly KeyHash hash)
-    {
-        _held = held;
-        _first = first;
-        _count = count;
-        _hash = ref hash;
-    }
+    /// <summary>Most members that are wanted.</summary>
+    public long Limit { get; init; } = long.MaxValue;
+
+    /// <summary>Whether the members are only counted.</summary>
+    public bool OnlyCounts { get; init; }
+
+    /// <summary>Members found.</summary>
+    public long Count { get; private set; }
+
+    /// <summary>Why nothing came of it.</summary>
+    public StoreStatus Status { get; private set; } = StoreStatus.Ok;
+
+    /// <summary>The members, once they are collected.</summary>
+    public ref SetBuilder Result => ref _result;
 
     /// <summary>Whether one of the keys holds something else.</summary>
-    public bool HasWrongType
+    public bool HasWrongType(in HeldKeys held)
     {
-        get
+        for (int i = 0; i < count; i++)
+            if (held.Value(first + i).Type is not (DataType.Set or DataType.Any)) return true;
+        return false;
+    }
+
+    /// <summary>How many members are to be looked at.</summary>
+    public long Work(in HeldKeys held)
+    {
+        Begin(held);
+        long work = 0;
+        for (int i = _set; i < _end; i++)
+            if (held.Exists(first + i)) work += View(held, i, default).Count;
+        return work;
+    }
+
+    /// <summary>Looks at members, from where it left off.</summary>
+    /// <param name="members">About so many.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool Run(in HeldKeys held, long members)
+    {
+        Begin(held);
+        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
+        for (; _set < _end; _set++, _place = default)
         {
-            for (int i = 0; i < _count; i++)
-                if (_held.Value(_first + i).Type is not (DataType.Set or DataType.Any)) return true;
-            return false;
+            if (!held.Exists(first + _set)) continue;
+            var walk = View(held, _set, digits).GetWalk(_place);
+            while (Count < Limit && walk.Next(out var member))
+            {
+                if (Takes(held, member) && !TryTake(member))
+                {
+                    Status = StoreStatus.OutOfMemory;
+                    return true;
+                }
+
+                // A small set is done in one go.
+                if (--members > 0 || held.Value(first + _set).Kind != ValueKind.Set) continue;
+                _place = walk.Place;
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Frees the result, unless it is a key's value by now.</summary>
+    public void Dispose() => _result.Dispose();
+
+    // Which sets are gone through: all of a union, of the others the one that has all that can come of it.
+    private void Begin(in HeldKeys held)
+    {
+        if (_end >= 0) return;
+        if (operation == SetOperation.Intersection)
+        {
+            int smallest = FindSmallest(held);
+            _set = Math.Max(0, smallest);
+            _end = smallest + 1;
+        }
+        else
+        {
+            _end = operation == SetOperation.Union ? count : 1;
         }
     }
 
-    /// <summary>Collects the result.</summary>
-    /// <param name="limit">Most members that are wanted.</param>
-    /// <returns>False when there is no memory.</returns>
-    public bool Run(SetOperation operation, scoped ref SetBuilder result, long limit) => operation switch
+    private bool Takes(in HeldKeys held, ReadOnlySpan<byte> member) => operation switch
     {
-        SetOperation.Union => Unite(ref result),
-        SetOperation.Difference => Subtract(ref result),
-        _ => Intersect(ref result, limit),
+        SetOperation.Union => true,
+        SetOperation.Difference => !AnyOtherHas(held, member),
+        _ => AllHave(held, member),
     };
 
-    /// <summary>How many members all have, up to a limit.</summary>
-    public long CountIntersection(long limit)
+    private bool TryTake(scoped ReadOnlySpan<byte> member)
     {
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        int smallest = FindSmallest();
-        if (smallest < 0) return 0;
-        long count = 0;
-        var walk = View(smallest, digits).GetWalk();
-        while (count < limit && walk.Next(out var member))
-            if (AllHave(member, smallest)) count++;
-        return count;
-    }
-
-    private bool Intersect(scoped ref SetBuilder result, long limit)
-    {
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        int smallest = FindSmallest();
-        if (smallest < 0) return true;
-        var walk = View(smallest, digits).GetWalk();
-        while (result.Count < limit && walk.Next(out var member))
-            if (AllHave(member, smallest) && !result.TryAdd(member)) return false;
-        return true;
-    }
-
-    private bool Unite(scoped ref SetBuilder result)
-    {
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        for (int i = 0; i < _count; i++)
+        if (OnlyCounts)
         {
-            if (!_held.Exists(_first + i)) continue;
-            var walk = View(i, digits).GetWalk();
-            while (walk.Next(out var member))
-                if (!result.TryAdd(member)) return false;
+            Count++;
+            return true;
         }
 
-        return true;
-    }
-
-    private bool Subtract(scoped ref SetBuilder result)
-    {
-        if (!_held.Exists(_first)) return true;
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        var walk = View(0, digits).GetWalk();
-        while (walk.Next(out var member))
-            if (!AnyOtherHas(member) && !result.TryAdd(member)) return false;
-        return true;
+        bool done = _result.TryAdd(member);
+        Count = _result.Count;
+        return done;
     }
 
     /// <summary>The set with the fewest members; -1 when one is missing, and with it every common member.</summary>
-    private int FindSmallest()
+    private int FindSmallest(in HeldKeys held)
     {
         int smallest = -1;
         long fewest = long.MaxValue;
-        for (int i = 0; i < _count; i++)
+        for (int i = 0; i < count; i++)
         {
-            if (!_held.Exists(_first + i)) return -1;
-            long count = View(i, default).Count;
-            if (count >= fewest) continue;
-            fewest = count;
+            if (!held.Exists(first + i)) return -1;
+            long members = View(held, i, default).Count;
+            if (members >= fewest) continue;
+            fewest = members;
             smallest = i;
         }
 
         return smallest;
     }
 
-    private bool AllHave(ReadOnlySpan<byte> member, int but)
+    private bool AllHave(in HeldKeys held, ReadOnlySpan<byte> member)
     {
-        for (int i = 0; i < _count; i++)
-            if (i != but && !View(i, default).Contains(member)) return false;
+        for (int i = 0; i < count; i++)
+            if (i != _set && !View(held, i, default).Contains(member)) return false;
         return true;
     }
 
-    private bool AnyOtherHas(ReadOnlySpan<byte> member)
+    private bool AnyOtherHas(in HeldKeys held, ReadOnlySpan<byte> member)
     {
-        for (int i = 1; i < _count; i++)
-            if (_held.Exists(_first + i) && View(i, default).Contains(member)) return true;
+        for (int i = 1; i < count; i++)
+            if (held.Exists(first + i) && View(held, i, default).Contains(member)) return true;
         return false;
     }
 
-    private SetView View(int index, Span<byte> digits) => new(_held.View(_first + index), in _hash, digits);
+    private SetView View(in HeldKeys held, int index, Span<byte> digits) => new(held.View(first + index), in store.Hash, digits);
 }

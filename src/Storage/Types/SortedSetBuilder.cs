@@ -13,31 +13,29 @@ internal enum ScoreAggregate : byte
 
 /// <summary>Collects the elements of a new sorted set, in any order, apart from the store; then makes it the value of a key.</summary>
 /// <remarks>Whoever makes one disposes it. Cost: a member table of its own, one sort, a tree built at once; freed or handed over.</remarks>
-internal unsafe ref struct SortedSetBuilder
+internal unsafe struct SortedSetBuilder
 {
-    private readonly MemoryBudget _budget;
-    private readonly ref readonly KeyHash _hash;
+    private readonly Store _store;
     private Region _region;
     private int _longest;
     private long _bytes;
 
-    public SortedSetBuilder(MemoryBudget budget, ref readonly KeyHash hash)
+    public SortedSetBuilder(Store store)
     {
-        _budget = budget;
-        _hash = ref hash;
+        _store = store;
     }
 
     /// <summary>Members so far.</summary>
     public readonly long Count => _region.IsNone ? 0 : Table.Count;
 
-    private readonly MemberTable Table => new(_region, in _hash);
+    private readonly MemberTable Table => new(_region, in _store.Hash);
 
     /// <summary>Adds a member, or another score of one that is there.</summary>
     /// <returns>False when there is no memory.</returns>
     public bool TryAdd(scoped ReadOnlySpan<byte> member, double score, ScoreAggregate aggregate)
     {
         if (_region.IsNone && !TryBegin()) return false;
-        ulong hash = _hash.Of(member);
+        ulong hash = _store.Hash.Of(member);
         MemberTable table = Table;
         uint* place = table.Find(member, hash);
         if (place != null)
@@ -75,7 +73,7 @@ internal unsafe ref struct SortedSetBuilder
         if (!TryReserve(ScoreTree.BuildBytes(count))) return false;
         const int perItem = sizeof(ulong) + sizeof(uint);
         if (count > Array.MaxLength / perItem) return false;
-        Region scratch = Region.Create(_budget, (count * perItem) + Region.UnitBytes);
+        Region scratch = Region.Create(_store.Budget, (count * perItem) + Region.UnitBytes);
         if (scratch.IsNone) return false;
         var keys = new Span<ulong>(scratch.At(scratch.Take((int)count * sizeof(ulong))), (int)count);
         var items = new Span<uint>(scratch.At(scratch.Take((int)count * sizeof(uint))), (int)count);
@@ -94,8 +92,8 @@ internal unsafe ref struct SortedSetBuilder
         return true;
     }
 
-    /// <summary>The first element, when it is finished and has any; the others behind it.</summary>
-    public readonly ScoreCursor First => new ScoreTree(_region).At(0);
+    /// <summary>An element, when it is finished and has so many; the others behind it.</summary>
+    public readonly ScoreCursor At(long rank) => new ScoreTree(_region).At(rank);
 
     /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is deleted.</summary>
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>
@@ -125,14 +123,14 @@ internal unsafe ref struct SortedSetBuilder
 
     private bool TryReserve(long bytes)
     {
-        if (!Region.TryReserve(ref _region, _budget, bytes, out Region left)) return false;
+        if (!Region.TryReserve(ref _region, _store.Budget, bytes, out Region left)) return false;
         if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         return true;
     }
 
     private bool TryBegin()
     {
-        _region = Region.Create(_budget, MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
+        _region = Region.Create(_store.Budget, MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
         if (_region.IsNone) return false;
         Table.Begin();
         new ScoreTree(_region).Begin();
@@ -146,7 +144,7 @@ internal unsafe ref struct SortedSetBuilder
         fixed (byte* start = content)
         {
             byte* at = start + PackedRun.HeaderBytes;
-            ScoreCursor cursor = First;
+            ScoreCursor cursor = At(0);
             do at = PackedScores.Write(at, PackedScores.ScoreOf(cursor.Score), MemberItem.MemberOf(cursor.Item));
             while (cursor.MoveNext());
             int used = (int)(at - start);

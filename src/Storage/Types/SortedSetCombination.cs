@@ -1,133 +1,151 @@
 namespace Kv.Storage;
 
-/// <summary>Union, intersection and difference of held keys that are sorted sets, or sets, whose members then have the score 1.</summary>
-internal readonly ref struct SortedSetCombination
+/// <summary>Union, intersection or difference of held keys that are sorted sets, or sets, whose members then have the score 1; as many
+/// members at a time as one likes.</summary>
+/// <remarks>Whoever makes one disposes it, with its result.</remarks>
+internal sealed class SortedSetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
-    private readonly HeldKeys _held;
-    private readonly int _first, _count;
-    private readonly ref readonly KeyHash _hash;
+    private SortedSetBuilder _result = new(store);
+    private int[]? _order;
+    private int _at, _end;
+    private MemberPlace _place;
+    private long _rank;
 
-    /// <param name="first">Index of the first set's key.</param>
-    /// <param name="count">Of sets.</param>
-    public SortedSetCombination(HeldKeys held, int first, int count, ref readonly KeyHash hash)
-    {
-        _held = held;
-        _first = first;
-        _count = count;
-        _hash = ref hash;
-    }
-
-    /// <summary>What the score of each set is multiplied by, in the order of the keys; empty: by 1.</summary>
-    public ReadOnlySpan<double> Weights { get; init; }
+    /// <summary>What the score of each set is multiplied by, in the order of the keys; null: by 1.</summary>
+    public double[]? Weights { get; init; }
 
     public ScoreAggregate Aggregate { get; init; }
 
+    /// <summary>Most members that are wanted.</summary>
+    public long Limit { get; init; } = long.MaxValue;
+
+    /// <summary>Whether the members are only counted.</summary>
+    public bool OnlyCounts { get; init; }
+
+    /// <summary>Members found.</summary>
+    public long Count { get; private set; }
+
+    /// <summary>Why nothing came of it.</summary>
+    public StoreStatus Status { get; private set; } = StoreStatus.Ok;
+
+    /// <summary>The elements, once they are collected, in order.</summary>
+    public ref SortedSetBuilder Result => ref _result;
+
     /// <summary>Whether one of the keys holds something else.</summary>
-    public bool HasWrongType
+    public bool HasWrongType(in HeldKeys held)
     {
-        get
-        {
-            for (int i = 0; i < _count; i++)
-                if (_held.Value(_first + i).Type is not (DataType.SortedSet or DataType.Set or DataType.Any)) return true;
-            return false;
-        }
+        for (int i = 0; i < count; i++)
+            if (held.Value(first + i).Type is not (DataType.SortedSet or DataType.Set or DataType.Any)) return true;
+        return false;
     }
 
-    /// <summary>Collects the result.</summary>
-    /// <returns>False when there is no memory.</returns>
-    public bool Run(SetOperation operation, scoped ref SortedSetBuilder result)
+    /// <summary>How many members are to be looked at.</summary>
+    public long Work(in HeldKeys held)
     {
-        bool done = operation switch
-        {
-            SetOperation.Union => Unite(ref result),
-            SetOperation.Difference => Subtract(ref result),
-            _ => Intersect(ref result),
-        };
-        return done && result.TryFinish();
+        Begin(held);
+        long work = 0;
+        for (int i = _at; i < _end; i++)
+            if (!IsMissing(held, _order![i])) work += CountOf(Value(held, _order[i]));
+        return work;
     }
 
-    /// <summary>How many members all have, up to a limit.</summary>
-    public long CountIntersection(long limit)
+    /// <summary>Looks at members, from where it left off; at the end brings the result in order.</summary>
+    /// <param name="members">About so many.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool Run(in HeldKeys held, long members)
     {
+        Begin(held);
         Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        int[] order = Order();
-        if (IsMissing(order[0])) return 0;
-        long count = 0;
-        var walk = new Walk(Value(order[0]), in _hash, digits);
-        while (count < limit && walk.Next(out var member, out _))
-            if (AllHave(member, order)) count++;
-        return count;
-    }
-
-    // The smallest first, as Redis does: so sums of three and more are the same to the last bit.
-    private bool Unite(scoped ref SortedSetBuilder result)
-    {
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        foreach (int set in Order())
+        for (; _at < _end; _at++, _rank = 0, _place = default)
         {
-            if (IsMissing(set)) continue;
-            var walk = new Walk(Value(set), in _hash, digits);
-            while (walk.Next(out var member, out double score))
-                if (!result.TryAdd(member, Weighted(set, score), Aggregate)) return false;
-        }
-
-        return true;
-    }
-
-    private bool Intersect(scoped ref SortedSetBuilder result)
-    {
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        int[] order = Order();
-        if (IsMissing(order[0])) return true;
-        var walk = new Walk(Value(order[0]), in _hash, digits);
-        while (walk.Next(out var member, out double score))
-        {
-            score = Weighted(order[0], score);
-            bool all = true;
-            for (int i = 1; i < order.Length && all; i++)
+            int set = _order![_at];
+            if (IsMissing(held, set)) continue;
+            ValueView value = Value(held, set);
+            if (_rank > 0 && _rank == CountOf(value)) continue;     // the last step ended with its last member
+            bool isLarge = value.Kind is ValueKind.Set or ValueKind.SortedSet;
+            var walk = new Walk(value, in store.Hash, digits, _place, _rank);
+            while (Count < Limit && walk.Next(out var member, out double score))
             {
-                all = TryGetScore(order[i], member, out double other);
-                // As Redis: 0 times infinity counts as 0 in the first set, in the others only in a sum.
-                if (all) score = SortedSetBuilder.Combine(score, WeightOf(order[i]) * other, Aggregate);
+                _rank++;
+                if (Takes(held, set, member, ref score) && !TryTake(member, score))
+                {
+                    Status = StoreStatus.OutOfMemory;
+                    return true;
+                }
+
+                // A small set is done in one go.
+                if (--members > 0 || !isLarge) continue;
+                _place = walk.Place;
+                return false;
             }
-
-            if (all && !result.TryAdd(member, score, Aggregate)) return false;
         }
 
+        if (!_result.TryFinish()) Status = StoreStatus.OutOfMemory;
         return true;
     }
 
-    private bool Subtract(scoped ref SortedSetBuilder result)
+    /// <summary>Frees the result, unless it is a key's value by now.</summary>
+    public void Dispose() => _result.Dispose();
+
+    // A union goes through all, the smallest first, as Redis does: so sums of three and more are the same to the last bit.
+    private void Begin(in HeldKeys held)
     {
-        if (IsMissing(0)) return true;
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        var walk = new Walk(Value(0), in _hash, digits);
-        while (walk.Next(out var member, out double score))
+        if (_order != null) return;
+        if (operation == SetOperation.Difference)
         {
-            bool any = false;
-            for (int i = 1; i < _count && !any; i++) any = !IsMissing(i) && TryGetScore(i, member, out _);
-            if (!any && !result.TryAdd(member, score, Aggregate)) return false;
+            _order = [0];
+            _end = 1;
+            return;
+        }
+
+        _order = Order(held);
+        if (operation == SetOperation.Union) _end = count;
+        else _end = IsMissing(held, _order[0]) ? 0 : 1;
+    }
+
+    private bool Takes(in HeldKeys held, int set, ReadOnlySpan<byte> member, ref double score)
+    {
+        if (operation == SetOperation.Difference)
+        {
+            for (int i = 1; i < count; i++)
+                if (!IsMissing(held, i) && TryGetScore(held, i, member, out _)) return false;
+            return true;
+        }
+
+        score = Weighted(set, score);
+        if (operation == SetOperation.Union) return true;
+        for (int i = 1; i < _order!.Length; i++)
+        {
+            if (!TryGetScore(held, _order[i], member, out double other)) return false;
+            // As Redis: 0 times infinity counts as 0 in the first set, in the others only in a sum.
+            score = SortedSetBuilder.Combine(score, WeightOf(_order[i]) * other, Aggregate);
         }
 
         return true;
     }
 
-    private bool AllHave(ReadOnlySpan<byte> member, int[] order)
+    private bool TryTake(scoped ReadOnlySpan<byte> member, double score)
     {
-        for (int i = 1; i < order.Length; i++)
-            if (!TryGetScore(order[i], member, out _)) return false;
-        return true;
+        if (OnlyCounts)
+        {
+            Count++;
+            return true;
+        }
+
+        bool done = _result.TryAdd(member, score, Aggregate);
+        Count = _result.Count;
+        return done;
     }
 
     /// <summary>The sets from the smallest to the largest; those of a size as they were named.</summary>
-    private int[] Order()
+    private int[] Order(in HeldKeys held)
     {
-        int[] order = new int[_count];
-        long[] sizes = new long[_count];
-        for (int i = 0; i < _count; i++)
+        int[] order = new int[count];
+        long[] sizes = new long[count];
+        for (int i = 0; i < count; i++)
         {
             order[i] = i;
-            sizes[i] = IsMissing(i) ? 0 : CountOf(Value(i));
+            sizes[i] = IsMissing(held, i) ? 0 : CountOf(Value(held, i));
         }
 
         // By size and place: no two are equal, so the order is one.
@@ -135,21 +153,22 @@ internal readonly ref struct SortedSetCombination
         return order;
     }
 
-    private bool IsMissing(int set) => !_held.Exists(_first + set);
+    private bool IsMissing(in HeldKeys held, int set) => !held.Exists(first + set);
 
-    private ValueView Value(int set) => _held.View(_first + set);
+    private ValueView Value(in HeldKeys held, int set) => held.View(first + set);
 
     private long CountOf(in ValueView value) =>
-        value.Type == DataType.Set ? new SetView(value, in _hash, default).Count : new SortedSetView(value, in _hash).Count;
+        value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Count : new SortedSetView(value, in store.Hash).Count;
 
-    private bool TryGetScore(int set, ReadOnlySpan<byte> member, out double score)
+    private bool TryGetScore(in HeldKeys held, int set, ReadOnlySpan<byte> member, out double score)
     {
-        ValueView value = Value(set);
+        ValueView value = Value(held, set);
         score = 1;
-        return value.Type == DataType.Set ? new SetView(value, in _hash, default).Contains(member) : new SortedSetView(value, in _hash).TryGetScore(member, out score);
+        return value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Contains(member)
+            : new SortedSetView(value, in store.Hash).TryGetScore(member, out score);
     }
 
-    private double WeightOf(int set) => Weights.IsEmpty ? 1 : Weights[set];
+    private double WeightOf(int set) => Weights == null ? 1 : Weights[set];
 
     private double Weighted(int set, double score)
     {
@@ -164,12 +183,16 @@ internal readonly ref struct SortedSetCombination
         private SetView.Walk _set;
         private SortedSetView.Walk _sorted;
 
-        public Walk(in ValueView value, ref readonly KeyHash hash, Span<byte> digits)
+        /// <param name="place">Where to begin in a set.</param>
+        /// <param name="rank">Where to begin in a sorted one.</param>
+        public Walk(in ValueView value, ref readonly KeyHash hash, Span<byte> digits, MemberPlace place, long rank)
         {
             _isSet = value.Type == DataType.Set;
-            if (_isSet) _set = new SetView(value, in hash, digits).GetWalk();
-            else _sorted = new SortedSetView(value, in hash).From(0);
+            if (_isSet) _set = new SetView(value, in hash, digits).GetWalk(place);
+            else _sorted = new SortedSetView(value, in hash).From(rank);
         }
+
+        public readonly MemberPlace Place => _isSet ? _set.Place : default;
 
         public bool Next(out ReadOnlySpan<byte> member, out double score)
         {

@@ -109,6 +109,32 @@ public sealed class LongUseTests
         test.Check();
     }
 
+    [Fact]
+    public unsafe void Several_keys_are_held_to_the_end_of_the_work_absent_ones_too()
+    {
+        using var test = NewStore();
+        byte[] set = "set"u8.ToArray(), absent = "absent"u8.ToArray();
+        fixed (byte* first = absent, second = set)
+        {
+            test.Session.Keys.Clear();
+            test.Session.Keys.Add(first, absent.Length, 0);
+            test.Session.Keys.Add(second, set.Length, 0);
+            test.Session.Keys.Add(second, set.Length, 0);
+            var work = new CopyWork();
+            LongUse use;
+            using (var held = test.Session.Hold(test.Session.Keys)) use = held.TryBeginUse(work)!;
+            Assert.False(use.Step());
+            test.Begin();
+            // Somebody wants the key that is to be made.
+            Assert.Equal(Members, CountOf(test, "absent"));
+            Assert.True(use.Step());
+        }
+
+        test.Begin();
+        Assert.Equal(Members, CountOf(test, "set"));
+        test.Check();
+    }
+
     // As many as there can be at once; the next one is told to do it in its turn.
     [Fact]
     public void So_many_are_in_steps_at_once_and_no_more()
@@ -204,6 +230,23 @@ public sealed class LongUseTests
         public void Read(in ValueView value) => Count = new SetView(value, in _hash, default).Count;
     }
 
+    /// <summary>Makes the first key a copy of the others, in the third step.</summary>
+    private sealed class CopyWork : ILongUse
+    {
+        private int _steps;
+
+        public bool HasChanged => _steps == 3;
+
+        public bool Use(in HeldKeys held)
+        {
+            Assert.False(held.Exists(0));
+            Assert.True(held.Exists(1) && held.Exists(2));
+            if (++_steps < 3) return false;
+            Assert.Equal(StoreStatus.Ok, held.Copy(2, 0, NewValue.NoExpiry));
+            return true;
+        }
+    }
+
     private sealed class Work : ILongUse
     {
         public bool HasChanged { get; init; }
@@ -212,9 +255,9 @@ public sealed class LongUseTests
 
         public int FailsAt { get; set; }
 
-        public bool Use(HeldValue value)
+        public bool Use(in HeldKeys held)
         {
-            Assert.Equal(Members, new SetValue(value, default).Count);
+            Assert.Equal(Members, new SetValue(held.Value(0), default).Count);
             Done++;
             if (Done == FailsAt) throw new InvalidOperationException("asked for");
             return Done == Steps;

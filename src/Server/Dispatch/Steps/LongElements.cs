@@ -3,10 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>A command about many elements of one large collection: it answers them, or takes them out, at one instant but in steps.</summary>
+/// <summary>A command about many elements of large collections: it answers them, takes them out, or combines them, at one instant but in steps.</summary>
 /// <remarks>
-/// The key is held from the handler's turn to the last step, so whatever the handler has found in it stays right. The reply is
-/// collected, and passed on when the key is free again: a client that reads slowly holds up nobody.
+/// The keys are held from the handler's turn to the last step, so whatever the handler has found in them stays right. The reply is
+/// collected, and passed on when the keys are free again: a client that reads slowly holds up nobody.
 /// Threads: the session's; where another one needs the key, it does the rest (<see cref="LongUse"/>).
 /// </remarks>
 internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
@@ -20,6 +20,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     private LongReply _reply = null!;
     private LongUse? _work;
     private ReplyHead _head;
+
     /// <summary>What is in front of the elements.</summary>
     protected enum ReplyHead : byte
     {
@@ -31,11 +32,14 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         Number,
     }
 
-    /// <summary>Elements of the reply, or its number; the work may find that it is another.</summary>
-    protected int Count { get; set; }
-
     /// <inheritdoc/>
     public virtual bool HasChanged => false;
+
+    /// <summary>Elements of the reply, or its number; right when the work is done.</summary>
+    protected long Count { get; set; }
+
+    /// <summary>Why nothing came of it.</summary>
+    protected StoreStatus Status { get; set; }
 
     /// <summary>Leaves a command to later turns, if it is about many elements.</summary>
     /// <param name="count">So many.</param>
@@ -47,18 +51,35 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <returns>False: do it all in this turn.</returns>
     protected bool TryBegin(ref CommandContext context, in HeldKey held, ReplyHead head, long count)
     {
+        Prepare(ref context, head, count);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    /// <summary>The same with several keys.</summary>
+    protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head)
+    {
+        Prepare(ref context, head, count: 0);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    private void Prepare(ref CommandContext context, ReplyHead head, long count)
+    {
         _head = head;
-        Count = (int)count;
+        Count = count;
         _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
-        _work = held.TryBeginUse(this);
-        if (_work != null) context.Continue(this);
-        return _work != null;
+    }
+
+    private bool HasBegun(ref CommandContext context, LongUse? work)
+    {
+        _work = work;
+        if (work != null) context.Continue(this);
+        return work != null;
     }
 
     /// <inheritdoc/>
-    public bool Use(HeldValue value)
+    public bool Use(in HeldKeys held)
     {
-        bool done = Work(value, _reply);
+        bool done = Work(held, _reply);
         _reply.CheckSize();
         return done;
     }
@@ -72,7 +93,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     }
 
     /// <inheritdoc/>
-    public void Dispose()
+    public virtual void Dispose()
     {
         _work?.Dispose();
         _work = null;
@@ -81,21 +102,21 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 
     /// <summary>Does a piece.</summary>
     /// <returns>True when everything is done.</returns>
-    protected abstract bool Work(HeldValue value, LongReply reply);
+    protected abstract bool Work(in HeldKeys held, LongReply reply);
 
     private bool Answer(ref CommandContext context)
     {
         if (_work!.Failure is { } failure) throw failure;
-        switch (_head)
+        if (Status != StoreStatus.Ok)
         {
-            case ReplyHead.Set: context.Reply.WriteSet(Count); break;
-            case ReplyHead.Map: context.Reply.WriteMap(Count); break;
-            case ReplyHead.Array: context.Reply.WriteArray(Count); break;
-            default:
-                context.Reply.WriteInteger(Count);
-                return true;
+            context.Fail(Errors.For(Status));
+            return true;
         }
 
-        return Count == 0 || _reply.Begin(context.Output);
+        if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
+        else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);
+        else if (_head == ReplyHead.Map) context.Reply.WriteMap((int)Count);
+        else context.Reply.WriteArray((int)Count);
+        return context.Reply.Owed == 0 || _reply.Begin(context.Output);
     }
 }

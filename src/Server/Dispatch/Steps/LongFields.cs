@@ -17,8 +17,9 @@ internal sealed class LongFields(bool fields, bool values, long nowMs) : LongEle
             && new LongFields(fields, values, context.Store.NowMs).TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count: 0);
     }
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         var walk = new HashView(value.View, in value.Hash, nowMs).GetWalk(_place);
         for (int i = 0; i < ElementsPerStep; i++)
         {

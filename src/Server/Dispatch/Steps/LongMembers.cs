@@ -13,8 +13,9 @@ internal sealed class LongMembers(bool deletes) : LongElements
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long count, bool deletes = false) =>
         IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongMembers(deletes).TryBegin(ref context, held, ReplyHead.Set, count);
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         var walk = new SetValue(value, default).View.GetWalk(_place);
         for (int i = 0; i < ElementsPerStep; i++)
         {

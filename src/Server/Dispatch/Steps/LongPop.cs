@@ -17,8 +17,9 @@ internal sealed class LongPop(long count) : LongElements
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long count) =>
         IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongPop(count).TryBegin(ref context, held, ReplyHead.Set, count);
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         _hasChanged = true;
         var set = new SetValue(value, default);
         for (int i = 0; i < ElementsPerStep && _left > 0; i++, _left--)

@@ -12,8 +12,9 @@ internal sealed class LongRange(long first, long count) : LongElements
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count) =>
         IsWanted(ref context, count) && new LongRange(first, count).TryBegin(ref context, held, ReplyHead.Array, count);
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         long count = Math.Min(_left, ElementsPerStep);
         _left -= count;
         var walk = new ListValue(value).View.GetWalk(_first);

@@ -17,8 +17,9 @@ internal sealed class LongRemove(long first, long count) : LongElements
         IsWanted(ref context, count) && count < new SortedSetValue(held.Value).Count
         && new LongRemove(first, count).TryBegin(ref context, held, ReplyHead.Number, count);
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         _hasChanged = true;
         long removed = Math.Min(_left, ElementsPerStep);
         var set = new SortedSetValue(value);

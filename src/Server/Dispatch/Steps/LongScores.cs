@@ -18,8 +18,9 @@ internal sealed class LongScores(long first, long count, bool isReversed, bool w
             .TryBegin(ref context, held, ReplyHead.Array, checked((int)(isFlat ? count * 2 : count)));
     }
 
-    protected override bool Work(HeldValue value, LongReply reply)
+    protected override bool Work(in HeldKeys held, LongReply reply)
     {
+        HeldValue value = held.Value(0);
         long count = Math.Min(_left, ElementsPerStep);
         _left -= count;
         var walk = new SortedSetValue(value).View.From(_first, isReversed);

@@ -1,0 +1,46 @@
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Large sets combined, for SUNION, SINTER, SDIFF, their STORE forms and SINTERCARD.</summary>
+internal sealed class LongSets(SetCombination sets, bool stores) : LongElements
+{
+    private MemberPlace _place;
+    private bool _isCombined;
+
+    /// <summary>Begins, if there is much to do; the combination is disposed by it.</summary>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKeys held, SetCombination sets, bool stores) =>
+        IsWanted(ref context, sets.Work(held))
+        && new LongSets(sets, stores).TryBegin(ref context, held, stores || sets.OnlyCounts ? ReplyHead.Number : ReplyHead.Set);
+
+    public override void Dispose()
+    {
+        base.Dispose();
+        sets.Dispose();
+    }
+
+    protected override bool Work(in HeldKeys held, LongReply reply)
+    {
+        if (_isCombined) return Write(reply);
+        if (!sets.Run(held, ElementsPerStep)) return false;
+        _isCombined = true;
+        Count = sets.Count;
+        Status = sets.Status;
+        if (Status == StoreStatus.Ok && stores) Status = sets.Result.Store(held.Value(0));
+        return Status != StoreStatus.Ok || stores || sets.OnlyCounts || Count == 0;
+    }
+
+    private unsafe bool Write(LongReply reply)
+    {
+        var walk = sets.Result.GetWalk(_place);
+        for (int i = 0; i < ElementsPerStep; i++)
+        {
+            if (!walk.Next(out byte* item)) return true;
+            reply.Next().WriteBulk(MemberItem.MemberOf(item));
+        }
+
+        _place = walk.Place;
+        return false;
+    }
+}

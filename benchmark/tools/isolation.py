@@ -37,6 +37,16 @@ def cells(pair_count):
     rest = [command(b"MSET", *pairs(pair_count, b"v" * 8, b"other"))]
     both = keys(pair_count) + keys(pair_count, b"other")
     big = [command(b"SET", b"big", b"b" * (256 << 20))]
+
+    def elements(name, key, count, *stems):
+        """The collection, a thousand elements a request."""
+        return [command(name, key, *(word for i in range(first, first + 1000) for word in (stem % i for stem in stems))) for first in range(0, count, 1000)]
+
+    def members(count=1_000_000):
+        return elements(b"SADD", b"set", count, b"member:%08d")
+
+    def scores():
+        return elements(b"ZADD", b"scores", 1_000_000, b"%d", b"member:%d")
     return {
         "mset": ([], fill),
         "mset-copy": ([], fill + [command(b"MSET", *pairs(pair_count, b"v" * 40))]),
@@ -46,6 +56,16 @@ def cells(pair_count):
         "mget-missing": ([], [command(b"MGET", *keys(key_count))]),
         "exists": (fill + rest, [command(b"EXISTS", *both)]),
         "del-missing": ([], [command(b"DEL", *keys(key_count))]),
+        "smembers": lambda: (members(), [command(b"SMEMBERS", b"set")]),
+        "hgetall": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%d", b"value:%d"), [command(b"HGETALL", b"hash")]),
+        "lrange": lambda: (elements(b"RPUSH", b"list", 1_000_000, b"element:%d"), [command(b"LRANGE", b"list", b"0", b"-1")]),
+        "zrange": lambda: (scores(), [command(b"ZRANGE", b"scores", b"0", b"-1", b"WITHSCORES")]),
+        "sort": lambda: (elements(b"RPUSH", b"list", 100_000, b"%d"), [command(b"SORT", b"list", b"DESC")]),
+        "sunionstore": lambda: (members(), [command(b"SUNIONSTORE", b"copy", b"set")]),
+        "zunionstore": lambda: (members() + scores(), [command(b"ZUNIONSTORE", b"copy", b"2", b"set", b"scores")]),
+        "spop": lambda: (members(), [command(b"SUNIONSTORE", b"copy", b"set"), command(b"SPOP", b"copy", b"500000")]),
+        "copy": lambda: (scores(), [command(b"COPY", b"scores", b"copy", b"REPLACE")]),
+        "del-10m": lambda: (members(10_000_000), [command(b"SUNIONSTORE", b"copy", b"set"), command(b"DEL", b"copy")]),
         "getrange": (big, [command(b"GETRANGE", b"big", b"1", b"-1")]),
         "append": (big, [command(b"APPEND", b"big", b"0123456789abcdef")]),
         "setrange-copy": (big, [command(b"SETRANGE", b"big", b"0", b"x"), command(b"COPY", b"big", b"big2", b"REPLACE")]),
@@ -75,7 +95,7 @@ def skip_reply(stream):
         left = int(rest) + 2
         while left > 0:
             left -= len(stream.read(min(left, 1 << 20)))
-    if kind == b"*":
+    if kind in (b"*", b"~"):
         for _ in range(int(rest)):
             skip_reply(stream)
 
@@ -183,8 +203,9 @@ def main():
     parser.add_argument("cells", nargs="*")
     options = parser.parse_args()
     port = 20000 + os.getpid() % 20000
-    for name, (before, again) in cells(options.pairs).items():
+    for name, cell in cells(options.pairs).items():
         if not options.cells or name in options.cells:
+            before, again = cell() if callable(cell) else cell      # large ones are made when it is their turn
             run(name, before, again, options, port)
             port += 1
 

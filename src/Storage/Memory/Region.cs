@@ -81,11 +81,27 @@ internal readonly unsafe struct Region
     /// <summary>The same content in another region; none when there is no memory.</summary>
     public Region Copy(MemoryBudget budget)
     {
-        Region copy = Create(budget, ((long)UsedUnits - FirstUnit) * UnitBytes);
-        if (copy.IsNone) return copy;
-        long bytes = (long)UsedUnits * UnitBytes;
-        Buffer.MemoryCopy(Start + 24, copy.Start + 24, bytes - 24, bytes - 24);
+        Region copy = BeginCopy(budget);
+        if (!copy.IsNone) CopyTo(copy, 0, long.MaxValue);
         return copy;
+    }
+
+    /// <summary>Makes a region with room for the same content; none when there is no memory.</summary>
+    public Region BeginCopy(MemoryBudget budget) => Create(budget, ((long)UsedUnits - FirstUnit) * UnitBytes);
+
+    /// <summary>Copies a part of the content, which must not change in between; a copy is right when it has all parts.</summary>
+    /// <param name="copy">From <see cref="BeginCopy"/>.</param>
+    /// <param name="from">0 to begin, else what the last call returned.</param>
+    /// <param name="bytes">At most so many.</param>
+    /// <returns>Where to go on; below 0: that was all.</returns>
+    public long CopyTo(Region copy, long from, long bytes)
+    {
+        const int shared = 24;      // what is in front is each region's own
+        long end = (long)UsedUnits * UnitBytes;
+        from = Math.Max(from, shared);
+        bytes = Math.Min(bytes, end - from);
+        Buffer.MemoryCopy(Start + from, copy.Start + from, bytes, bytes);
+        return from + bytes == end ? -1 : from + bytes;
     }
 
     /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the region.</summary>

@@ -35,6 +35,9 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>Where they are, until the next reservation.</summary>
     public byte* Content => Record.ValueOf(_held.Record, _held.Word);
 
+    /// <summary>Whether it is a large collection.</summary>
+    public bool HoldsRegion => RecordWord.HoldsRegion(_held.Word);
+
     /// <summary>The memory of a large collection.</summary>
     public Region Region => Record.RegionOf(_held.Record, _held.Word);
 

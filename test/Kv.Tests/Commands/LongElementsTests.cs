@@ -76,6 +76,27 @@ public sealed class LongElementsTests
     }
 
     [Fact]
+    public void A_copy_that_is_made_in_steps_is_the_same_and_its_own()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        string filler = new('x', 100);
+        foreach (int i in Enumerable.Range(0, 20)) client.Ok("ZADD scores " + string.Join(' ', Enumerable.Range(i * 1000, 1000).Select(n => $"{n % 777} {filler}{n}")));
+        client.Ok("PEXPIREAT scores 99999999999999");
+        Assert.Equal(1, client.Ok("COPY scores copy").Integer);
+        Assert.Equal(0, client.Ok("COPY scores copy").Integer);
+        string content = client.Ok("ZRANGE scores 0 -1 WITHSCORES").ToString()!;
+        Assert.Equal(content, client.Ok("ZRANGE copy 0 -1 WITHSCORES").ToString());
+        Assert.Equal(99999999999999, client.Ok("PEXPIRETIME copy").Integer);
+        Assert.Equal(20_000, client.Ok("ZREMRANGEBYRANK scores 0 -1").Integer);
+        Assert.Equal(content, client.Ok("ZRANGE copy 0 -1 WITHSCORES").ToString());
+        Assert.Equal(1, client.Ok("COPY copy scores DB 3").Integer);
+        client.Ok("SELECT 3");
+        Assert.Equal(content, client.Ok("ZRANGE scores 0 -1 WITHSCORES").ToString());
+        server.Server.Store.CheckIntegrity();
+    }
+
+    [Fact]
     public void Who_waits_for_a_sorted_set_gets_what_was_combined_in_steps()
     {
         using var server = KvInstance.Start();

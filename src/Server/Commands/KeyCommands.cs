@@ -254,7 +254,7 @@ internal static class KeyCommands
     {
         done = false;
         bool toOtherDatabase = database != context.Session.Database;
-        using var held = HoldPair(ref context, 1, toOtherDatabase ? 1 : 2, database);
+        using var held = context.Store.Hold(ListPair(ref context, 1, toOtherDatabase ? 1 : 2, database));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (!held.Exists(0)) return StoreStatus.NotFound;
 
@@ -287,7 +287,7 @@ internal static class KeyCommands
 
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = HoldPair(ref context, 1, 2, database);
+        using var held = context.Store.Hold(ListPair(ref context, 1, 2, database));
         var status = held.Status;
         bool copies = status == StoreStatus.Ok && held.Exists(0) && (replace || !held.Exists(1));
         if (copies && LongCopy.TryBegin(ref context, held)) return;
@@ -313,13 +313,13 @@ internal static class KeyCommands
         return (int)database;
     }
 
-    private static HeldKeys HoldPair(ref CommandContext context, int first, int second, int secondDatabase)
+    private static KeyList ListPair(ref CommandContext context, int first, int second, int secondDatabase)
     {
         var keys = context.Store.Keys;
         keys.Clear();
         context.Args.AddKey(first, keys, context.Session.Database);
         context.Args.AddKey(second, keys, secondDatabase);
-        return context.Store.Hold(keys);
+        return keys;
     }
 
     private static void ObjectEncoding(ref CommandContext context)

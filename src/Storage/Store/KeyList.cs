@@ -7,7 +7,13 @@ namespace Kv.Storage;
 public sealed unsafe class KeyList
 {
     private readonly KeyHash _hash;
+    private const int ChunkBytes = 4096;
+
     private Entry[] _items = new Entry[16];
+
+    // Copies of keys, pinned; those of the list are in chunks up to this one, which is used so far.
+    private byte[][] _chunks = [];
+    private int _chunk, _chunkUsed;
 
     internal KeyList(KeyHash hash) => _hash = hash;
 
@@ -15,7 +21,7 @@ public sealed unsafe class KeyList
     public int Count { get; private set; }
 
     /// <summary>Forgets all keys.</summary>
-    public void Clear() => Count = 0;
+    public void Clear() => Count = _chunk = _chunkUsed = 0;
 
     /// <summary>Adds a key.</summary>
     /// <param name="key">Its first byte; stays put.</param>
@@ -36,6 +42,29 @@ public sealed unsafe class KeyList
     {
         // Of an empty one there is nothing to read.
         fixed (byte* start = &MemoryMarshal.GetArrayDataReference(pinned)) Add(start, pinned.Length, database);
+    }
+
+    /// <summary>Adds a copy of a key: its own bytes may go.</summary>
+    /// <inheritdoc cref="Add(byte*, int, int, int)"/>
+    public void Add(ReadOnlySpan<byte> key, int database, int expectedBytes = 8)
+    {
+        // Ends: in a chunk that has room, at the latest in a new one.
+        while (_chunk < _chunks.Length && _chunks[_chunk].Length - _chunkUsed < key.Length)
+        {
+            _chunk++;
+            _chunkUsed = 0;
+        }
+
+        if (_chunk == _chunks.Length)
+        {
+            Array.Resize(ref _chunks, _chunk + 1);
+            _chunks[_chunk] = GC.AllocateUninitializedArray<byte>(Math.Max(ChunkBytes, key.Length), pinned: true);
+        }
+
+        key.CopyTo(_chunks[_chunk].AsSpan(_chunkUsed));
+        // Pinned: the address stays right behind the statement.
+        fixed (byte* start = &MemoryMarshal.GetArrayDataReference(_chunks[_chunk])) Add(start + _chunkUsed, key.Length, database, expectedBytes);
+        _chunkUsed += key.Length;
     }
 
     internal ref Entry this[int index] => ref _items[index];

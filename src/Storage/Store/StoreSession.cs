@@ -161,6 +161,9 @@ public sealed unsafe class StoreSession : IDisposable
         if (table != _selectedTable || database != _databaseNumber) SelectSlow(table, database);
     }
 
+    /// <summary>The number of the database that is selected.</summary>
+    internal int DatabaseNumber => _databaseNumber;
+
     /// <summary>Selects the same number once more, in the databases as of now.</summary>
     internal void SelectAgain() => Select(_databaseNumber);
 

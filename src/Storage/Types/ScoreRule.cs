@@ -2,8 +2,9 @@ namespace Kv.Storage;
 
 /// <summary>When an element of a sorted set may be added or get another score.</summary>
 [Flags]
-internal enum ScoreRule
+public enum ScoreRule
 {
+    /// <summary>Whatever is there.</summary>
     None = 0,
 
     /// <summary>Only a new member is added; those that are there stay as they are.</summary>
@@ -23,14 +24,18 @@ internal enum ScoreRule
 }
 
 /// <summary>What has become of an element.</summary>
-internal enum ScoreOutcome
+public enum ScoreOutcome
 {
     /// <summary>The rule forbade it.</summary>
     Refused,
 
     /// <summary>It has the score already.</summary>
     Same,
+
+    /// <summary>It is new.</summary>
     Added,
+
+    /// <summary>It has another score now.</summary>
     Changed,
 
     /// <summary>The sum would be no number: nothing was changed.</summary>

@@ -1,10 +1,15 @@
 namespace Kv.Storage;
 
 /// <summary>How sets are combined.</summary>
-internal enum SetOperation : byte
+public enum SetOperation : byte
 {
+    /// <summary>What is in any of them.</summary>
     Union,
+
+    /// <summary>What is in all of them.</summary>
     Intersection,
+
+    /// <summary>What is in the first and in none of the others.</summary>
     Difference,
 }
 

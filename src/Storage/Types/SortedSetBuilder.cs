@@ -4,10 +4,15 @@ using System.Runtime.CompilerServices;
 namespace Kv.Storage;
 
 /// <summary>How the scores that a member has in several sets become one.</summary>
-internal enum ScoreAggregate : byte
+public enum ScoreAggregate : byte
 {
+    /// <summary>Their sum.</summary>
     Sum,
+
+    /// <summary>The least of them.</summary>
     Least,
+
+    /// <summary>The greatest of them.</summary>
     Greatest,
 }
 

@@ -10,7 +10,7 @@ public partial class EmbeddingDocumentTests
     public void The_page_shows_the_programs_that_are_tested()
     {
         string[] shown = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "csharp").Select(match => match.Groups[2].Value)];
-        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedConnection"), Program("EmbeddedStore")], shown);
+        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedConnection"), Program("EmbeddedStore"), Program("EmbeddedTypes")], shown);
     }
 
     [Fact]
@@ -23,7 +23,9 @@ public partial class EmbeddingDocumentTests
         await EmbeddedConnection.RunAsync(connection);
         using var store = new StringWriter { NewLine = "\n" };
         EmbeddedStore.Run(store);
-        Assert.Equal([server.ToString(), connection.ToString(), store.ToString()], printed);
+        using var types = new StringWriter { NewLine = "\n" };
+        EmbeddedTypes.Run(types);
+        Assert.Equal([server.ToString(), connection.ToString(), store.ToString(), types.ToString()], printed);
     }
 
     private static string Page() => Repository.Read("docs/embedding.md").ReplaceLineEndings("\n");

@@ -1,0 +1,29 @@
+namespace Kv.Storage;
+
+/// <summary>What the operations of the types have in common.</summary>
+internal static class KeyOperations
+{
+    /// <summary>Whether the store takes no element of this length.</summary>
+    public static bool IsTooLarge(int length) => length > Store.ValueBytesMax;
+
+    /// <summary>Holds two keys of the session's database: indexes 0 and 1.</summary>
+    /// <param name="expectedBytes">Of the value of the second, where it is new.</param>
+    public static HeldKeys HoldTwo(this StoreSession session, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, int expectedBytes = 8)
+    {
+        KeyList keys = session.Keys;
+        keys.Clear();
+        keys.Add(first, session.DatabaseNumber);
+        keys.Add(second, session.DatabaseNumber, expectedBytes);
+        return session.Hold(keys);
+    }
+
+    /// <summary>Holds keys of the session's database: a destination at index 0, if there is one, and those of the list behind it.</summary>
+    public static HeldKeys HoldMany(this StoreSession session, ReadOnlySpan<ReadOnlyMemory<byte>> sources, ReadOnlySpan<byte> destination, bool hasDestination)
+    {
+        KeyList keys = session.Keys;
+        keys.Clear();
+        if (hasDestination) keys.Add(destination, session.DatabaseNumber);
+        foreach (var source in sources) keys.Add(source.Span, session.DatabaseNumber);
+        return session.Hold(keys);
+    }
+}

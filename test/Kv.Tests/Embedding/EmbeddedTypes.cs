@@ -1,0 +1,47 @@
+using System.Text;
+using Kv.Storage;
+
+namespace Kv.Tests.Embedding;
+
+/// <summary>The fourth program of docs/embedding.md.</summary>
+internal static class EmbeddedTypes
+{
+    public static void Run(TextWriter output)
+    {
+        // begin
+        using var store = new Store(new StoreOptions());
+        using var elements = new ElementBuffer();       // used again and again
+        using var scores = new ScoreBuffer();
+
+        using (var guard = store.Enter())
+        {
+            var session = guard.Session;
+            session.Hashes.Set("user:7"u8, "name"u8, "Ada"u8);
+            session.Hashes.Increment("user:7"u8, "visits"u8, 3, out long visits);
+            session.Hashes.SetExpiry("user:7"u8, "visits"u8, session.NowMs + 60_000, FieldExpiryRule.Always, out _);
+            if (session.Hashes.Get("user:7"u8, "name"u8, out var name) == StoreStatus.Ok)
+            {
+                using (name) output.WriteLine($"{Encoding.UTF8.GetString(name.Span)}, {visits} visits");
+            }
+
+            session.Lists.Push("jobs"u8, ListEnd.Left, "first"u8);
+            session.Lists.Push("jobs"u8, ListEnd.Left, "second"u8);
+            session.Lists.Move("jobs"u8, ListEnd.Right, "taken"u8, ListEnd.Left, out var job);      // one step: never in both, never in none
+            using (job) output.WriteLine(Encoding.UTF8.GetString(job.Span));
+
+            session.Sets.Add("red"u8, "apple"u8);
+            session.Sets.Add("red"u8, "rose"u8);
+            session.Sets.Add("fruit"u8, "apple"u8);
+            session.Sets.Combine(SetOperation.Intersection, ["red"u8.ToArray(), "fruit"u8.ToArray()], elements);
+            output.WriteLine($"{elements.Count}: {Encoding.UTF8.GetString(elements[0])}");
+
+            session.SortedSets.Set("points"u8, "Ada"u8, 12);
+            session.SortedSets.Increment("points"u8, "Bob"u8, 20.5, out _);
+            session.SortedSets.GetRange("points"u8, 0, 9, scores, descending: true);
+            for (int i = 0; i < scores.Count; i++) output.WriteLine($"{i + 1}. {Encoding.UTF8.GetString(scores.Member(i))} {scores.Score(i)}");
+
+            output.WriteLine(session.Lists.Count("points"u8, out _));
+        }
+        // end
+    }
+}

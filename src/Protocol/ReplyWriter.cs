@@ -306,6 +306,24 @@ public sealed unsafe class ReplyWriter : IDisposable
         _owed += count - 1;
     }
 
+    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the reply of XAUTOCLAIM begins with: an array
+    /// of three, the cursor and the array of the elements. The third is still owed.</summary>
+    /// <param name="cursor">Some tens of bytes.</param>
+    public void EndCursor(ReplyMark begin, ReadOnlySpan<byte> cursor, int count)
+    {
+        Span<byte> header = stackalloc byte[(3 * HeaderBytes) + cursor.Length + 2];
+        fixed (byte* start = header)
+        {
+            byte* at = WriteHeader(WriteHeader(start, RespType.Array, 3), RespType.Bulk, cursor.Length);
+            cursor.CopyTo(new Span<byte>(at, cursor.Length));
+            *(ushort*)(at + cursor.Length) = CrLf;
+            at = WriteHeader(at + cursor.Length + 2, RespType.Array, count);
+            InsertAhead(begin, start, (int)(at - start));
+        }
+
+        _owed += count;
+    }
+
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private byte* BeginBulkBody(int length)
     {

@@ -118,6 +118,14 @@ internal static class HonouredOptions
         {
             Summary = "compress strings of over 20 bytes in what DUMP answers", Change = OptionChange.Live,
         },
+        new Option<long>("stream-node-max-bytes", Bytes, o => o.PackedLimits.StreamNodeBytes, (o, v) => o.PackedLimits.StreamNodeBytes = v)
+        {
+            Summary = "most bytes of a stream's node, as Redis counts them; 0 any number", Change = OptionChange.Live,
+        },
+        new Option<long>("stream-node-max-entries", Int64, o => o.PackedLimits.StreamNodeEntries, (o, v) => o.PackedLimits.StreamNodeEntries = v)
+        {
+            Summary = "most entries of one, also deleted ones; 0 any number", Change = OptionChange.Live,
+        },
         new Option<long>("index", new BytesType(0, 1L << 40), o => o.IndexBytes, (o, v) => o.IndexBytes = v)
         {
             Summary = "bytes of index set aside at start; 0 starts small and grows", Switches = ["i"],

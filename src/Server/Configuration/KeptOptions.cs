@@ -157,8 +157,6 @@ internal static class KeptOptions
         new Option<long>("slowlog-max-len", Int64, 128),
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
         new Option<bool>("stop-writes-on-bgsave-error", YesNo, true),
-        new Option<long>("stream-node-max-bytes", Bytes, 4096),
-        new Option<long>("stream-node-max-entries", Int64, 100),
         new Option<string>("syslog-facility",
             Words("user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"), "local0")
         {

@@ -71,6 +71,9 @@ internal unsafe ref struct CommandArguments
         }
     }
 
+    /// <summary>Where an argument is, and those behind it.</summary>
+    public readonly Argument* At(int index) => _items + index;
+
     /// <summary>Whether some argument was bad.</summary>
     public readonly bool Failed => _failed;
 

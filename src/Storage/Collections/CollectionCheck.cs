@@ -23,6 +23,9 @@ internal static class CollectionCheck
             case ValueKind.List:
                 new LargeList(region).Check();
                 break;
+            case ValueKind.Stream:
+                StreamCheck.Run(new LargeStream(region));
+                break;
         }
 
         return region.ChargedBytes;

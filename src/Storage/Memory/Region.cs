@@ -63,10 +63,11 @@ internal readonly unsafe struct Region
     private bool IsRun => Field(0) is >= RunFromBytes and <= PageRuns.BytesMax;
 
     /// <summary>Makes an empty region with room for so many bytes of pieces; none when there is no memory.</summary>
-    public static Region Create(MemoryBudget budget, long bytes)
+    /// <param name="isTight">No more than these: what is made so often stays as small as it is.</param>
+    public static Region Create(MemoryBudget budget, long bytes, bool isTight = false)
     {
         if (budget.RefusesAllocation()) return default;
-        long size = Math.Max(FirstBytes, RoundUp((FirstUnit * UnitBytes) + bytes));
+        long size = Math.Max(isTight ? 0 : FirstBytes, RoundUp((FirstUnit * UnitBytes) + bytes));
         byte* start = Acquire(ref size);
         if (start == null) return default;
         NativeMemory.Clear(start, FirstUnit * UnitBytes);
@@ -171,9 +172,68 @@ internal readonly unsafe struct Region
         return TryTakeFrom(ListOf(units), units, aligned: true, out uint piece) ? piece : Extend(units);
     }
 
+    /// <summary>A piece of so many bytes, or one that is free and about as large, whole. For those who know how long theirs are.</summary>
+    /// <param name="bytes">What was reserved; what the piece has.</param>
+    /// <param name="least">A free one has no fewer than these,</param>
+    /// <param name="most">and no more.</param>
+    /// <remarks>So pieces of changing sizes are used again, and not cut into ever smaller ones.</remarks>
+    public uint TakeAbout(ref int bytes, int least, int most)
+    {
+        uint units = UnitsFor(bytes), leastUnits = UnitsFor(least), mostUnits = UnitsFor(most), smaller = 0;
+        if (FreeUnits > UsedUnits / 8)
+        {
+            for (int list = ListOf(leastUnits), last = ListOf(mostUnits); list <= last; list++)
+            {
+                uint piece = FreeLists[list];
+                for (int tries = 0; piece != 0 && tries < TriesMax; tries++, piece = *(uint*)At(piece))
+                {
+                    uint size = ((uint*)At(piece))[1];
+                    if (size > mostUnits || size < leastUnits) continue;
+                    if (size >= units) return TakeWhole(list, piece, out bytes);
+                    smaller = piece;
+                }
+            }
+
+            if (smaller != 0) return TakeWhole(ListOf(((uint*)At(smaller))[1]), smaller, out bytes);
+        }
+
+        bytes = (int)units * UnitBytes;
+        return Extend(units);
+    }
+
+    private uint TakeWhole(int list, uint piece, out int bytes)
+    {
+        uint* at = (uint*)At(piece);
+        bytes = (int)at[1] * UnitBytes;
+        uint before = FreeLists[list];
+        if (before == piece) return Pop(list);
+        // Ends: the piece is in the list, a few places on.
+        while (*(uint*)At(before) != piece) before = *(uint*)At(before);
+        *(uint*)At(before) = at[0];
+        FreeUnits -= at[1];
+        return piece;
+    }
+
     /// <summary>Gives a piece back.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Give(uint piece, int bytes) => Push(piece, UnitsFor(bytes));
+
+    /// <summary>Whether nothing is behind a piece: then it can be made longer where it is.</summary>
+    public bool IsLast(uint piece, int bytes) => piece + UnitsFor(bytes) == UsedUnits;
+
+    /// <summary>Makes the last piece longer, out of what was reserved.</summary>
+    public void Lengthen(uint piece, int bytes, int newBytes)
+    {
+        Invariant.Check(IsLast(piece, bytes), "only the last piece can be made longer");
+        Extend(UnitsFor(newBytes) - UnitsFor(bytes));
+    }
+
+    /// <summary>Makes the last piece shorter.</summary>
+    public void Shorten(uint piece, int bytes, int newBytes)
+    {
+        Invariant.Check(IsLast(piece, bytes), "only the last piece can be made shorter");
+        UsedUnits -= UnitsFor(bytes) - UnitsFor(newBytes);
+    }
 
     /// <summary>Where a piece is, until the next reservation.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

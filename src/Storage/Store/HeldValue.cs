@@ -78,8 +78,9 @@ internal readonly unsafe ref struct HeldValue
     }
 
     /// <summary>Makes sure that pieces of so many bytes can be taken from the region without fail, for a change that follows.</summary>
+    /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
     /// <returns>False when there is no memory: nothing was changed.</returns>
-    public bool TryReserve(long bytes)
+    public bool TryReserve(long bytes, bool isWatched = true)
     {
         Region region = Region;
         if (!Region.TryReserve(ref region, Budget, bytes, out Region left)) return false;
@@ -89,7 +90,7 @@ internal readonly unsafe ref struct HeldValue
             _changes.Store.Retire(left);
         }
 
-        _changes.BeginChange(ref _held);
+        _changes.BeginChange(ref _held, isWatched);
         return true;
     }
 
@@ -106,7 +107,8 @@ internal readonly unsafe ref struct HeldValue
     }
 
     /// <summary>For a change that takes no memory.</summary>
-    public void BeginChange() => _changes.BeginChange(ref _held);
+    /// <inheritdoc cref="TryReserve"/>
+    public void BeginChange(bool isWatched = true) => _changes.BeginChange(ref _held, isWatched);
 
     /// <summary>Makes a region the value, in the place of what there is.</summary>
     /// <returns>False when there is no memory: the region is freed, and nothing was changed.</returns>

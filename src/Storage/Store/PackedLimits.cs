@@ -22,6 +22,10 @@ public sealed class PackedLimits
     /// <summary>Size of a list's node: positive: elements, -1 to -5: 4 KB to 64 KB.</summary>
     public long ListSize { get; set; } = -2;
 
+    /// <summary>Most bytes, as Redis counts them, and most entries of a stream's leaf; 0: any number.</summary>
+    public long StreamNodeBytes { get; set; } = 4096;
+    public long StreamNodeEntries { get; set; } = 100;
+
     /// <summary>Limits of its own with the same values.</summary>
     public PackedLimits Copy() => (PackedLimits)MemberwiseClone();
 }

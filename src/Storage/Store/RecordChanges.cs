@@ -319,9 +319,10 @@ internal sealed unsafe class RecordChanges
     public static bool HasFieldExpiry(byte* record, ulong word) => RecordWord.HoldsFields(word) && FieldExpiryOf(record, word) != FieldExpiry.Never;
 
     /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will notice.</summary>
-    public void BeginChange(ref HeldRecord held)
+    /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
+    public void BeginChange(ref HeldRecord held, bool isWatched = true)
     {
-        NoteChange(held);
+        if (isWatched) NoteChange(held);
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
     }

@@ -15,7 +15,7 @@ public class DifferentialTests(ITestOutputHelper output)
     // What the random commands are drawn from: each name once, those that change most keys several times.
     private static readonly string[] Names =
         [.. CommandGenerators.All.Keys, .. Enumerable.Repeat("SET GET APPEND SETRANGE INCRBY EXPIRE GETEX COPY RENAME".Split(' '), 2).SelectMany(n => n),
-            .. Enumerable.Repeat("EXEC", 8)];
+            .. Enumerable.Repeat("XADD", 6), .. Enumerable.Repeat("XREADGROUP", 4), .. Enumerable.Repeat("EXEC", 8)];
 
     public static TheoryData<int, ulong> FixedSeeds()
     {
@@ -97,6 +97,7 @@ public class DifferentialTests(ITestOutputHelper output)
     [
         "--hash-max-listpack-entries", "8", "--hash-max-listpack-value", "60", "--set-max-intset-entries", "8",
         "--zset-max-listpack-entries", "8", "--zset-max-listpack-value", "60", "--list-max-listpack-size", "8",
+        "--stream-node-max-entries", "6", "--stream-node-max-bytes", "300",
     ];
 
     private static TestServer StartKv() => RemoteServer.Address is { } address

@@ -106,9 +106,11 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
                     "set" => ["SMEMBERS"],
                     "list" => ["LRANGE", "0", "-1"],
                     "zset" => ["ZRANGE", "0", "-1", "WITHSCORES"],
+                    "stream" => ["XRANGE", "-", "+"],
                     _ => ["GET"],
                 };
                 yield return [RespText.Bytes(read[0]), key.Text!, .. read.Skip(1).Select(RespText.Bytes)];
+                if (type.String == "stream") yield return [.. RespText.Split("XINFO STREAM"), key.Text!, .. RespText.Split("FULL COUNT 0")];
                 yield return [.. RespText.Split("PEXPIRETIME"), key.Text!];
             }
         }

@@ -27,12 +27,15 @@ internal sealed class Gen(Random random)
 
     internal Random Random => random;
 
+    /// <summary>Where the ids of streams are.</summary>
+    internal int Clock { get; set; } = 1;
+
     internal bool Chance(double probability) => random.NextDouble() < probability;
 
     internal T Pick<T>(params T[] choices) => choices[random.Next(choices.Length)];
 
     internal byte[] Key() => RespText.Bytes(Chance(0.97)
-        ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z", "g")) + (char)('0' + random.Next(8))
+        ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z", "g", "x")) + (char)('0' + random.Next(8))
         : Pick("", "\0", "\r\n", "k0\0", new string('k', 300)));
 
     /// <summary>Mostly a key of a few that hold a type, so that its commands meet it.</summary>

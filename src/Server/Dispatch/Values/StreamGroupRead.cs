@@ -1,0 +1,127 @@
+using Kv.Protocol;
+using Kv.Storage;
+
+namespace Kv.Server.Dispatch;
+
+/// <summary>Reads a stream for a consumer of a group.</summary>
+internal unsafe ref struct StreamGroupRead
+{
+    // What is delivered at once before room is made for more.
+    private const int BatchMax = 64;
+
+    private readonly HeldValue _value;
+    private readonly StreamGroups _groups;
+    private readonly uint _group;
+    private readonly long _nowMs;
+    private uint _consumer;
+
+    /// <param name="name">Of a group that is there.</param>
+    public StreamGroupRead(HeldValue value, ReadOnlySpan<byte> name, long nowMs)
+    {
+        _value = value;
+        _groups = new StreamValue(value).Groups;
+        _group = View.FindGroup(name).Record;
+        _nowMs = nowMs;
+    }
+
+    /// <summary>Whether there is an entry that no consumer of the group has got.</summary>
+    public readonly bool HasNew => View.HasBehind(_groups[_group].LastId);
+
+    private readonly StreamView View => new(_value.View);
+
+    /// <summary>Finds the consumer, or adds it, and notes that it was here.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryFindConsumer(ReadOnlySpan<byte> name)
+    {
+        _consumer = _groups[_group].Find(name).Record;
+        if (_consumer == 0) _consumer = _groups.TryAddConsumer(_group, name, _nowMs);
+        else _groups.Touch(_consumer, _nowMs);
+        return _consumer != 0;
+    }
+
+    /// <summary>Delivers what no consumer of the group has got.</summary>
+    /// <param name="most">At most so many entries.</param>
+    /// <param name="isDone">They are not pending.</param>
+    /// <returns>False when there is no memory: nothing was delivered or written.</returns>
+    public readonly bool TryWriteNew(ReplyWriter reply, long most, bool isDone)
+    {
+        var begin = reply.BeginArray();
+        int written = 0;
+        // Ends: each round delivers entries, or is the last.
+        while (written < most && _groups[_group].LastId.TryNext(out StreamId first))
+        {
+            int batch = isDone ? int.MaxValue : CountFrom(first, (int)Math.Min(BatchMax, most - written));
+            if (batch == 0) break;
+            if (!isDone && !_groups.TryReserve(_group, _consumer, first, batch))
+            {
+                if (written == 0) return false;
+                break;
+            }
+
+            if (!Deliver(reply, first, Math.Min(batch, most - written), isDone, ref written)) break;
+        }
+
+        reply.EndArray(begin, written);
+        return true;
+    }
+
+    private readonly int CountFrom(StreamId first, int most)
+    {
+        if (most == 1) return 1;        // as many as there may be
+        int count = 0;
+        var walk = View.Between(first, StreamId.Max);
+        while (count < most && walk.Next(out _)) count++;
+        return count;
+    }
+
+    /// <returns>False when there is no more.</returns>
+    private readonly bool Deliver(ReplyWriter reply, StreamId first, long most, bool isDone, ref int written)
+    {
+        var walk = View.Between(first, StreamId.Max);
+        for (; most > 0; most--, written++)
+        {
+            if (!walk.Next(out StreamEntry entry)) return false;
+            _groups.Advance(_group, entry.Id);
+            StreamReply.WriteEntry(reply, entry);
+            if (isDone) continue;
+            PendingEntry* pending = _groups.Assign(_group, _consumer, entry.Id);
+            pending->DeliveredMs = _nowMs;
+            pending->Deliveries = 1;
+            _groups.Consumer(_consumer).ActiveMs = _nowMs;
+        }
+
+        return true;
+    }
+
+    /// <summary>Delivers once more what is pending with the consumer behind an id.</summary>
+    public readonly void WriteHistory(ReplyWriter reply, StreamId behind, long most)
+    {
+        var begin = reply.BeginArray();
+        int written = 0;
+        if (behind.TryNext(out StreamId first))
+        {
+            IdTree pending = _groups.Consumer(_consumer).Pending;
+            for (IdCursor at = pending.From(first); !at.IsEnd && written < most; pending.MoveNext(ref at), written++)
+                WriteAgain(reply, pending.IdAt(at));
+        }
+
+        reply.EndArray(begin, written);
+    }
+
+    private readonly void WriteAgain(ReplyWriter reply, StreamId id)
+    {
+        if (!View.TryGet(id, out StreamEntry entry))
+        {
+            // It was deleted meanwhile: its id, and nothing.
+            reply.WriteArray(2);
+            StreamIdText.Write(reply, id);
+            reply.WriteNullArray();
+            return;
+        }
+
+        StreamReply.WriteEntry(reply, entry);
+        PendingEntry* pending = _groups.Find(_group, id);
+        pending->DeliveredMs = _nowMs;
+        pending->Deliveries++;
+    }
+}

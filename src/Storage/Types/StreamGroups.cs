@@ -1,0 +1,153 @@
+namespace Kv.Storage;
+
+/// <summary>Changes the groups of the stream of a held key: what they have read, their consumers, what is pending.</summary>
+/// <remarks>
+/// Groups and consumers are handed over by name, or by what they are called in the region: a view of one is void after a reservation.
+/// None of this is a change to those who watch the key, as with Redis: they watch entries.
+/// </remarks>
+internal readonly unsafe ref struct StreamGroups(HeldValue value)
+{
+    private readonly HeldValue _value = value;
+
+    private LargeStream Stream => new(_value.Region);
+
+    /// <summary>A group by what it is called in the region.</summary>
+    public StreamGroup this[uint record] => new(_value.Region, record);
+
+    /// <summary>A consumer by what it is called in the region.</summary>
+    public StreamConsumer Consumer(uint record) => new(_value.Region, record);
+
+    /// <summary>Adds a group that is not there.</summary>
+    /// <returns>0: there is no memory, nothing was changed.</returns>
+    public uint TryAdd(ReadOnlySpan<byte> name, StreamId lastId, long entriesRead)
+    {
+        if (!_value.TryReserve(Stream.Groups.ReserveBytes(name.Length), isWatched: false)) return 0;
+        NameTable groups = Stream.Groups;
+        groups.Find(name, out int place);
+        uint record = groups.Insert(place, name);
+        StreamGroup group = this[record];
+        group.LastId = lastId;
+        group.EntriesRead = entriesRead;
+        return record;
+    }
+
+    /// <summary>Removes a group and all that it has. Needs no memory.</summary>
+    /// <returns>Whether it was there.</returns>
+    public bool Remove(ReadOnlySpan<byte> name)
+    {
+        NameTable groups = Stream.Groups;
+        uint record = groups.Find(name, out int place);
+        if (record == 0) return false;
+        _value.BeginChange(isWatched: false);
+        StreamGroup group = this[record];
+        for (int i = 0; i < group.Consumers.Count; i++) group.ConsumerAt(i).Pending.Clear();
+        group.Consumers.Clear();
+        group.Pending.Clear();
+        groups.RemoveAt(place);
+        return true;
+    }
+
+    /// <summary>Says up to where a group has read.</summary>
+    public void SetRead(uint group, StreamId lastId, long entriesRead)
+    {
+        _value.BeginChange(isWatched: false);
+        this[group].LastId = lastId;
+        this[group].EntriesRead = entriesRead;
+    }
+
+    /// <summary>Adds a consumer that is not there.</summary>
+    /// <returns>0: there is no memory, nothing was changed.</returns>
+    public uint TryAddConsumer(uint group, ReadOnlySpan<byte> name, long nowMs)
+    {
+        if (!_value.TryReserve(this[group].Consumers.ReserveBytes(name.Length), isWatched: false)) return 0;
+        NameTable consumers = this[group].Consumers;
+        consumers.Find(name, out int place);
+        uint record = consumers.Insert(place, name);
+        StreamConsumer consumer = Consumer(record);
+        consumer.SeenMs = nowMs;
+        consumer.ActiveMs = StreamConsumer.Never;
+        return record;
+    }
+
+    /// <summary>Removes a consumer with what is pending there. Needs no memory.</summary>
+    /// <returns>How many entries were pending; -1: there is no such consumer.</returns>
+    public long RemoveConsumer(uint group, ReadOnlySpan<byte> name)
+    {
+        NameTable consumers = this[group].Consumers;
+        uint record = consumers.Find(name, out int place);
+        if (record == 0) return -1;
+        _value.BeginChange(isWatched: false);
+        IdTree held = Consumer(record).Pending, pending = this[group].Pending;
+        long count = held.Count;
+        for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) pending.Remove(held.IdAt(at));
+        held.Clear();
+        consumers.RemoveAt(place);
+        return count;
+    }
+
+    /// <summary>Notes that a consumer asked for something.</summary>
+    public void Touch(uint consumer, long nowMs)
+    {
+        _value.BeginChange(isWatched: false);
+        Consumer(consumer).SeenMs = nowMs;
+    }
+
+    /// <summary>Makes room for entries becoming pending: all that can fail of <see cref="Assign"/>.</summary>
+    /// <param name="first">The least of their ids.</param>
+    /// <param name="count">How many; they are handed over in order.</param>
+    public bool TryReserve(uint group, uint consumer, StreamId first, long count)
+    {
+        IdTree pending = this[group].Pending, held = Consumer(consumer).Pending;
+        long bytes = pending.ReserveBytes(count, pending.IsEmpty || pending.LastId < first) + held.ReserveBytes(count, held.IsEmpty || held.LastId < first);
+        return _value.TryReserve(bytes, isWatched: false);
+    }
+
+    /// <summary>Makes an entry pending with a consumer, whether it was pending before or not. Room was reserved.</summary>
+    /// <returns>What is kept of it, for the caller to fill but for the consumer: zeros if it was not pending.</returns>
+    public PendingEntry* Assign(uint group, uint consumer, StreamId id)
+    {
+        IdTree pending = this[group].Pending, held = Consumer(consumer).Pending;
+        var entry = pending.IsEmpty || pending.LastId < id ? null : (PendingEntry*)pending.Find(id);
+        if (entry == null)
+        {
+            entry = (PendingEntry*)pending.Insert(id);
+            *entry = new PendingEntry { Consumer = consumer };
+            held.Insert(id);
+        }
+        else if (entry->Consumer != consumer)
+        {
+            Consumer(entry->Consumer).Pending.Remove(id);
+            held.Insert(id);
+            entry->Consumer = consumer;
+        }
+
+        return entry;
+    }
+
+    /// <summary>What is kept of a pending entry, to be changed.</summary>
+    /// <returns>Null: it is not pending.</returns>
+    public PendingEntry* Find(uint group, StreamId id) => (PendingEntry*)this[group].Pending.Find(id);
+
+    /// <summary>Ends what is pending of an entry. Needs no memory.</summary>
+    /// <returns>Whether it was pending.</returns>
+    public bool Acknowledge(uint group, StreamId id)
+    {
+        IdTree pending = this[group].Pending;
+        var entry = (PendingEntry*)pending.Find(id);
+        if (entry == null) return false;
+        _value.BeginChange(isWatched: false);
+        Consumer(entry->Consumer).Pending.Remove(id);
+        pending.Remove(id);
+        return true;
+    }
+
+    /// <summary>Notes that a group has read an entry, if it has not before.</summary>
+    public void Advance(uint group, StreamId id)
+    {
+        StreamGroup read = this[group];
+        if (id <= read.LastId) return;
+        var view = new StreamView(_value.View);
+        read.EntriesRead = read.EntriesRead != StreamGroup.NotKnown && !view.HasGapFrom(id) ? read.EntriesRead + 1 : view.Added != 0 ? view.CountUpTo(id) : read.EntriesRead;
+        read.LastId = id;
+    }
+}

@@ -1,0 +1,78 @@
+namespace Kv.Storage;
+
+/// <summary>Changes the entries of the stream of a held key.</summary>
+/// <remarks>A stream without entries stays: its last id must not come again, and its groups go on.</remarks>
+internal readonly unsafe ref struct StreamValue(HeldValue value)
+{
+    private readonly HeldValue _value = value;
+
+    /// <summary>What a new key's record needs, for <see cref="StoreSession.Hold(in Key, DataType, int)"/>.</summary>
+    public const int ExpectedBytes = sizeof(long);
+
+    /// <summary>For reading, until the next change.</summary>
+    public StreamView View => new(_value.View);
+
+    public bool Exists => _value.Exists;
+
+    /// <summary>The groups.</summary>
+    public StreamGroups Groups => new(_value);
+
+    private LargeStream Stream => new(_value.Region);
+
+    /// <summary>Appends an entry whose id is above the last one. A key without a value becomes a stream.</summary>
+    /// <returns>Ok; OutOfMemory, TooLarge: nothing was changed.</returns>
+    public StoreStatus TryAppend<TItems>(StreamId id, scoped in TItems items) where TItems : struct, IStreamItems, allows ref struct
+    {
+        PackedLimits limits = _value.Limits;
+        AppendPlan plan = LargeStream.Plan(_value.Exists ? _value.Region : default, id, in items, new StreamNodeLimits(limits.StreamNodeBytes, limits.StreamNodeEntries));
+        if (plan.IsTooLarge) return StoreStatus.TooLarge;
+        if (_value.Exists ? !_value.TryReserve(plan.Reserve) : !TryBegin(plan.Reserve)) return StoreStatus.OutOfMemory;
+        Stream.Append(in plan, id, in items);
+        return StoreStatus.Ok;
+    }
+
+    /// <summary>Makes a key without a value a stream without entries.</summary>
+    /// <param name="bytes">Of pieces, to have room for.</param>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryBegin(long bytes = 0)
+    {
+        Region region = Region.Create(_value.Budget, bytes, isTight: true);
+        return !region.IsNone && _value.TryBecome(ValueKind.Stream, region);
+    }
+
+    /// <summary>Deletes an entry. Needs no memory.</summary>
+    /// <returns>Whether it was there.</returns>
+    public bool Delete(StreamId id)
+    {
+        LargeStream stream = Stream;
+        if (!stream.TryFind(id, out StreamPlace place)) return false;
+        _value.BeginChange();
+        stream.Delete(place);
+        if (id > stream.MaxDeletedId) stream.MaxDeletedId = id;
+        if (id == stream.FirstId) stream.FindFirst();
+        return true;
+    }
+
+    /// <summary>Removes entries from the front. Needs no memory.</summary>
+    /// <returns>How many.</returns>
+    public long Trim(in StreamTrim trim)
+    {
+        // Nobody reads a stream without the lock: noted afterwards.
+        long removed = Stream.Trim(in trim);
+        if (removed != 0) _value.BeginChange();
+        return removed;
+    }
+
+    /// <summary>Says what the stream has been. For XSETID, and for one that is put together again.</summary>
+    /// <param name="lastId">Not below any entry.</param>
+    /// <param name="added">-1: leaves it.</param>
+    /// <param name="maxDeletedId">0-0: leaves it.</param>
+    public void SetHistory(StreamId lastId, long added, StreamId maxDeletedId)
+    {
+        _value.BeginChange(isWatched: false);
+        LargeStream stream = Stream;
+        stream.LastId = lastId;
+        if (added >= 0) stream.Added = added;
+        if (!maxDeletedId.IsZero) stream.MaxDeletedId = maxDeletedId;
+    }
+}

@@ -1,0 +1,53 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Storage;
+
+//   0      8
+//  +------+----------+
+//  | ms 8 | number 8 |        both unsigned; in this order they are compared
+//  +------+----------+
+
+/// <summary>The id of an entry of a stream: milliseconds, and a number among those of the same millisecond.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<StreamId>
+{
+    public const int Bytes = 16;
+
+    /// <summary>The least, 0-0: no entry has it.</summary>
+    public static StreamId Zero => default;
+
+    /// <summary>The greatest.</summary>
+    public static StreamId Max => new(ulong.MaxValue, ulong.MaxValue);
+
+    public bool IsZero => (Ms | Number) == 0;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool operator <(StreamId left, StreamId right) => left.Ms < right.Ms || (left.Ms == right.Ms && left.Number < right.Number);
+
+    public static bool operator >(StreamId left, StreamId right) => right < left;
+
+    public static bool operator <=(StreamId left, StreamId right) => !(right < left);
+
+    public static bool operator >=(StreamId left, StreamId right) => !(left < right);
+
+    /// <inheritdoc/>
+    public int CompareTo(StreamId other) => this < other ? -1 : this == other ? 0 : 1;
+
+    /// <summary>The id that follows.</summary>
+    /// <returns>False when there is none: then it is <see cref="Zero"/>, as with a counter that runs over.</returns>
+    public bool TryNext(out StreamId next)
+    {
+        next = Number != ulong.MaxValue ? new StreamId(Ms, Number + 1) : Ms != ulong.MaxValue ? new StreamId(Ms + 1, 0) : Zero;
+        return !next.IsZero;
+    }
+
+    /// <summary>The id ahead of it.</summary>
+    /// <returns>False when there is none: then it is <see cref="Max"/>.</returns>
+    public bool TryPrevious(out StreamId previous)
+    {
+        bool exists = !IsZero;      // first: the caller may keep the answer where this was
+        previous = Number != 0 ? new StreamId(Ms, Number - 1) : exists ? new StreamId(Ms - 1, ulong.MaxValue) : Max;
+        return exists;
+    }
+}

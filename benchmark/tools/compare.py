@@ -48,6 +48,12 @@ CELLS = {
     "bitop-not4x2-1mb": ("BITOP-NOT", 4, 2, 16, "ok", 1 << 20, 8),
 }
 
+# Of each collection, at depth 128 and 1: what is measured, and what has filled the keys before.
+for _operation, _filler in (("HSET", "HSET"), ("HGET", "HSET"), ("LPUSH", None), ("LPOP", "LPUSH"), ("SADD", "SADD"), ("SISMEMBER", "SADD"),
+                            ("ZADD", "ZADD"), ("ZSCORE", "ZADD"), ("XADD", None)):
+    CELLS[f"{_operation.lower()}128x50"] = (_operation, 128, 50, 1000, "ok", _filler, 8)
+    CELLS[f"{_operation.lower()}1x50"] = (_operation, 1, 50, 1000, "ok", _filler, 8)
+
 
 def build(tools):
     for name in ("blast", "limit"):
@@ -100,6 +106,9 @@ def load(server, args, cell):
     operation, depth, connections, keys, _, what, value = shape(cell)
     if what == "dense":
         load_dense(server.port, keys)
+    elif what is None or isinstance(what, str):
+        if what:
+            blast(args.tools, server.port, what, 128, keys, 3, 50)
     elif operation != "INCR" and what:      # INCR loads nothing: its keys are numbers of its own making
         blast(args.tools, server.port, "LOAD", max(1, min(4096, (32 << 20) // what)), keys, 0, 1, what)
 
@@ -122,7 +131,7 @@ def warm(server, args, cell):
     blast(args.tools, server.port, operation, depth, keys, args.warm, connections, value)
 
 
-def command(name, args, port, reply):
+def command(name, args, port, reply, cell):
     if name == "limit":
         return [f"{args.tools}/limit", str(port), "1", reply]
     if name in ("kv", "kv-pipelines"):
@@ -131,12 +140,15 @@ def command(name, args, port, reply):
     if name == "redis":
         return ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"]
     if name == "garnet":
-        return [args.garnet, "--port", str(port), "--index", "1g", "--no-pubsub", "--no-obj"]
+        strings = ["--no-obj"] if shape(cell)[0] in ("GET", "SET", "INCR") else []
+        return [args.garnet, "--port", str(port), "--index", "1g", "--no-pubsub", *strings]
     raise SystemExit(f"unknown server {name}")
 
 
 def measure(server, args, cell):
     operation, depth, connections, keys, _, _, value = shape(cell)
+    if operation == "LPOP" and server.name != "limit":
+        blast(args.tools, server.port, "LPUSH", 128, keys, 2 * args.seconds, connections)      # what the rounds before have taken
     before = server.cpu_seconds()
     text = blast(args.tools, server.port, operation, depth, keys, args.seconds, connections, value)
     cpu = server.cpu_seconds() - before
@@ -156,7 +168,7 @@ def run_cell(cell, args, port):
     servers = []
     try:
         for name in args.servers:
-            server = Server(name, command(name, args, port, reply), port)
+            server = Server(name, command(name, args, port, reply, cell), port)
             servers.append(server)
             port += 1
             if name != "limit":

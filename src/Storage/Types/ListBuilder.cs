@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 /// <summary>Collects the elements of a new list apart from the store; then makes it the value of a key.</summary>
 /// <remarks>Whoever makes one disposes it. Cost: leaves of its own, freed or handed over; a short list is copied into its record.</remarks>
-internal unsafe ref struct ListBuilder(MemoryBudget budget)
+internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
 {
     private readonly MemoryBudget _budget = budget;
     private Region _region;

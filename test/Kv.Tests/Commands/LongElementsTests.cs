@@ -193,6 +193,7 @@ public sealed class LongElementsTests
 
         Assert.Equal(1, client.Ok("SADD set another").Integer);
         Assert.Equal(1, client.Ok("HSET hash another 1").Integer);
+        Eventually.Holds(() => client.Info("connected_clients") == "1", () => "some are still there");
         Eventually.Holds(() => server.Server.Store.UsedBytes - before < 4096, () => $"{server.Server.Store.UsedBytes - before} bytes more than before");
         server.Server.Store.CheckIntegrity();
     }

@@ -76,6 +76,8 @@ internal static class CommandGenerators
         ["HRANDFIELD"] = g => [g.Key("h"), .. If(g.Chance(0.7), Count(g)), .. If(g.Chance(0.3), g.Word("WITHVALUES"))],
         ["HSCAN"] = g => [g.Key("h"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
 
+        ["SORT"] = g => [g.Key(g.Pick("l", "s", "z")), .. SortOptions(g, stores: true)],
+        ["SORT_RO"] = g => [g.Key(g.Pick("l", "s", "z")), .. SortOptions(g, stores: false)],
         ["DUMP"] = g => [g.Key(g.Pick("l", "h", "s", "z", "k"))],
         ["RESTORE"] = g => [g.Key(g.Pick("l", "h", "s", "z", "k")), g.Chance(0.6) ? "0" : g.Pick("7200000", "99999999999", "-1", "", "x", "1.5", "9223372036854775808"), Payload(g), .. If(g.Chance(0.7), g.Word("REPLACE")),
             .. If(g.Chance(0.1), g.Word("IDLETIME"), g.Integer()), .. If(g.Chance(0.1), g.Word("FREQ"), g.Integer()), .. If(g.Chance(0.02), "BAD")],
@@ -375,6 +377,21 @@ internal static class CommandGenerators
         .. "HYLL"u8, g.Pick<byte>(1, 1, 1, 0, 2), 0, 0, 0, g.Pick<byte>(0, 5), 0, 0, 0, 0, 0, 0, g.Pick<byte>(0, 128),
         .. g.Pick<byte[]>([0x7F, 0xFF], [0x7F, 0xFF], [0x7F, 0xFE], [], [0x84, 0x7F, 0xFE], [0x83, 0x7F, 0xFB], [0x40, 0, 0x7F, 0xFE]),
     ];
+
+    // Stored is only what is sorted by bytes: of numbers the reference may know none any more (ReplyComparer).
+    private static object[] SortOptions(Gen g, bool stores)
+    {
+        var options = new List<object>();
+        stores &= g.Chance(0.4);
+        if (stores || g.Chance(0.5)) options.Add(g.Word("ALPHA"));
+        if (!stores && g.Chance(0.3)) options.AddRange([g.Word("BY"), g.Pick("k*", "h*->m1", "nosort", "*", "h*->", "#")]);
+        if (g.Chance(0.3)) options.Add(g.Word(g.Pick("ASC", "DESC")));
+        if (g.Chance(0.3)) options.AddRange([g.Word("LIMIT"), g.Integer(), g.Integer()]);
+        for (int gets = g.Random.Next(4) - 1; gets > 0; gets--) options.AddRange([g.Word("GET"), g.Pick("#", "k*", "h*->m1", "*", "none", "k1")]);
+        if (stores) options.AddRange([g.Word("STORE"), g.Key("l")]);
+        if (g.Chance(0.03)) options.Add(g.Pick("BAD", "LIMIT", "GET", "STORE"));
+        return [.. options];
+    }
 
     // What a real server dumped: a string, a list, a hash, two sets, two sorted sets; and what is none.
     private static byte[] Payload(Gen g)

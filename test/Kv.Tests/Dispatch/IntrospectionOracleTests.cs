@@ -72,6 +72,8 @@ public class IntrospectionOracleTests
         ["lcs"] = Words,
         ["pfdebug"] = ForPeople,
         ["pfmerge"] = "7.2 takes it without sources, as 7.0 does but does not tell",
+        ["sort"] = "7.0 calls both patterns alike, and ALPHA sorting",
+        ["sort_ro"] = "7.0 calls both patterns alike, and ALPHA sorting",
         ["pfselftest"] = ForPeople,
         ["psetex"] = Advised,
         ["psubscribe"] = Single,

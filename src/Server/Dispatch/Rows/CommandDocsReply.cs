@@ -53,18 +53,22 @@ internal static class CommandDocsReply
         {
             bool group = argument.Kind is UsageKind.OneOf or UsageKind.Block;
             bool key = ArgumentTypes.IsKey(command, argument);
+            // A pattern stands for the keys that no spec finds.
+            int unknown = ArgumentTypes.Of(command, argument) == "pattern" ? Array.FindIndex(command.Keys, spec => spec.Start == KeyStart.Unknown) : -1;
+            bool indexed = key || unknown >= 0;
             string token = argument.Kind == UsageKind.Word ? argument.Text : argument.Token;
             var flags = Flags(argument);
 
             // Name, type, and either the children or the text to show.
-            reply.WriteMap(3 + (key ? 1 : 0) + (token.Length > 0 ? 1 : 0) + (flags.Count > 0 ? 1 : 0));
+            reply.WriteMap(3 + (indexed ? 1 : 0) + (token.Length > 0 ? 1 : 0) + (flags.Count > 0 ? 1 : 0));
             Write(reply, "name", argument.Name);
             Write(reply, "type", ArgumentTypes.Of(command, argument));
             if (!group) Write(reply, "display_text", argument.Text);
-            if (key)
+            if (indexed)
             {
                 reply.WriteBulk("key_spec_index");
-                reply.WriteInteger(Math.Min(keys++, command.Keys.Length - 1));
+                reply.WriteInteger(key ? Math.Min(keys++, command.Keys.Length - 1) : unknown);
+                keys = Math.Max(keys, unknown + 1);
             }
 
             if (token.Length > 0) Write(reply, "token", token == "\"\"" ? "" : token);

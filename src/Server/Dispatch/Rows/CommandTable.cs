@@ -42,6 +42,7 @@ internal sealed class CommandTable
         ExpiryCommands.Table,
         KeyCommands.Table,
         DumpCommands.Table,
+        SortCommand.Table,
         ScanCommands.Table,
         LcsCommand.Table,
         DiagnosticCommands.Table,

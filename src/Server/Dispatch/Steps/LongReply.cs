@@ -81,7 +81,8 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
 
     public void Dispose() => Restart();
 
-    private SessionOutput NextOutput()
+    /// <summary>Takes the next value of the reply, and blocks with it.</summary>
+    public SessionOutput NextOutput()
     {
         if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
         var output = _pieces[^1];

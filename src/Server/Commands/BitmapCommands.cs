@@ -95,8 +95,7 @@ internal static class BitmapCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         var status = context.Store.Read(key, DataType.String, ref read);
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(read.On ? 1 : 0);
-        else context.Fail(Errors.For(status));
+        if (context.TryBegin(status)) context.Reply.WriteInteger(status == StoreStatus.Ok && read.On ? 1 : 0);
     }
 
     private static void BitCount(ref CommandContext context)

@@ -209,8 +209,9 @@ internal static class HashCommands
 
         scoped var read = new ReadField(context.Reply, field, in context.Store.MemberHash, context.Store.NowMs);
         var status = context.Store.Read(key, DataType.Hash, ref read);
-        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
-        else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
+        if (status == StoreStatus.Ok) return;
+        read.Forget();
+        if (context.TryBegin(status)) context.Reply.WriteNull();
     }
 
     private static void HMGet(ref CommandContext context)
@@ -480,9 +481,12 @@ internal static class HashCommands
             _nowMs = nowMs;
         }
 
+        /// <summary>Takes back what was written.</summary>
+        public void Forget() => _reply.Rewind(_mark);
+
         public void Read(in ValueView value)
         {
-            _reply.Rewind(_mark);
+            Forget();
             if (new HashView(value, in _hash, _nowMs).TryGet(_field, out var found)) _reply.WriteBulk(found);
             else _reply.WriteNull();
         }

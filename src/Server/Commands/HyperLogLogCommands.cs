@@ -101,7 +101,8 @@ internal static class HyperLogLogCommands
             (read.Status, read.Cardinality) = (count.Status, count.Cardinality);
         }
 
-        if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
+        if (status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
+        else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
         else if (read.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(read.Status));
         else context.Reply.WriteInteger(read.Cardinality);
     }

@@ -241,8 +241,7 @@ internal static class ListCommands
 
         var read = default(ReadCount);
         var status = context.Store.Read(key, DataType.List, ref read);
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(read.Count);
-        else context.Fail(Errors.For(status));
+        if (context.TryBegin(status)) context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
     }
 
     private static void LIndex(ref CommandContext context)
@@ -251,10 +250,11 @@ internal static class ListCommands
         var read = new ReadElement(context.Reply) { Index = context.Args.NextInt64() };
         bool isBad = context.Args.Failed;
         var status = context.Store.Read(key, DataType.List, ref read);
+        if (status == StoreStatus.Ok && !isBad) return;
         // The key comes first: of a missing one a bad index is not looked at.
-        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
-        else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
-        else if (isBad) read.WriteError(Errors.NotAnInteger);
+        read.Forget();
+        if (status == StoreStatus.Ok) context.Fail(Errors.NotAnInteger);
+        else if (context.TryBegin(status)) context.Reply.WriteNull();
     }
 
     private static void LSet(ref CommandContext context)
@@ -526,15 +526,12 @@ internal static class ListCommands
 
         public long Index { readonly get; init; }
 
-        public readonly void WriteError(ReadOnlySpan<byte> error)
-        {
-            _reply.Rewind(_mark);
-            _reply.WriteError(error);
-        }
+        /// <summary>Takes back what was written.</summary>
+        public readonly void Forget() => _reply.Rewind(_mark);
 
         public readonly void Read(in ValueView value)
         {
-            _reply.Rewind(_mark);
+            Forget();
             if (new ListView(value).TryGet(Index, out var element)) _reply.WriteBulk(element);
             else _reply.WriteNull();
         }

@@ -6,7 +6,8 @@ public interface IValueRead
     /// <summary>
     /// Copies what is wanted out of the value. Runs again, from scratch, when a writer changed the record meanwhile: so it
     /// must only set its own fields or write to an output that it can rewind, and must not trust the bytes for more than a
-    /// copy (they may be torn; the lengths never reach outside of the record). Not called for an absent key.
+    /// copy (they may be torn; the lengths never reach outside of the record). Not called for an absent key; but what it took
+    /// counts only if the whole read has succeeded: the key may be gone, or of another type, when it would run again.
     /// </summary>
     void Read(in ValueView value);
 }

@@ -11,16 +11,34 @@ internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposa
     private volatile bool _stop;
 
     /// <summary>Adds a client that does one thing again and again, at least once.</summary>
-    public void Add(Action<RespClient, Random> body)
+    public void Add(Action<RespClient, Random> body) => Start(random =>
+    {
+        using var client = server.Connect();
+        do body(client, random);
+        while (!_stop);
+    });
+
+    /// <summary>The same of a client without a connection.</summary>
+    /// <param name="prepare">Makes what it does.</param>
+    public void AddWindow(KvInstance instance, Func<Random, Action<WindowClient>> prepare) => Start(random =>
+    {
+        using var client = new WindowClient(instance);
+        var body = prepare(random);
+        do body(client);
+        while (!_stop);
+    });
+
+    /// <summary>Adds a thread without a connection.</summary>
+    public void AddOutside(Action<Random> body) => Add((_, random) => body(random));
+
+    private void Start(Action<Random> body)
     {
         var random = Seed.NewRandom(_threads.Count);
         var thread = new Thread(() =>
         {
             try
             {
-                using var client = server.Connect();
-                do body(client, random);
-                while (!_stop);
+                body(random);
             }
             catch (Exception failure)
             {
@@ -31,9 +49,6 @@ internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposa
         _threads.Add(thread);
         thread.Start();
     }
-
-    /// <summary>Adds a thread without a connection.</summary>
-    public void AddOutside(Action<Random> body) => Add((_, random) => body(random));
 
     public void Finish()
     {

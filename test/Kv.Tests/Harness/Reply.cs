@@ -31,6 +31,28 @@ public sealed class Reply
 
     public static string Latin(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 
+    /// <summary>Reads a reply of RESP2 that is there in whole, and moves behind it.</summary>
+    public static Reply Read(ReadOnlySpan<byte> bytes, ref int at)
+    {
+        char type = (char)bytes[at];
+        int end = at + bytes[at..].IndexOf((byte)'\r');
+        byte[] line = bytes[(at + 1)..end].ToArray();
+        at = end + 2;
+        if (type is '+' or '-' or ':') return Of(type, line);
+        if (type is not ('$' or '*')) throw new FormatException($"no RESP2 type: {type}");
+        int count = int.Parse(line, CultureInfo.InvariantCulture);
+        if (count < 0) return type == '$' ? Of('$', text: null) : Of('*', items: null);
+        if (type == '$')
+        {
+            at += count + 2;
+            return Of(type, bytes.Slice(at - count - 2, count).ToArray());
+        }
+
+        var items = new Reply[count];
+        for (int i = 0; i < count; i++) items[i] = Read(bytes, ref at);
+        return Of(type, items);
+    }
+
     public bool IsSame(Reply other)
     {
         if (Type != other.Type || (Text is null) != (other.Text is null)) return false;

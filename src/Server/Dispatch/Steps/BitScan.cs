@@ -29,13 +29,12 @@ internal struct BitScan(StoreSession session) : IValueRead
     /// <summary>Answers, at once or in later turns.</summary>
     public void Run(ref CommandContext context, in Key key)
     {
-        // An absent key: no ones, and zeros wherever one looks.
-        _result = Finds && Bit ? -1 : 0;
         var status = context.Store.Read(key, DataType.String, ref this);
-        if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
+        if (status != StoreStatus.Ok)
         {
             Forget();
-            context.Fail(Errors.For(status));
+            // An absent key: no ones, and zeros wherever one looks.
+            if (context.TryBegin(status)) context.Reply.WriteInteger(Finds && Bit ? -1 : 0);
         }
         else if (!_block.IsNone)
         {

@@ -66,7 +66,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         {
             ref Operation operation = ref _operations[i];
             if (operation.Failed) context.Reply.WriteNull();
-            else context.Reply.WriteInteger(operation.Result);
+            else context.Reply.WriteInteger(status == StoreStatus.Ok ? operation.Result : 0);     // an absent string is all zeros
         }
     }
 

@@ -74,49 +74,29 @@ internal static class Histories
     }
 
     /// <summary>Any calls, at most 64 of them, by search.</summary>
-    /// <remarks>Source: Wing and Gong 1993, with the memory of (calls done, state) of Lowe 2017.</remarks>
     /// <returns>Null when it is right; "unknown" when the step budget did not do.</returns>
     public static string? Search(IReadOnlyList<Operation> operations, int stepsMax = 200_000)
     {
-        var seen = new HashSet<(ulong Done, long State)>();
-        int steps = 0;
-        ulong all = operations.Count == 64 ? ulong.MaxValue : (1UL << operations.Count) - 1;
-        bool holds = Explains(0, 0);
-        return holds ? null : steps > stepsMax ? "unknown" : "no order of the calls explains what they answered";
+        return new SequentialSearch<long>([.. operations.Select(one => (one.Call, one.Return))], Step, stepsMax: stepsMax).Run(0);
 
-        bool Explains(ulong done, long state)
+        bool Step(long state, int call, out long next)
         {
-            if (done == all) return true;
-            if (++steps > stepsMax || !seen.Add((done, state))) return false;
-            long firstReturn = long.MaxValue;
-            for (int i = 0; i < operations.Count; i++)
-                if ((done & 1UL << i) == 0) firstReturn = Math.Min(firstReturn, operations[i].Return);
-            for (int i = 0; i < operations.Count; i++)
+            Operation one = operations[call];
+            next = state;
+            switch (one.Called)
             {
-                Operation one = operations[i];
-                if ((done & 1UL << i) != 0 || one.Call > firstReturn) continue;
-                long next = state;
-                bool agrees;
-                switch (one.Called)
-                {
-                    case Called.Get:
-                        agrees = one.Value == state;
-                        break;
-                    case Called.Set:
-                        (agrees, next) = (true, one.Value);
-                        break;
-                    case Called.Delete:
-                        (agrees, next) = (one.Value == (state != 0 ? 1 : 0), 0);
-                        break;
-                    default:
-                        (agrees, next) = (one.Value == state + 1, state + 1);
-                        break;
-                }
-
-                if (agrees && Explains(done | 1UL << i, next)) return true;
+                case Called.Get:
+                    return one.Value == state;
+                case Called.Set:
+                    next = one.Value;
+                    return true;
+                case Called.Delete:
+                    next = 0;
+                    return one.Value == (state != 0 ? 1 : 0);
+                default:
+                    next = state + 1;
+                    return one.Value == state + 1;
             }
-
-            return false;
         }
     }
 }

@@ -177,47 +177,4 @@ internal static class BitmapCommands
 
     /// <summary>The highest bit that a string may have.</summary>
     private static long LastBit(ref CommandContext context) => (context.Server.Limits.MaxBulkBytes * 8L) - 1;
-
-    private struct SetOneBit : IValueUpdate
-    {
-        public long Offset;
-        public bool On;
-        public bool Old;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            long length = current.Exists ? current.StringLength : 0;
-            long newLength = Math.Max(length, (Offset >> 3) + 1);
-            var read = new ReadOneBit { Offset = Offset };
-            if (current.Exists) read.Read(current);
-            Old = read.On;
-            if (Old == On && newLength == length) return Change.None;
-
-            next.Length = newLength;
-            next.KeepContent = true;
-            next.Kind = ValueKind.GrowingString;
-            return Change.Replace;
-        }
-
-        public readonly void Write(Span<byte> destination) => Bitmap.Set(destination, Offset, On);
-    }
-
-    private struct ReadOneBit : IValueRead
-    {
-        public long Offset;
-        public bool On;
-
-        public void Read(in ValueView value)
-        {
-            if (value.Kind == ValueKind.Integer)
-            {
-                Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-                On = Bitmap.Get(digits[..NumberText.FormatInt64(value.Integer, digits)], Offset);
-            }
-            else
-            {
-                On = Bitmap.Get(value.Bytes, Offset);
-            }
-        }
-    }
 }

@@ -60,7 +60,7 @@ internal static class HyperLogLogCommands
         if (context.Args.Remaining == 1)
         {
             // Most elements raise nothing once there are many: that takes a look, and no lock.
-            var look = new LookAtRegister { Seen = HyperLogLog.Observe(context.Args.Peek()) };
+            var look = new ReadRegister { Seen = HyperLogLog.Observe(context.Args.Peek()) };
             if (context.Store.Read(key, DataType.String, ref look) == StoreStatus.Ok && look.IsHighEnough)
             {
                 context.Reply.WriteInteger(0);
@@ -74,7 +74,7 @@ internal static class HyperLogLogCommands
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void PfAddSlow(ref CommandContext context, in Key key)
     {
-        var add = new AddElements(context.Args, DraftOf(ref context));
+        var add = new AddToHyperLogLog<ArgumentElements>(new ArgumentElements(context.Args), DraftOf(ref context));
         var status = context.Store.Update(key, DataType.String, ref add);
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (add.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(add.Status));
@@ -95,7 +95,7 @@ internal static class HyperLogLogCommands
         if (status == StoreStatus.Ok && !read.IsKnown)
         {
             // What is found is written into the header, for the next one who asks. Without memory for that it is still right.
-            var count = default(CountElements);
+            var count = default(CountHyperLogLog);
             status = context.Store.Update(key, DataType.String, ref count);
             if (status == StoreStatus.OutOfMemory) status = StoreStatus.Ok;
             (read.Status, read.Cardinality) = (count.Status, count.Cardinality);
@@ -115,7 +115,7 @@ internal static class HyperLogLogCommands
             return;
         }
 
-        var union = new RegisterUnion(context.Store.HyperLogLogs.Registers);
+        var union = new RegisterUnion(context.Store.Draft.Registers);
         context.Store.ReadMany(AllKeys(ref context), ref union);
         if (union.Status == HyperLogLogStatus.Ok) context.Reply.WriteInteger(union.Cardinality);
         else context.Fail(Errors.For(union.Status));
@@ -124,7 +124,7 @@ internal static class HyperLogLogCommands
     private static void PfMerge(ref CommandContext context)
     {
         var keys = AllKeys(ref context);
-        var merge = new MergeInto(DraftOf(ref context));
+        var merge = new MergeHyperLogLogs(DraftOf(ref context));
         using HeldKeys held = context.Store.Hold(keys);
         var status = held.Status;
         if (status == StoreStatus.Ok)
@@ -145,7 +145,7 @@ internal static class HyperLogLogCommands
 
     private static HyperLogLogDraft DraftOf(ref CommandContext context)
     {
-        var draft = context.Store.HyperLogLogs;
+        var draft = context.Store.Draft;
         draft.SparseBytesMax = context.Server.Options.HllSparseMaxBytes;
         return draft;
     }
@@ -166,7 +166,7 @@ internal static class HyperLogLogCommands
 
         bool getsRegisters = CommandName.Equal("GETREG"u8, word), makesDense = CommandName.Equal("TODENSE"u8, word);
         bool decodes = CommandName.Equal("DECODE"u8, word);
-        var inspect = new Inspect(context.Store.HyperLogLogs) { MakesDense = getsRegisters || makesDense, Copies = getsRegisters || decodes };
+        var inspect = new Inspect(context.Store.Draft) { MakesDense = getsRegisters || makesDense, Copies = getsRegisters || decodes };
         var status = context.Store.Update(key, DataType.String, ref inspect);
         if (status == StoreStatus.NotFound) context.Fail("ERR The specified key does not exist"u8);
         else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
@@ -203,161 +203,6 @@ internal static class HyperLogLogCommands
 
     private static void PfSelfTest(ref CommandContext context) => context.Continue(new HyperLogLogSelfTest());
 
-    /// <summary>Whether the register of one element is high enough already; only of a dense value.</summary>
-    private struct LookAtRegister : IValueRead
-    {
-        public HyperLogLog.Observation Seen;
-
-        public bool IsHighEnough { get; private set; }
-
-        public void Read(in ValueView value)
-        {
-            ReadOnlySpan<byte> text = RegisterUnion.TextOf(value);
-            IsHighEnough = text.Length == HyperLogLog.DenseBytes
-                && HyperLogLog.TryReadEncoding(text, out var encoding) && encoding == HyperLogLogEncoding.Dense
-                && DenseRegisters.Get(text[HyperLogLog.HeaderBytes..], Seen.Register) >= Seen.Rank;
-        }
-    }
-
-    /// <summary>Adds all elements of a PFADD: to a dense value in its place, to a sparse one in a draft.</summary>
-    private ref struct AddElements(CommandArguments args, HyperLogLogDraft draft) : IValueUpdate
-    {
-        private const int FirstElement = 2;
-
-        private readonly CommandArguments _args = args;
-        private int _firstRaised;       // of a dense value: what comes before it changes nothing
-
-        public HyperLogLogStatus Status { get; private set; }
-
-        public bool HasChanged { get; private set; }
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            ReadOnlySpan<byte> text = RegisterUnion.TextOf(current);
-            _firstRaised = 0;
-            HasChanged = !current.Exists;
-            if (HasChanged) draft.LoadEmpty();
-            else if (!HyperLogLog.TryReadEncoding(text, out var encoding)) return End(HyperLogLogStatus.NotOne);
-            else if (encoding == HyperLogLogEncoding.Dense) return DecideDense(current, ref next);
-            else if (!draft.TryLoad(text)) return End(HyperLogLogStatus.Corrupt);
-
-            for (int i = FirstElement; i < _args.Count; i++)
-            {
-                var result = draft.Add(HyperLogLog.Observe(_args[i].Span));
-                if (result == SparseResult.Corrupt) return End(HyperLogLogStatus.Corrupt);
-                HasChanged |= result == SparseResult.Raised;
-            }
-
-            Status = HyperLogLogStatus.Ok;
-            if (!HasChanged) return Change.None;
-            HyperLogLog.ForgetCardinality(draft.Text);
-            return Replace(draft, ref next);
-        }
-
-        private Change DecideDense(in ValueView current, ref NewValue next)
-        {
-            ReadOnlySpan<byte> packed = current.Bytes[HyperLogLog.HeaderBytes..];
-            Status = HyperLogLogStatus.Ok;
-            for (int i = FirstElement; i < _args.Count; i++)
-            {
-                var seen = HyperLogLog.Observe(_args[i].Span);
-                if (DenseRegisters.Get(packed, seen.Register) >= seen.Rank) continue;
-                _firstRaised = i;
-                HasChanged = true;
-                return ChangeInPlace(current, ref next);
-            }
-
-            return Change.None;
-        }
-
-        public readonly void Write(Span<byte> destination)
-        {
-            if (_firstRaised == 0)
-            {
-                draft.Text.CopyTo(destination);
-                return;
-            }
-
-            Span<byte> packed = destination[HyperLogLog.HeaderBytes..];
-            for (int i = _firstRaised; i < _args.Count; i++)
-            {
-                var seen = HyperLogLog.Observe(_args[i].Span);
-                DenseRegisters.Raise(packed, seen.Register, seen.Rank);
-            }
-
-            HyperLogLog.ForgetCardinality(destination);
-        }
-
-        private Change End(HyperLogLogStatus status)
-        {
-            Status = status;
-            return Change.None;
-        }
-    }
-
-    /// <summary>The cardinality that a header knows.</summary>
-    private struct ReadCardinality : IValueRead
-    {
-        public HyperLogLogStatus Status { get; set; }
-
-        public long Cardinality { get; set; }
-
-        /// <summary>False: the value is good, but has to be counted.</summary>
-        public bool IsKnown { get; private set; }
-
-        public void Read(in ValueView value)
-        {
-            ReadOnlySpan<byte> text = RegisterUnion.TextOf(value);
-            bool isOne = HyperLogLog.TryReadEncoding(text, out _);
-            Status = isOne ? HyperLogLogStatus.Ok : HyperLogLogStatus.NotOne;
-            long cardinality = 0;
-            IsKnown = !isOne || HyperLogLog.TryReadCardinality(text, out cardinality);
-            Cardinality = cardinality;
-        }
-    }
-
-    /// <summary>Counts, and writes what it found into the header.</summary>
-    private struct CountElements : IValueUpdate
-    {
-        private long _cardinality;
-
-        public HyperLogLogStatus Status { get; private set; }
-
-        public readonly long Cardinality => _cardinality;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            Status = HyperLogLogStatus.Ok;
-            _cardinality = 0;
-            if (!current.Exists) return Change.None;
-            ReadOnlySpan<byte> text = RegisterUnion.TextOf(current);
-            if (HyperLogLog.TryReadEncoding(text, out _) && HyperLogLog.TryReadCardinality(text, out _cardinality)) return Change.None;
-            Status = HyperLogLog.Count(text, out _cardinality);
-            return Status == HyperLogLogStatus.Ok ? ChangeInPlace(current, ref next) : Change.None;
-        }
-
-        public readonly void Write(Span<byte> destination) => HyperLogLog.WriteCardinality(destination, _cardinality);
-    }
-
-    /// <summary>Makes a union, which the destination is part of, the destination.</summary>
-    private struct MergeInto(HyperLogLogDraft draft) : IValueUpdate
-    {
-        public RegisterUnion Union = new(draft.Registers);
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            // The destination was read with the others: its bytes are good.
-            if (current.Exists) draft.TryLoad(current.Bytes);
-            else draft.LoadEmpty();
-            if (Union.HasDense) draft.SetDense(Union.Registers);
-            else draft.RaiseTo(Union.Registers);
-            HyperLogLog.ForgetCardinality(draft.Text);
-            return Replace(draft, ref next);
-        }
-
-        public readonly void Write(Span<byte> destination) => draft.Text.CopyTo(destination);
-    }
-
     /// <summary>Copies a value for PFDEBUG, and makes it dense where that is asked for.</summary>
     private struct Inspect(HyperLogLogDraft draft) : IValueUpdate
     {
@@ -383,26 +228,20 @@ internal static class HyperLogLogCommands
             WasDense = encoding == HyperLogLogEncoding.Dense;
             HasChanged = MakesDense && !WasDense;
             if ((Copies || HasChanged) && !(Draft.TryLoad(text) && (!HasChanged || Draft.TryMakeDense()))) Status = HyperLogLogStatus.Corrupt;
-            return HasChanged && Status == HyperLogLogStatus.Ok ? Replace(Draft, ref next) : Change.None;
+            return HasChanged && Status == HyperLogLogStatus.Ok ? HyperLogLogChange.Replace(Draft, ref next) : Change.None;
         }
 
         public readonly void Write(Span<byte> destination) => Draft.Text.CopyTo(destination);
     }
 
-    /// <summary>The draft becomes the value: a sparse one with room to grow, a dense one never grows.</summary>
-    private static Change Replace(HyperLogLogDraft draft, ref NewValue next)
+    /// <summary>The elements of a PFADD.</summary>
+    private readonly ref struct ArgumentElements(CommandArguments args) : IElementList
     {
-        next.Kind = draft.IsDense ? ValueKind.String : ValueKind.GrowingString;
-        next.Length = draft.Text.Length;
-        return Change.Replace;
-    }
+        private const int First = 2;
+        private readonly CommandArguments _args = args;
 
-    /// <summary>The value keeps its length and most of its bytes.</summary>
-    private static Change ChangeInPlace(in ValueView current, ref NewValue next)
-    {
-        next.Kind = current.Kind == ValueKind.String ? ValueKind.String : ValueKind.GrowingString;
-        next.Length = current.Bytes.Length;
-        next.KeepContent = true;
-        return Change.Replace;
+        public int Count => _args.Count - First;
+
+        public ReadOnlySpan<byte> this[int index] => _args[First + index].Span;
     }
 }

@@ -33,5 +33,11 @@ public static class StoreTypes
 
         /// <summary>Sorted sets: different members, in the order of their scores.</summary>
         public StoreSortedSets SortedSets => new(session);
+
+        /// <summary>Bitmaps: strings, bit by bit.</summary>
+        public StoreBitmaps Bitmaps => new(session);
+
+        /// <summary>HyperLogLogs: strings of at most 12 KB that count different elements, to about 1 %.</summary>
+        public StoreHyperLogLogs HyperLogLogs => new(session);
     }
 }

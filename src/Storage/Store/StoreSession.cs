@@ -57,7 +57,7 @@ public sealed unsafe class StoreSession : IDisposable
     public KeyList Keys { get; }
 
     /// <summary>Scratch for HyperLogLogs that are being changed; its user loads it first.</summary>
-    internal HyperLogLogDraft HyperLogLogs => field ??= new HyperLogLogDraft();
+    internal HyperLogLogDraft Draft => field ??= new HyperLogLogDraft();
 
     internal int Slot => _slot;
 

@@ -194,10 +194,17 @@ internal static class Bitmap
 }
 
 /// <summary>How strings of bits are combined.</summary>
-internal enum BitOperation : byte
+public enum BitOperation : byte
 {
+    /// <summary>What is set in all of them.</summary>
     And,
+
+    /// <summary>What is set in any of them.</summary>
     Or,
+
+    /// <summary>What is set in an odd number of them.</summary>
     Xor,
+
+    /// <summary>What is not set in the one.</summary>
     Not,
 }

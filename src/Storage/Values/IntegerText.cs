@@ -1,10 +1,22 @@
 namespace Kv.Storage;
 
-/// <summary>Whether bytes are a 64-bit integer exactly as it is written: no sign of plus, no zeros ahead, no spaces.</summary>
+/// <summary>64-bit integers as text, exactly as they are written: no sign of plus, no zeros ahead, no spaces.</summary>
 internal static class IntegerText
 {
-    private const int DigitsMax = 20;
+    /// <summary>Most bytes of one.</summary>
+    public const int DigitsMax = 20;
 
+    /// <summary>Writes one.</summary>
+    /// <param name="digits">At least <see cref="DigitsMax"/> bytes.</param>
+    /// <returns>The part of them that it takes.</returns>
+    public static ReadOnlySpan<byte> Format(long number, Span<byte> digits)
+    {
+        System.Buffers.Text.Utf8Formatter.TryFormat(number, digits, out int length);
+        return digits[..length];
+    }
+
+    /// <summary>Reads one.</summary>
+    /// <returns>False: the bytes are none.</returns>
     public static bool TryParse(ReadOnlySpan<byte> text, out long number)
     {
         number = 0;

@@ -74,6 +74,11 @@ public sealed class TypedStoreAllocationTests
             sorted.Pop("z"u8, greatest: false, out bytes, out double score);
             sorted.Set("z"u8, bytes.Span, score);
             bytes.Dispose();
+            test.Session.Bitmaps.Set("b"u8, i, true, out _);
+            test.Session.Bitmaps.Get("b"u8, i, out _);
+            test.Session.Bitmaps.Count("b"u8, out _);
+            test.Session.HyperLogLogs.Add("p"u8, name, out _);
+            test.Session.HyperLogLogs.Count("p"u8, out _);
         }
     }
 

@@ -312,6 +312,66 @@ public sealed class TypedStoreTests : IDisposable
     }
 
     [Fact]
+    public void Bits_are_set_counted_found_and_combined()
+    {
+        var bitmaps = _test.Session.Bitmaps;
+        Assert.Equal(StoreStatus.NotFound, bitmaps.Get("h"u8, 0, out _));
+        Assert.Equal((StoreStatus.Ok, false), (bitmaps.Set("h"u8, 10, true, out bool was), was));
+        Assert.Equal((StoreStatus.Ok, true), (bitmaps.Set("h"u8, 10, true, out was), was));
+        Assert.Equal((StoreStatus.Ok, true), (bitmaps.Get("h"u8, 10, out bool isSet), isSet));
+        Assert.Equal((StoreStatus.Ok, false), (bitmaps.Get("h"u8, StoreBitmaps.BitMax, out isSet), isSet));
+        bitmaps.Set("h"u8, 1_000_000, true, out _);
+        Assert.Equal((StoreStatus.Ok, 2L), (bitmaps.Count("h"u8, out long count), count));
+        Assert.Equal((StoreStatus.Ok, 1L), (bitmaps.Count("h"u8, 11, 1_000_000, out count), count));
+        Assert.Equal((StoreStatus.Ok, 0L), (bitmaps.Count("h"u8, 2_000_000, 3_000_000, out count), count));
+        Assert.Equal((StoreStatus.Ok, 1_000_000L), (bitmaps.Find("h"u8, true, 11, out long bit), bit));
+        Assert.Equal((StoreStatus.Ok, 11L), (bitmaps.Find("h"u8, false, 10, out bit), bit));
+        Assert.Equal((StoreStatus.Ok, -1L), (bitmaps.Find("h"u8, true, 1_000_001, out bit), bit));
+        _test.Set("text", "12345");       // kept as a number
+        Assert.Equal((StoreStatus.Ok, 17L), (bitmaps.Count("text"u8, out count), count));
+        bitmaps.Set("s"u8, 10, true, out _);
+        Assert.Equal((StoreStatus.Ok, 125_001L), (bitmaps.CombineInto(BitOperation.Xor, "t"u8, [Bytes("h"), Bytes("s"), Bytes("missing")], out long bytes), bytes));
+        Assert.Equal((StoreStatus.Ok, 1L), (bitmaps.Count("t"u8, out count), count));
+        Assert.Equal((StoreStatus.Ok, 2L), (bitmaps.CombineInto(BitOperation.Not, "s"u8, [Bytes("s")], out bytes), bytes));
+        Assert.Equal((StoreStatus.Ok, 15L), (bitmaps.Count("s"u8, out count), count));
+        Assert.Equal((StoreStatus.Ok, 0L), (bitmaps.CombineInto(BitOperation.And, "s"u8, [Bytes("missing")], out bytes), bytes));
+        Assert.Equal(StoreStatus.NotFound, bitmaps.Count("s"u8, out _));
+        Lists.Push("l"u8, ListEnd.Left, "x"u8);
+        Assert.Equal(StoreStatus.WrongType, bitmaps.Get("l"u8, 0, out _));
+        Assert.Equal(StoreStatus.WrongType, bitmaps.Set("l"u8, 0, true, out _));
+        Assert.Equal(StoreStatus.WrongType, bitmaps.CombineInto(BitOperation.Or, "t"u8, [Bytes("l")], out _));
+        Assert.Throws<ArgumentOutOfRangeException>(() => bitmaps.Set("h"u8, -1, true, out _));
+        Assert.Throws<ArgumentException>(() => bitmaps.CombineInto(BitOperation.Not, "t"u8, [Bytes("h"), Bytes("s")], out _));
+    }
+
+    [Fact]
+    public void Different_elements_are_counted_and_merged()
+    {
+        var logs = _test.Session.HyperLogLogs;
+        Assert.Equal(StoreStatus.NotFound, logs.Count("h"u8, out _));
+        Assert.Equal((StoreStatus.Ok, true), (logs.Add("h"u8, "a"u8, out bool hasChanged), hasChanged));
+        Assert.Equal((StoreStatus.Ok, false), (logs.Add("h"u8, "a"u8, out hasChanged), hasChanged));
+        for (int i = 0; i < 20_000; i++) _elements.Add(Bytes("element" + i));
+        Assert.Equal((StoreStatus.Ok, true), (logs.Add("h"u8, _elements, out hasChanged), hasChanged));
+        Assert.Equal((StoreStatus.Ok, false), (logs.Add("h"u8, _elements, out hasChanged), hasChanged));
+        Assert.Equal(StoreStatus.Ok, logs.Count("h"u8, out long count));
+        Assert.InRange(count, 19_200, 20_800);
+        Assert.Equal((StoreStatus.Ok, count), (logs.Count("h"u8, out long again), again));
+        for (int i = 0; i < 100; i++) logs.Add("s"u8, Bytes("other" + i), out _);
+        Assert.Equal(StoreStatus.Ok, logs.Count([Bytes("h"), Bytes("s"), Bytes("missing")], out long both));
+        Assert.InRange(both, count, count + 300);
+        Assert.Equal(StoreStatus.Ok, logs.Merge("t"u8, [Bytes("h"), Bytes("s")]));
+        Assert.Equal((StoreStatus.Ok, both), (logs.Count("t"u8, out count), count));
+        _test.Set("text", "no such thing");
+        Assert.Equal(StoreStatus.WrongType, logs.Add("text"u8, "a"u8, out _));
+        Assert.Equal(StoreStatus.WrongType, logs.Count("text"u8, out _));
+        Assert.Equal(StoreStatus.WrongType, logs.Count([Bytes("h"), Bytes("text")], out _));
+        Assert.Equal(StoreStatus.WrongType, logs.Merge("t"u8, [Bytes("text")]));
+        Lists.Push("l"u8, ListEnd.Left, "x"u8);
+        Assert.Equal(StoreStatus.WrongType, logs.Add("l"u8, "a"u8, out _));
+    }
+
+    [Fact]
     public void A_key_of_another_type_and_a_missing_one_are_told_by_every_operation()
     {
         _test.Set("text", "v");

@@ -38,8 +38,8 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
         if (_result.IsNone && !TryBegin(ref context)) return true;
         long end = Math.Min(_result.Length, _at + BytesPerStep);
         var part = new Span<byte>(_result.Content + _at, (int)(end - _at));
-        BitCombination.Begin(_operation, part, _sources[1].Bytes, _at);
-        for (int i = 2; i < _keys.Length; i++) BitCombination.Add(_operation, part, _sources[i].Bytes, _at);
+        CombineBits.Begin(_operation, part, _sources[1].Bytes, _at);
+        for (int i = 2; i < _keys.Length; i++) CombineBits.Add(_operation, part, _sources[i].Bytes, _at);
         _session.ChargeBlock(_result, end);
         _at = end;
         return _at == _result.Length && TryFinish(ref context);

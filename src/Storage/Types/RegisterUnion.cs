@@ -1,6 +1,4 @@
-using Kv.Storage;
-
-namespace Kv.Server.Dispatch;
+namespace Kv.Storage;
 
 /// <summary>The union of several HyperLogLogs: PFCOUNT of several keys, PFMERGE. A missing key adds nothing.</summary>
 /// <remarks>After the first value that is none, or corrupt, the others are not looked at.</remarks>

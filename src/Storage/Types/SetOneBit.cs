@@ -1,0 +1,30 @@
+namespace Kv.Storage;
+
+/// <summary>Writes a bit of a string, which grows to have it. Nothing is written when it is so already.</summary>
+internal struct SetOneBit : IValueUpdate
+{
+    public long Offset;
+    public bool On;
+
+    /// <summary>What it was before.</summary>
+    public bool Old;
+
+    /// <inheritdoc/>
+    public Change Decide(in ValueView current, ref NewValue next)
+    {
+        long length = current.Exists ? current.StringLength : 0;
+        long newLength = Math.Max(length, (Offset >> 3) + 1);
+        var read = new ReadOneBit { Offset = Offset };
+        if (current.Exists) read.Read(current);
+        Old = read.On;
+        if (Old == On && newLength == length) return Change.None;
+
+        next.Length = newLength;
+        next.KeepContent = true;
+        next.Kind = ValueKind.GrowingString;
+        return Change.Replace;
+    }
+
+    /// <inheritdoc/>
+    public readonly void Write(Span<byte> destination) => Bitmap.Set(destination, Offset, On);
+}

@@ -7,8 +7,8 @@ namespace Kv.Storage;
 /// <summary>What DUMP answers and RESTORE takes: a value, the version of its format, a checksum.</summary>
 internal static class DumpPayload
 {
-    /// <summary>The version that is written: that of Redis 7.0.</summary>
-    public const int Version = 10;
+    /// <summary>The version that is written: that of Redis 7.0, or of 7.4, where fields of a hash expire.</summary>
+    private const ushort Version = 10, VersionOfExpiry = 12;
 
     /// <summary>The newest that is read: that of Redis 7.4.</summary>
     public const int VersionMax = 12;
@@ -19,7 +19,8 @@ internal static class DumpPayload
     public static void Finish(RdbOutput output)
     {
         Span<byte> footer = stackalloc byte[FooterBytes];
-        BinaryPrimitives.WriteUInt16LittleEndian(footer, Version);
+        bool expires = !output.Written.IsEmpty && output.Written[0] == (byte)RdbType.HashExpiry;
+        BinaryPrimitives.WriteUInt16LittleEndian(footer, expires ? VersionOfExpiry : Version);
         ulong crc = Crc64.Append(Crc64.Append(0, output.Written), footer[..VersionBytes]);
         BinaryPrimitives.WriteUInt64LittleEndian(footer[VersionBytes..], crc);
         output.Write(footer);

@@ -16,6 +16,9 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
 {
     private const int AddsPerCheck = 1024;
 
+    /// <summary>The latest expiry of a field: 48 bits, as Redis has it.</summary>
+    private const long FieldExpiryMaxMs = (1L << 48) - 2;
+
     private readonly Store _store = store;
     private readonly MemoryBudget _budget = store.Budget;
     private RdbInput _input = new(bytes, store.Budget, stringBytesMax);
@@ -40,6 +43,8 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
             RdbType.ListQuicklist or RdbType.ListQuicklist2 => ReadNodes(type, ref value),
             RdbType.Set => ReadSet(ref value),
             RdbType.Hash => ReadHash(ref value),
+            RdbType.HashExpiry or RdbType.HashExpiryOld => ReadExpiringHash(type, ref value),
+            RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld => ReadExpiringListpack(type, ref value),
             RdbType.SortedSet or RdbType.SortedSetText => ReadSortedSet(type, ref value),
             RdbType.IntegerSet => ReadIntegers(ref value),
             RdbType.ListZiplist or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack or RdbType.SetListpack
@@ -61,7 +66,8 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
         RdbType.String => DataType.String,
         RdbType.List or RdbType.ListZiplist or RdbType.ListQuicklist or RdbType.ListQuicklist2 => DataType.List,
         RdbType.Set or RdbType.IntegerSet or RdbType.SetListpack => DataType.Set,
-        RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack => DataType.Hash,
+        RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack
+            or RdbType.HashExpiry or RdbType.HashExpiryOld or RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld => DataType.Hash,
         RdbType.SortedSet or RdbType.SortedSetText or RdbType.SortedSetZiplist or RdbType.SortedSetListpack => DataType.SortedSet,
         _ => DataType.Any,
     };
@@ -163,6 +169,47 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
         }
 
         return RdbStatus.Ok;
+    }
+
+    /// <summary>Reads a hash with an expiry ahead of each field: since the earliest of all, or of itself.</summary>
+    private RdbStatus ReadExpiringHash(RdbType type, scoped ref RdbValue value)
+    {
+        long earliestMs = 1;
+        if (type == RdbType.HashExpiry && (!_input.TryReadInt64(out earliestMs) || earliestMs is < 0 or > FieldExpiryMaxMs)) return RdbStatus.BadData;
+        if (!_input.TryReadCount(3, out long count)) return RdbStatus.BadData;
+        for (; count > 0; count--)
+        {
+            if (!_input.TryReadLength(out long expiryMs) || expiryMs > FieldExpiryMaxMs) return RdbStatus.BadData;
+            expiryMs = expiryMs == 0 ? FieldExpiry.None : expiryMs + earliestMs - 1;
+            var status = _input.ReadString(ref _first, out var field);
+            if (status != RdbStatus.Ok) return status;
+            status = _input.ReadString(ref _second, out var content);
+            if (status == RdbStatus.Ok) status = AddField(ref value, field, content, expiryMs);
+            if (status != RdbStatus.Ok) return status;
+        }
+
+        return RdbStatus.Ok;
+    }
+
+    /// <summary>Reads a listpack of fields, each with its value and its expiry, 0 for none.</summary>
+    private RdbStatus ReadExpiringListpack(RdbType type, scoped ref RdbValue value)
+    {
+        if (type == RdbType.HashListpackExpiry && !_input.TryReadInt64(out _)) return RdbStatus.BadData;
+        var status = _input.ReadString(ref _first, out var content);
+        if (status != RdbStatus.Ok) return status;
+        if (!_digits.TryGet(_budget, 3 * SetView.DigitsMax, out var scratch)) return RdbStatus.OutOfMemory;
+        var listpack = new ListpackReader(content);
+        // Ends: each round takes elements of the bytes.
+        while (listpack.Next(scratch[..SetView.DigitsMax], out var field))
+        {
+            if (!listpack.Next(scratch[SetView.DigitsMax..], out var text)) return RdbStatus.BadData;
+            if (!listpack.Next(scratch[(2 * SetView.DigitsMax)..], out var expiry)) return RdbStatus.BadData;
+            if (!IntegerText.TryParse(expiry, out long expiryMs) || expiryMs < 0) return RdbStatus.BadData;
+            status = AddField(ref value, field, text, expiryMs == 0 ? FieldExpiry.None : expiryMs);
+            if (status != RdbStatus.Ok) return status;
+        }
+
+        return listpack.IsWhole && value.Hash.Count != 0 ? RdbStatus.Ok : RdbStatus.BadData;
     }
 
     private RdbStatus ReadSortedSet(RdbType type, scoped ref RdbValue value)
@@ -278,9 +325,10 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
         return value.Set.Count == before ? RdbStatus.BadData : After(isAdded: true);
     }
 
-    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> content)
+    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> content, long expiryMs = FieldExpiry.None)
     {
-        if (!value.Hash.TryAdd(field, content, out bool isNew)) return RdbStatus.OutOfMemory;
+        if (expiryMs > FieldExpiryMaxMs) return RdbStatus.BadData;
+        if (!value.Hash.TryAdd(field, content, out bool isNew, expiryMs)) return RdbStatus.OutOfMemory;
         return isNew ? After(isAdded: true) : RdbStatus.BadData;
     }
 

@@ -12,8 +12,9 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     public RdbOutput Output { get; } = new(store);
 
     /// <summary>How a value is written.</summary>
-    public static RdbType TypeOf(ValueKind kind) => kind switch
+    public static RdbType TypeOf(in ValueView value) => value.Kind switch
     {
+        ValueKind.PackedHash or ValueKind.Hash when EarliestOf(value) != FieldExpiry.Never => RdbType.HashExpiry,
         ValueKind.PackedList or ValueKind.List => RdbType.ListQuicklist2,
         ValueKind.PackedHash => RdbType.HashListpack,
         ValueKind.Hash => RdbType.Hash,
@@ -27,7 +28,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     /// <summary>Writes the type of a value and the value.</summary>
     public void Write(in ValueView value)
     {
-        Output.WriteByte((byte)TypeOf(value.Kind));
+        Output.WriteByte((byte)TypeOf(value));
         WriteContent(value);
     }
 
@@ -49,7 +50,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
                 WriteList(new ListView(value));
                 break;
             case ValueKind.PackedHash or ValueKind.Hash:
-                WriteHash(new HashView(value, in hash, nowMs: 0));
+                WriteHash(new HashView(value, in hash, nowMs: 0), EarliestOf(value));
                 break;
             case ValueKind.IntegerSet:
                 WriteIntegers(value.IntegerSet);
@@ -111,8 +112,17 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         }
     }
 
-    private void WriteHash(HashView hash)
+    /// <summary>Bound of the expiries of a hash's fields.</summary>
+    private static unsafe long EarliestOf(in ValueView value) => FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
+
+    private void WriteHash(HashView hash, long earliestMs)
     {
+        if (earliestMs != FieldExpiry.Never)
+        {
+            WriteExpiringHash(hash, earliestMs);
+            return;
+        }
+
         bool isPacked = hash.IsPacked;
         if (isPacked) _listpack.Begin();
         else Output.WriteLength((ulong)hash.Count);
@@ -131,6 +141,19 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         }
 
         if (isPacked) Output.WriteString(_listpack.Finish());
+    }
+
+    //  | earliest expiry 8 | count | expiry | field | value | expiry | ...        an expiry: a length: 0 none, else from the earliest on, plus 1
+    private void WriteExpiringHash(HashView hash, long earliestMs)
+    {
+        Output.WriteInt64(earliestMs);
+        Output.WriteLength((ulong)hash.Count);
+        for (var walk = hash.GetWalk(); walk.Next(out var field, out var value, out long expiryMs);)
+        {
+            Output.WriteLength(expiryMs == FieldExpiry.None ? 0 : (ulong)(expiryMs - earliestMs + 1));
+            Output.WriteString(field);
+            Output.WriteString(value);
+        }
     }
 
     //  | bytes of a number 4 | count 4 | numbers |        little endian, ascending

@@ -27,28 +27,36 @@ internal unsafe ref struct HashBuilder
     }
 
     /// <summary>Fields so far.</summary>
-    public readonly long Count => !_region.IsNone ? Table.Count : _run != null ? Run.Count / 2 : 0;
+    public readonly long Count => !_region.IsNone ? Table.Members.Count : _run != null ? Packed.Count : 0;
 
-    private readonly MemberTable Table => new(_region, in _hash);
+    private readonly FieldTable Table => new(_region, in _hash);
 
     private readonly PackedRun Run => new(_run, _runBytes);
 
+    private readonly PackedFields Packed => new(Run);
+
     /// <summary>Adds a field.</summary>
+    /// <param name="field">Its name.</param>
+    /// <param name="value">Its value.</param>
     /// <param name="isNew">False: it was there, and stays as it was.</param>
+    /// <param name="expiryMs">Unix milliseconds, or <see cref="FieldExpiry.None"/>.</param>
     /// <returns>False when there is no memory.</returns>
-    public bool TryAdd(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, out bool isNew)
+    public bool TryAdd(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, out bool isNew, long expiryMs = FieldExpiry.None)
     {
         isNew = true;
         ulong hash = _hash.Of(field);
         if (_region.IsNone)
         {
-            int bytes = LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length), used = _run == null ? 0 : Run.Used;
+            if (_run == null) Begin();
+            int bytes = LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length), used = Run.Used;
+            if (expiryMs != FieldExpiry.None) bytes += PackedFields.ExpirySize + Packed.BeginBytes;
+            else if (Packed.HasExpiries) bytes += PackedFields.NoExpirySize;
             bool isSmall = Math.Max(field.Length, value.Length) <= _limits.HashBytes && Count < _limits.HashEntries && used + bytes <= PackedRun.BytesMax;
-            if (isSmall) return TryAppend(field, value, hash, used, bytes, out isNew);
+            if (isSmall) return TryAppend(field, value, expiryMs, hash, used + bytes, out isNew);
             if (!TryUnpack()) return false;
         }
 
-        return TryInsert(field, value, hash, out isNew);
+        return TryInsert(field, value, expiryMs, hash, out isNew);
     }
 
     /// <summary>Makes the hash the value of a key, whatever was there; without fields the key is deleted.</summary>
@@ -82,59 +90,52 @@ internal unsafe ref struct HashBuilder
         _run = null;
     }
 
-    private bool TryAppend(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, ulong hash, int used, int bytes, out bool isNew)
+    private void Begin()
     {
-        isNew = _filter.Add(hash) || Run.Find(field, skipElements: 1, skipBytes: 0) == null;
+        _run = (byte*)NativeMemory.Alloc(RunBytesFirst);
+        _runBytes = RunBytesFirst;
+        Run.SetSize(0, 0);
+    }
+
+    private bool TryAppend(
+        scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash, int bytes, out bool isNew)
+    {
+        isNew = _filter.Add(hash) || Packed.Find(field) == null;
         if (!isNew) return true;
-        if (PackedRun.HeaderBytes + used + bytes > _runBytes)
+        if (PackedRun.HeaderBytes + bytes > _runBytes)
         {
-            bool isFirst = _run == null;
-            int room = Math.Max(RunBytesFirst, 2 * (PackedRun.HeaderBytes + used + bytes));
-            _run = (byte*)NativeMemory.Realloc(_run, (nuint)room);
-            _runBytes = room;
-            if (isFirst) new PackedRun(_run, room).SetSize(0, 0);
+            _runBytes = 2 * (PackedRun.HeaderBytes + bytes);
+            _run = (byte*)NativeMemory.Realloc(_run, (nuint)_runBytes);
         }
 
-        PackedRun run = Run;
-        LengthPrefix.WriteWith(LengthPrefix.WriteWith(run.End, field), value);
-        run.SetSize(used + bytes, run.Count + 2);
+        if (expiryMs != FieldExpiry.None) Packed.Begin();
+        byte* at = Run.End;
+        Packed.Append(field, value);
+        if (expiryMs != FieldExpiry.None) Packed.SetExpiry(at, expiryMs);
         return true;
     }
 
-    private bool TryInsert(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, ulong hash, out bool isNew)
+    private bool TryInsert(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash, out bool isNew)
     {
-        isNew = Table.Find(field, hash) == null;
+        isNew = Table.Members.Find(field, hash) == null;
         if (!isNew) return true;
-        int size = MemberItem.SizeOf(field.Length, LengthPrefix.SizeWith(value.Length));
+        int size = HashItem.SizeOf(field.Length, value.Length, expiryMs != FieldExpiry.None);
         if (!Region.TryReserve(ref _region, _budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
         if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
-        Insert(field, value, hash, size);
+        Table.Members.Insert(Table.Write(field, value, expiryMs), hash);
         return true;
     }
 
-    private readonly void Insert(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, ulong hash, int size)
-    {
-        uint item = _region.Take(size);
-        LengthPrefix.WriteWith(MemberItem.Write(_region.At(item), field), value);
-        Table.Insert(item, hash);
-    }
-
-    /// <summary>Makes the run, or none, a table.</summary>
+    /// <summary>Makes the run a table.</summary>
     private bool TryUnpack()
     {
-        long count = Count;
-        int used = _run == null ? 0 : Run.Used;
+        long count = Count, used = Run.Used + (Packed.HasExpiries ? 8 * count : 0);
         _region = Region.Create(_budget, used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
         if (_region.IsNone) return false;
-        Table.Begin();
-        if (_run == null) return true;
-        PackedRun run = Run;
-        for (byte* at = run.First; at < run.End;)
-        {
-            at = run.Next(run.Next(at, out var field), out var value);
-            Insert(field, value, _hash.Of(field), MemberItem.SizeOf(field.Length, LengthPrefix.SizeWith(value.Length)));
-        }
-
+        Table.Members.Begin();
+        // Ends: each round goes on by a field.
+        for (byte* at = Packed.First; (at = Packed.Next(at, out var field, out var value, out long expiryMs)) != null;)
+            Table.Members.Insert(Table.Write(field, value, expiryMs), _hash.Of(field));
         NativeMemory.Free(_run);
         _run = null;
         return true;

@@ -106,6 +106,8 @@ public class PayloadFuzzTests
             [
                 Concat([1], count, each), Concat([2], count, each), Concat([3], count, textScored), Concat([5], count, scored), Concat([4], count, textScored),
                 Concat([9], Plain(Zipmap(1, pairs))), Concat([12], Plain(Ziplist(pairs))), Concat([13], Plain(Ziplist(pairs))), Concat([16], Plain(Listpack(pairs))),
+                Concat([24], Little(60_000_000_000_000, 8), count, Concat([.. elements.Select((e, i) => Concat([(byte)(i % 64)], Plain(e), Plain("v")))])),
+                Concat([25], Little(0, 8), Plain(Listpack([.. elements.SelectMany((e, i) => (string[])[e, "v", i % 2 == 0 ? "0" : $"{60_000_000_000_000 + i}"])]))),
                 Concat([17], Plain(Listpack(pairs))), Concat([20], Plain(Listpack(elements))),
             ]);
         }

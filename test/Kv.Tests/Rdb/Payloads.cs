@@ -55,7 +55,8 @@ internal static class Payloads
                 for (var walk = new ListView(held.Value.View).GetWalk(); walk.Next(out var element);) parts.Add(Text(element));
                 return "list " + string.Join(' ', parts);
             case DataType.Hash:
-                for (var walk = new HashView(held.Value.View, in hash, nowMs: 0).GetWalk(); walk.Next(out var field, out var value);) parts.Add($"{Text(field)}={Text(value)}");
+                for (var walk = new HashView(held.Value.View, in hash, nowMs: 0).GetWalk(); walk.Next(out var field, out var value, out long expiryMs);)
+                    parts.Add($"{Text(field)}={Text(value)}{(expiryMs == FieldExpiry.None ? "" : $"@{expiryMs}")}");
                 break;
             case DataType.Set:
                 for (var walk = new SetView(held.Value.View, in hash, stackalloc byte[20]).GetWalk(); walk.Next(out var member);) parts.Add(Text(member));

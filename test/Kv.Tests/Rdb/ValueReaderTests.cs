@@ -78,6 +78,25 @@ public class ValueReaderTests
         Check(all, 17, Plain(Listpack(pairs)));
     }
 
+    // Source of these four: rdb.c of Redis 7.4.1.
+    [Fact]
+    public void Hashes_whose_fields_expire()
+    {
+        const long at = 60_000_000_000_000;
+        const string expected = "hash a=1@60000000000000 b=2 c=3@60000000000700";
+        Check(expected, 24, Little(at, 8), [3, 1], Plain("a"), Plain("1"), [0], Plain("b"), Plain("2"), [0x42, 0xBD], Plain("c"), Plain("3"));
+        Check(expected, 22, [3, 0x81, .. Big(at)], Plain("a"), Plain("1"), [0], Plain("b"), Plain("2"), [0x81, .. Big(at + 700)], Plain("c"), Plain("3"));
+        Check(expected, 25, Little(at, 8), Plain(Listpack("a", "1", $"{at}", "c", "3", $"{at + 700}", "b", "2", "0")));
+        Check(expected, 23, Plain(Listpack("a", "1", $"{at}", "c", "3", $"{at + 700}", "b", "2", "0")));
+        // None expires; more than are packed; longer than are packed.
+        Check("hash a=1", 24, Little(0, 8), [1, 0], Plain("a"), Plain("1"));
+        string[] many = [.. Enumerable.Range(0, 600).Select(i => $"f{i:D3}")];
+        Check("hash " + string.Join(' ', many.Select(f => $"{f}=v@{at}")), 24, [.. Little(at, 8), 0x42, 0x58, .. Concat([.. many.Select(f => Concat([1], Plain(f), Plain("v")))])]);
+        Check($"hash a={Long}@{at} b=", 23, Plain(Listpack("a", Long, $"{at}", "b", "", "0")));
+
+        static byte[] Big(long number) => [.. Little(number, 8).Reverse()];
+    }
+
     [Fact]
     public void Sets_of_integers_of_every_width()
     {
@@ -117,6 +136,10 @@ public class ValueReaderTests
         { 16, Plain(Listpack("a", "1", "a", "2")) }, { 16, Plain(Listpack("a")) }, { 16, Plain(Listpack()) },
         { 17, Plain(Listpack("a", "x")) }, { 17, Plain(Listpack("a", "-nan")) }, { 17, Plain(Listpack("a", "Infinity")) }, { 17, Plain(Listpack("a", "1 ")) },
         { 20, Plain(Listpack("a", "b", "a")) }, { 20, Plain(Listpack("1", "1")) }, { 20, Plain(Listpack()) },
+        { 24, [.. Little(5, 8), 0] }, { 24, [.. Little(5, 8), 1, 1, .. Plain("a")] }, { 24, [.. Little(-1, 8), 1, 1, .. Plain("a"), .. Plain("1")] },
+        { 24, [.. Little(5, 8), 2, 0, .. Plain("a"), .. Plain("1"), 1, .. Plain("a"), .. Plain("2")] }, { 24, [.. Little((1L << 48) - 2, 8), 1, 2, .. Plain("a"), .. Plain("1")] },
+        { 22, [1, 0x81, 0, 1, 0, 0, 0, 0, 0, 0, .. Plain("a"), .. Plain("1")] }, { 23, Plain(Listpack()) }, { 23, Plain(Listpack("a", "1")) }, { 23, Plain(Listpack("a", "1", "x")) },
+        { 23, Plain(Listpack("a", "1", "-1")) }, { 23, Plain(Listpack("a", "1", "0", "a", "2", "0")) }, { 25, Plain(Listpack("a", "1", "0")) },
         { 8, [1] }, { 26, [1] }, { 255, [1] },
     };
 

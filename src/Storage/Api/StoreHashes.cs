@@ -255,8 +255,9 @@ public readonly struct StoreHashes
         var nothing = default(ReadNothing);
         scoped var take = new ReadField<ReadNothing>(ref nothing, field, in _session.MemberHash, _session.NowMs);
         var status = _session.Read(_session.Key(key), DataType.Hash, ref take);
-        expiryMs = take.ExpiryMs;
-        return status == StoreStatus.Ok && !take.IsThere ? StoreStatus.NotFound : status;
+        bool isThere = status == StoreStatus.Ok && take.IsThere;
+        expiryMs = isThere ? take.ExpiryMs : FieldExpiry.None;      // what a read took that was not the last is void
+        return status == StoreStatus.Ok && !isThere ? StoreStatus.NotFound : status;
     }
 
     private HeldKey Hold(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, int valueLength) =>

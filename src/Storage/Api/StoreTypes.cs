@@ -34,6 +34,9 @@ public static class StoreTypes
         /// <summary>Sorted sets: different members, in the order of their scores.</summary>
         public StoreSortedSets SortedSets => new(session);
 
+        /// <summary>Geo sets: sorted sets whose scores are places on the earth.</summary>
+        public StoreGeoSets GeoSets => new(session);
+
         /// <summary>Bitmaps: strings, bit by bit.</summary>
         public StoreBitmaps Bitmaps => new(session);
 

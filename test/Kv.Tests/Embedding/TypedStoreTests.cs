@@ -344,6 +344,39 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Throws<ArgumentException>(() => bitmaps.CombineInto(BitOperation.Not, "t"u8, [Bytes("h"), Bytes("s")], out _));
     }
 
+    // The places and distances of Redis' documentation.
+    [Fact]
+    public void Places_are_kept_measured_and_found()
+    {
+        var geo = _test.Session.GeoSets;
+        Assert.Equal(StoreStatus.NotFound, geo.Search("z"u8, new GeoPlace(15, 37), 1, _scores));
+        Assert.Equal(StoreStatus.Ok, geo.Set("z"u8, "Palermo"u8, new GeoPlace(13.361389, 38.115556)));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Added), (geo.Set("z"u8, "Catania"u8, new GeoPlace(15.087269, 37.502669), ScoreRule.OnlyNew, out var outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused), (geo.Set("z"u8, "Catania"u8, new GeoPlace(0, 0), ScoreRule.OnlyNew, out outcome), outcome));
+        Assert.Equal(StoreStatus.Ok, geo.GetPlace("z"u8, "Palermo"u8, out var place));
+        Assert.Equal(13.36138933897018433, place.Longitude, 1e-12);
+        Assert.Equal(38.11555639549629859, place.Latitude, 1e-12);
+        Assert.Equal(StoreStatus.NotFound, geo.GetPlace("z"u8, "Rome"u8, out _));
+        Assert.Equal(StoreStatus.Ok, geo.GetDistance("z"u8, "Palermo"u8, "Catania"u8, out double meters));
+        Assert.Equal(166274.1516, meters, 1e-3);
+        Assert.Equal(StoreStatus.NotFound, geo.GetDistance("z"u8, "Palermo"u8, "Rome"u8, out meters));
+        Assert.Equal(StoreStatus.Ok, geo.Search("z"u8, new GeoPlace(15, 37), 200_000, _scores));
+        Assert.Equal(["Catania", "Palermo"], Scored().Select(text => text.Split(' ')[0]));
+        Assert.Equal(56441.2578, _scores.Score(0), 1e-3);
+        Assert.Equal(StoreStatus.Ok, geo.Search("z"u8, new GeoPlace(15, 37), 200_000, _scores, most: 1));
+        Assert.Equal(1, _scores.Count);
+        Assert.Equal(StoreStatus.Ok, geo.Search("z"u8, new GeoPlace(15, 37), 100_000, _scores));
+        Assert.Equal(1, _scores.Count);
+        Assert.Equal(StoreStatus.Ok, geo.Search("z"u8, new GeoPlace(15, 37), 400_000, 400_000, _scores));
+        Assert.Equal(2, _scores.Count);
+        Assert.Equal(StoreStatus.Ok, geo.Search("z"u8, new GeoPlace(15, 37), 400_000, 100_000, _scores));
+        Assert.Equal(0, _scores.Count);
+        _test.Set("text", "v");
+        Assert.Equal(StoreStatus.WrongType, geo.Search("text"u8, place, 1, _scores));
+        Assert.Throws<ArgumentOutOfRangeException>(() => geo.Set("z"u8, "north"u8, new GeoPlace(0, 86)));
+        Assert.Throws<ArgumentOutOfRangeException>(() => geo.Search("z"u8, new GeoPlace(0, 0), double.NaN, _scores));
+    }
+
     [Fact]
     public void Different_elements_are_counted_and_merged()
     {

@@ -7,30 +7,23 @@ namespace Kv.Server.Dispatch;
 /// <remarks>Members are where the set has them: it must not change meanwhile.</remarks>
 internal sealed unsafe class GeoSearch
 {
-    private readonly List<Found> _found = [];
+    private readonly GeoMatches _found = new();
 
     /// <summary>Collects what the query asks for.</summary>
     public void Run(in SortedSetView set, scoped in GeoQuery query)
     {
-        long limit = query.IsAny ? query.Count : long.MaxValue;
-        Span<GeoCell> cells = stackalloc GeoCell[9];
-        foreach (GeoCell cell in cells[..query.Area.Cover(cells)])
-        {
-            if (_found.Count >= limit) break;
-            Collect(set, cell, query.Area, limit);
-        }
-
-        if (query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending)) Sort(1);
-        else if (query.IsDescending) Sort(-1);
-        if (query.Count > 0 && _found.Count > query.Count) _found.RemoveRange((int)query.Count, _found.Count - (int)query.Count);
+        _found.Collect(set, query.Area, query.IsAny ? query.Count : long.MaxValue);
+        if (query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending)) _found.Sort(1);
+        else if (query.IsDescending) _found.Sort(-1);
+        if (query.Count > 0) _found.Cut(query.Count);
     }
 
     /// <summary>Answers it.</summary>
     public void Write(ReplyWriter reply, scoped in GeoQuery query)
     {
         int parts = 1 + (query.WithDistance ? 1 : 0) + (query.WithHash ? 1 : 0) + (query.WithPlace ? 1 : 0);
-        reply.WriteArray(_found.Count);
-        foreach (Found found in _found)
+        reply.WriteArray(_found.All.Count);
+        foreach (GeoMatch found in _found.All)
         {
             if (parts > 1) reply.WriteArray(parts);
             reply.WriteBulk(found.Member, found.Length);
@@ -45,7 +38,7 @@ internal sealed unsafe class GeoSearch
     /// <returns>False when there is no memory.</returns>
     public bool TryAddTo(scoped ref SortedSetBuilder result, double unitMeters)
     {
-        foreach (Found found in _found)
+        foreach (GeoMatch found in _found.All)
         {
             double score = unitMeters != 0 ? found.Meters / unitMeters : found.Score;
             if (!result.TryAdd(new ReadOnlySpan<byte>(found.Member, found.Length), score, ScoreAggregate.Sum)) return false;
@@ -90,28 +83,5 @@ internal sealed unsafe class GeoSearch
         frame[length + 1] = (byte)'\r';
         frame[length + 2] = (byte)'\n';
         reply.WriteRaw(frame[..(length + 3)]);
-    }
-
-    private void Collect(in SortedSetView set, GeoCell cell, in GeoArea area, long limit)
-    {
-        long first = set.CountBefore(ScoreBound.BeforeScore(cell.FirstScore)), left = set.CountBefore(ScoreBound.BeforeScore(cell.EndScore)) - first;
-        if (left <= 0) return;
-        var walk = set.From(first);
-        for (; left > 0 && _found.Count < limit && walk.Next(out var member, out double score); left--)
-        {
-            GeoHash.Decode(score, out double longitude, out double latitude);
-            if (!area.Contains(longitude, latitude, out double meters)) continue;
-            fixed (byte* start = member) _found.Add(new Found(start, member.Length, score, meters, _found.Count));
-        }
-    }
-
-    private void Sort(int direction) => _found.Sort((left, right) =>
-        left.Meters != right.Meters ? direction * left.Meters.CompareTo(right.Meters) : left.Order.CompareTo(right.Order));
-
-    private readonly struct Found(byte* member, int length, double score, double meters, int order)
-    {
-        public readonly byte* Member = member;
-        public readonly int Length = length, Order = order;
-        public readonly double Score = score, Meters = meters;
     }
 }

@@ -1,6 +1,4 @@
-using Kv.Storage;
-
-namespace Kv.Server.Dispatch;
+namespace Kv.Storage;
 
 /// <summary>A circle or a box on the earth, around a place.</summary>
 internal struct GeoArea

@@ -13,6 +13,9 @@ namespace Kv.Storage;
 /// <summary>The fields of a large hash: a member table of <see cref="HashItem"/>, and when the first of them expires.</summary>
 internal readonly unsafe ref struct FieldTable
 {
+    /// <summary>Bytes of its head, which count in another region, too: a cursor is right whatever the size of the table.</summary>
+    public const int KeptHeadBytes = 32;
+
     private const int BatchMax = 64;
 
     private readonly Region _region;

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//  head of the region, behind the member table's:  | root 4 | height 4 | leaves 4 | inner nodes 4 | spare nodes 4 | first leaf 4 | last leaf 4 |
+//  head of the region, behind the member table's:  | root 4 | height 4 | leaves 4 | inner nodes 4 | spare nodes 4 | first leaf 4 | last leaf 4 | how many are spare 4 |
 //
 //             [ 10 a | 40 f | 70 m ]        scores and items of what is first below; counts 3, 3, 2
 //              /        |        \
@@ -19,7 +19,7 @@ namespace Kv.Storage;
 internal readonly unsafe struct ScoreTree(Region region)
 {
     /// <summary>Bytes of the head that are the tree's.</summary>
-    public const int HeadBytes = 28;
+    public const int HeadBytes = 32;
 
     public Region Region => region;
 
@@ -34,6 +34,9 @@ internal readonly unsafe struct ScoreTree(Region region)
     public ref uint Spare => ref Head[4];
     public ref uint FirstLeaf => ref Head[5];
     public ref uint LastLeaf => ref Head[6];
+
+    /// <summary>How many nodes are not in use.</summary>
+    public ref uint SpareNodes => ref Head[7];
 
     private uint* Head => (uint*)(region.Head + MemberTable.HeadBytes);
 
@@ -165,8 +168,16 @@ internal readonly unsafe struct ScoreTree(Region region)
     public uint TakeNode(int level)
     {
         uint node = Spare;
-        if (node != 0) Spare = NodeAt(node).Next;
-        else node = region.Take(ScoreNode.Bytes);
+        if (node == 0)
+        {
+            node = region.Take(ScoreNode.Bytes);
+        }
+        else
+        {
+            Spare = NodeAt(node).Next;
+            SpareNodes--;
+        }
+
         NodeAt(node).Clear(level);
         if (level == 0) Leaves++;
         else InnerNodes++;
@@ -180,6 +191,7 @@ internal readonly unsafe struct ScoreTree(Region region)
         else InnerNodes--;
         NodeAt(node).Next = Spare;
         Spare = node;
+        SpareNodes++;
     }
 
     private static int ChildAt(ScoreNode node, ref long rank)

@@ -6,10 +6,11 @@ namespace Kv.Storage;
 
 //   0        8         16        24          32     36     40            48                280            448
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
-//  | bytes  | charged | counter | occupied  | used | free | spare       | free lists 58x4 | head of type | pieces ...
+//  | bytes  | charged | counter | occupied  | used | free | noted 1 ... | free lists 58x4 | head of type | pieces ...
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
 //   bytes of the allocation (from 8 KB on: of addresses, a run's or its own); bytes charged to *counter (the budget's address);
-//   one bit for each free list that is not empty; units handed out, units of those that are free again
+//   one bit for each free list that is not empty; units handed out, units of those that are free again; whether it has been
+//   noted as sparse
 //
 //  A piece is a whole number of units of 8 bytes, named by its first unit: 32 bits reach 32 GB, and stay right when the
 //  region moves. A free piece:  | next free 4 | units 4 | ...      Lists 0 to 31: pieces of exactly 1 to 32 units;
@@ -51,6 +52,12 @@ internal readonly unsafe struct Region
 
     /// <summary>Bytes of the pieces that are in use.</summary>
     public long UsedBytes => (long)(UsedUnits - FreeUnits) * UnitBytes;
+
+    /// <summary>Bytes that have been used at some time: the system has given them.</summary>
+    public long TouchedBytes => (long)UsedUnits * UnitBytes;
+
+    /// <summary>Whether somebody knows that it is sparse.</summary>
+    public ref bool IsNotedAsSparse => ref *(bool*)(Start + 40);
 
     private ref long Field(int offset) => ref *(long*)(Start + offset);
     private ref ulong Occupied => ref *(ulong*)(Start + 24);
@@ -102,6 +109,7 @@ internal readonly unsafe struct Region
         from = Math.Max(from, shared);
         bytes = Math.Min(bytes, end - from);
         Buffer.MemoryCopy(Start + from, copy.Start + from, bytes, bytes);
+        copy.IsNotedAsSparse = false;
         return from + bytes == end ? -1 : from + bytes;
     }
 

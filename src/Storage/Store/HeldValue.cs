@@ -106,6 +106,22 @@ internal readonly unsafe ref struct HeldValue
         if (expired != 0) _changes.CountExpiredFields(_held, expired);
     }
 
+    /// <summary>Behind a removal: has the memory of a large collection that has become small seen to.</summary>
+    public void NoteIfSparse()
+    {
+        if (!HoldsRegion || Region.IsNotedAsSparse || !RegionRebuild.IsWanted(this)) return;
+        Region.IsNotedAsSparse = true;
+        _changes.Store.Sparse.Note(_held.Database, _held.Key);
+    }
+
+    /// <summary>Gives a large collection another region with the same content. Nobody is told: nothing changes for them.</summary>
+    public void MoveTo(Region region)
+    {
+        Region old = Region;
+        Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
+        _changes.Store.Release(old);
+    }
+
     /// <summary>For a change that takes no memory.</summary>
     /// <inheritdoc cref="TryReserve"/>
     public void BeginChange(bool isWatched = true) => _changes.BeginChange(ref _held, isWatched);

@@ -7,6 +7,9 @@ internal interface ILongUse
     /// <summary>Whether something was changed: then all of it is done, also when the one who asked for it has left.</summary>
     bool HasChanged { get; }
 
+    /// <summary>Whether whoever needs one of the keys ends it, instead of doing the rest: it is for nobody in particular.</summary>
+    bool MayBeGivenUp => false;
+
     /// <summary>Does a piece: some 200 us.</summary>
     /// <param name="held">The keys; nobody else sees or changes them from the first step to the last.</param>
     /// <returns>True when everything is done.</returns>

@@ -65,12 +65,13 @@ internal sealed unsafe class LongUse : IDisposable
         }
     }
 
-    /// <summary>Does the rest, for a thread that needs a key of it. From any thread, whatever it has locked.</summary>
+    /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it. From any thread, whatever it has locked.</summary>
     public void TryFinish()
     {
         if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;
         try
         {
+            if (_use.MayBeGivenUp) End();
             // Ends: each step gets on.
             while (!StepClaimed())
             {

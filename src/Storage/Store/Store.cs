@@ -46,6 +46,7 @@ public sealed class Store : IDisposable
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
         LongHolds = new LongHolds(this);
+        Sparse = new SparseRegions(this);
         Pause = new StorePause(Epochs, LongHolds);
         _table = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
@@ -87,6 +88,9 @@ public sealed class Store : IDisposable
     internal ExpiryClock Clock { get; }
     internal ref readonly KeyHash Hash => ref _hash;
     internal LongHolds LongHolds { get; }
+
+    /// <summary>Collections whose memory is to be given back.</summary>
+    internal SparseRegions Sparse { get; }
     internal StorePause Pause { get; }
     internal WatchTable Watches { get; }
 

@@ -172,6 +172,7 @@ internal unsafe ref struct ListValue(HeldValue value)
         if (!_value.Exists) return;
         if (Count == 0) _value.Delete();
         else if (!IsPacked && Large.Leaves <= 2) PackIfSmall();
+        else _value.NoteIfSparse();
     }
 
     private readonly bool MayStayPacked(int count, long bytes, long size)

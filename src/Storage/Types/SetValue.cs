@@ -132,6 +132,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         if (count == 0) _value.Delete();
         else if (_value.Kind == ValueKind.PackedSet && count > _value.Limits.SetEntries) TryUnpack(0);
         else if (_value.Kind == ValueKind.IntegerSet && count > _value.Limits.IntegerSetEntries) TryUnpack(0);
+        else _value.NoteIfSparse();
     }
 
     private static int WantedBytes(int count, int members, int width, int longest)

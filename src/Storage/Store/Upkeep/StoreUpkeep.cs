@@ -44,6 +44,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private void RunOnline()
     {
         Fault.Point("upkeep.round");
+        store.Sparse.Run(_session);
         IsGrowthNear = false;
         foreach (Database? database in store.Table)
         {

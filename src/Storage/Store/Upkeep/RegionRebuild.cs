@@ -1,0 +1,158 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>Moves what is left of a large collection to a region of its size, in steps: the memory of what was removed goes back to the system.</summary>
+/// <remarks>
+/// The elements are copied; the key gets the new region in the last step, so whoever needs the key before ends it and loses nothing.
+/// Threads: as in <see cref="ILongUse"/>. Whoever makes one disposes it.
+/// </remarks>
+internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
+{
+    private const int ElementsPerStep = 1024;
+    private const long BytesMin = 1 << 20;
+
+    private Region _target;
+    private MemberPlace _place;
+    private long _index;
+
+    /// <inheritdoc/>
+    public bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public bool MayBeGivenUp => true;
+
+    /// <summary>Whether the key has its new region, or needs none.</summary>
+    public bool IsDone { get; private set; }
+
+    /// <summary>Whether at most an eighth of a collection's memory is of what it still has, and a megabyte and more of what was removed.</summary>
+    public static bool IsWanted(HeldValue value)
+    {
+        if (!value.Exists || !value.HoldsRegion || value.Kind == ValueKind.Stream) return false;
+        long touched = value.Region.TouchedBytes;
+        return touched >= BytesMin && NeededBytes(value) <= touched / 8;
+    }
+
+    // A list keeps leaves that are empty, and a tree nodes with a few elements each.
+    private static long NeededBytes(HeldValue value)
+    {
+        Region region = value.Region;
+        if (value.Kind == ValueKind.List) return new ListDirectory(region).LeafBytes;
+        if (value.Kind != ValueKind.SortedSet) return region.UsedBytes;
+        var tree = new ScoreTree(region);
+        return region.UsedBytes - ((tree.Leaves + tree.InnerNodes + tree.SpareNodes) * (long)ScoreNode.Bytes) + ScoreTree.BuildBytes(new MemberTable(region, in value.Hash).Count);
+    }
+
+    /// <inheritdoc/>
+    public bool Use(in HeldKeys held)
+    {
+        HeldValue value = held.Value(0);
+        if (_target.IsNone && !TryBegin(value)) return true;
+        bool more = value.Kind switch
+        {
+            ValueKind.List => CopyElements(value),
+            ValueKind.SortedSet => CopyScores(value),
+            _ => CopyItems(value),
+        };
+        if (_target.IsNone) return true;        // no memory for more
+        if (more) return false;
+        value.MoveTo(_target);
+        _target = default;
+        return IsDone = true;
+    }
+
+    public void Dispose()
+    {
+        if (!_target.IsNone) _target.Free();
+        _target = default;
+    }
+
+    private bool TryBegin(HeldValue value)
+    {
+        IsDone = !IsWanted(value);
+        if (IsDone) return false;
+        Region from = value.Region;
+        _target = Region.Create(store.Budget, NeededBytes(value));
+        if (_target.IsNone || value.Kind == ValueKind.List) return !_target.IsNone;
+        new MemberTable(_target, in store.Hash).Begin();
+        if (value.Kind == ValueKind.SortedSet) new ScoreTree(_target).Begin();
+        else new Span<byte>(from.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes).CopyTo(new Span<byte>(_target.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes));
+        return true;
+    }
+
+    private bool CopyItems(HeldValue value)
+    {
+        bool isHash = value.Kind == ValueKind.Hash;
+        var walk = new MemberTable(value.Region, in store.Hash).GetWalk(_place);
+        for (int i = 0; i < ElementsPerStep; i++)
+        {
+            if (!walk.Next(out byte* item)) return false;
+            int size = isHash ? HashItem.SizeOf(item) : LengthPrefix.SizeWith(MemberItem.MemberOf(item).Length);
+            if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_target, 1))) return false;
+            Insert(item, size);
+        }
+
+        _place = walk.Place;
+        return true;
+    }
+
+    private bool CopyScores(HeldValue value)
+    {
+        long count = new MemberTable(value.Region, in store.Hash).Count, end = Math.Min(count, _index + ElementsPerStep);
+        ScoreCursor cursor = new ScoreTree(value.Region).At(_index);
+        // Ends: at the end of the step, which is no further than that of the set.
+        while (true)
+        {
+            int size = PackedScores.SizeOf(MemberItem.MemberOf(cursor.Item).Length);
+            if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_target, 1) + ScoreTree.BuildBytes(1))) return false;
+            uint item = Insert(cursor.Item, size);
+            new ScoreTreeBuilder(new ScoreTree(_target)).Append(cursor.Score, item);
+            if (++_index == end) break;
+            cursor.MoveNext();
+        }
+
+        if (_index != count) return true;
+        if (TryReserve(ScoreTree.BuildBytes(count))) new ScoreTreeBuilder(new ScoreTree(_target)).Finish();
+        return false;
+    }
+
+    private bool CopyElements(HeldValue value)
+    {
+        var list = new LargeList(value.Region);
+        int leaf = list.Find(_index, out int offset);
+        for (int i = 0; i < ElementsPerStep; i++)
+        {
+            ListLeaf from = list.Leaf(leaf);
+            var element = from[offset];
+            if (!TryReserve(LargeList.PushBytes(_target, left: false, 1, element.Length, element.Length))) return false;
+            new LargeList(_target).Push(left: false, element, 0);
+            if (++_index == list.Count) return false;
+            if (++offset < (from.IsAlone ? 1 : from.Count)) continue;
+            leaf++;
+            offset = 0;
+        }
+
+        return true;
+    }
+
+    private uint Insert(byte* item, int size)
+    {
+        uint copy = _target.Take(size);
+        Unsafe.CopyBlockUnaligned(_target.At(copy), item, (uint)size);
+        var table = new MemberTable(_target, in store.Hash);
+        table.Insert(copy, table.HashOf(MemberItem.MemberOf(item)));
+        return copy;
+    }
+
+    private bool TryReserve(long bytes)
+    {
+        if (Region.TryReserve(ref _target, store.Budget, bytes, out Region left))
+        {
+            if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
+            return true;
+        }
+
+        Dispose();
+        return false;
+    }
+}

@@ -1,0 +1,179 @@
+using System.Text;
+using Kv.Storage;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Storage;
+
+/// <summary>Large collections that lose most of their elements give the memory back, and keep the rest.</summary>
+public sealed class SparseRegionTests
+{
+    private const int Elements = 100_000, Kept = 3_000;
+
+    [Theory]
+    [InlineData("set")]
+    [InlineData("hash")]
+    [InlineData("scores")]
+    [InlineData("list")]
+    public void What_is_left_of_a_large_collection_gets_a_region_of_its_size(string type)
+    {
+        using var test = new TestStore();
+        string before = Fill(test, type);
+        long full = test.Store.Budget.BlockBytes;
+        string left = Shrink(test, type);
+        Assert.NotEqual(before, left);
+        Maintain(test);
+        Assert.Equal(left, Content(test, type));
+        Assert.True(test.Store.Budget.BlockBytes < full / 10, $"{test.Store.Budget.BlockBytes} bytes of {full}");
+        test.Check();
+
+        // It goes on living: all comes back, and goes.
+        Assert.Equal(before, Fill(test, type));
+        test.Check();
+        Assert.True(test.Session.Delete(test.Session.Key(Encoding.Latin1.GetBytes(type))));
+        Maintain(test);
+        Assert.Equal(0, test.Store.Budget.BlockBytes);
+    }
+
+    [Fact]
+    public void Fields_keep_their_expiry()
+    {
+        using var test = new TestStore();
+        Fill(test, "hash");
+        long expiry = test.Session.NowMs + 1_000_000;
+        test.Session.Hashes.SetExpiry("hash"u8, NameOf(1), expiry, FieldExpiryRule.Always, out _);
+        Shrink(test, "hash");
+        Maintain(test);
+        Assert.Equal(StoreStatus.Ok, test.Session.Hashes.GetExpiry("hash"u8, NameOf(1), out long found));
+        Assert.Equal(expiry, found);
+        test.Check();
+    }
+
+    // A key that somebody asks for is not made to wait for the whole.
+    [Fact]
+    public void Who_needs_the_key_ends_the_work_and_loses_nothing()
+    {
+        using var test = new TestStore();
+        Fill(test, "set");
+        string left = Shrink(test, "set");
+        using var rebuild = new RegionRebuild(test.Store);
+        LongUse use;
+        using (var held = test.Session.Hold(test.Session.Key("set"u8), DataType.Set)) use = held.TryBeginUse(rebuild)!;
+        Assert.False(use.Step());
+        test.Begin();
+        Assert.Equal(left, Content(test, "set"));
+        Assert.True(use.Step());
+        Assert.False(rebuild.IsDone);
+        rebuild.Dispose();
+        Maintain(test);
+        Assert.Equal(left, Content(test, "set"));
+        test.Check();
+    }
+
+    [Fact]
+    public void Refused_memory_leaves_the_collection_as_it_is()
+    {
+        using var test = new TestStore();
+        Fill(test, "scores");
+        string left = Shrink(test, "scores");
+        int asked = 0;
+        test.Store.Budget.Refuse = () => ++asked == 1;
+        Maintain(test);
+        test.Store.Budget.Refuse = null;
+        Assert.True(asked >= 1);
+        Assert.Equal(left, Content(test, "scores"));
+        test.Check();
+    }
+
+    private static void Maintain(TestStore test)
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            test.Session.GoOffline();
+            test.Store.Maintain();
+            test.Begin();
+        }
+    }
+
+    private static string Fill(TestStore test, string type)
+    {
+        test.Begin();
+        var session = test.Session;
+        byte[] key = Encoding.Latin1.GetBytes(type);
+        session.Lists.Trim(key, 1, 0);
+        for (int i = 0; i < Elements; i++)
+        {
+            byte[] name = NameOf(i);
+            var status = type switch
+            {
+                "set" => session.Sets.Add(key, name),
+                "hash" => session.Hashes.Set(key, name, name),
+                "scores" => session.SortedSets.Set(key, name, i % 1000),
+                _ => session.Lists.Push(key, ListEnd.Right, name),
+            };
+            Assert.Equal(StoreStatus.Ok, status);
+        }
+
+        return Content(test, type);
+    }
+
+    private static string Shrink(TestStore test, string type)
+    {
+        var session = test.Session;
+        byte[] key = Encoding.Latin1.GetBytes(type);
+        if (type == "list")
+        {
+            Assert.Equal(StoreStatus.Ok, session.Lists.Trim(key, 0, Kept - 1));
+            return Content(test, type);
+        }
+
+        for (int i = Kept; i < Elements; i++)
+        {
+            byte[] name = NameOf(i);
+            var status = type switch
+            {
+                "set" => session.Sets.Remove(key, name),
+                "hash" => session.Hashes.Remove(key, name),
+                _ => session.SortedSets.Remove(key, name),
+            };
+            Assert.Equal(StoreStatus.Ok, status);
+        }
+
+        return Content(test, type);
+    }
+
+    // Of some 32 bytes: a megabyte and more of any type.
+    private static byte[] NameOf(int number) => Encoding.Latin1.GetBytes($"f{number:d8}-with-more-behind-it-here");
+
+    private static string Content(TestStore test, string type)
+    {
+        var session = test.Session;
+        byte[] key = Encoding.Latin1.GetBytes(type);
+        using var elements = new ElementBuffer();
+        using var fields = new FieldBuffer();
+        using var scores = new ScoreBuffer();
+        var text = new List<string>();
+        switch (type)
+        {
+            case "set":
+                session.Sets.GetAll(key, elements);
+                for (int i = 0; i < elements.Count; i++) text.Add(Encoding.Latin1.GetString(elements[i]));
+                text.Sort(StringComparer.Ordinal);
+                break;
+            case "hash":
+                session.Hashes.GetAll(key, fields);
+                for (int i = 0; i < fields.Count; i++) text.Add(Encoding.Latin1.GetString(fields.Field(i)) + Encoding.Latin1.GetString(fields.Value(i)));
+                text.Sort(StringComparer.Ordinal);
+                break;
+            case "scores":
+                session.SortedSets.GetRange(key, 0, -1, scores);
+                for (int i = 0; i < scores.Count; i++) text.Add($"{Encoding.Latin1.GetString(scores.Member(i))} {scores.Score(i)}");
+                break;
+            default:
+                session.Lists.GetRange(key, 0, -1, elements);
+                for (int i = 0; i < elements.Count; i++) text.Add(Encoding.Latin1.GetString(elements[i]));
+                break;
+        }
+
+        return string.Join(',', text);
+    }
+}

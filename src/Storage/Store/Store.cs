@@ -426,9 +426,13 @@ public sealed class Store : IDisposable
 
     /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be quiet.</summary>
     /// <exception cref="InvalidOperationException">The first disagreement.</exception>
-    public void CheckIntegrity()
+    public void CheckIntegrity() => CheckBlocks();
+
+    /// <summary>The same.</summary>
+    /// <returns>Bytes of the blocks and large collections that records hold.</returns>
+    internal long CheckBlocks()
     {
-        lock (_freeLock) IntegrityCheck.Run(this);      // not while upkeep moves records
+        lock (_freeLock) return IntegrityCheck.Run(this);       // not while upkeep moves records
     }
 
     /// <summary>Frees everything. The sessions that others created must be disposed before.</summary>

@@ -245,6 +245,15 @@ internal static class CommandGenerators
         ["LOLWUT"] = "differs in content; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",
         ["DEBUG"] = "differs in content; transcripts",
+        ["HEXPIRE"] = "of 7.4, which the reference is not; a model and transcripts",
+        ["HPEXPIRE"] = "likewise",
+        ["HEXPIREAT"] = "likewise",
+        ["HPEXPIREAT"] = "likewise",
+        ["HTTL"] = "likewise",
+        ["HPTTL"] = "likewise",
+        ["HEXPIRETIME"] = "likewise",
+        ["HPEXPIRETIME"] = "likewise",
+        ["HPERSIST"] = "likewise",
         ["PFSELFTEST"] = "has nothing to compare, and takes half a second; transcripts",
     };
 

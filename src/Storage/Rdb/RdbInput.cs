@@ -45,6 +45,13 @@ internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long
     /// <returns>False where there is none, or one beyond 63 bits.</returns>
     public bool TryReadLength(out long length) => TryReadLength(out length, out bool isSpecial) && !isSpecial;
 
+    /// <summary>The same, of 64 bits.</summary>
+    public bool TryReadUInt64(out ulong number)
+    {
+        bool isThere = TryReadRaw(out number, out bool isSpecial);
+        return isThere && !isSpecial;
+    }
+
     /// <summary>How many things there are, each of at least so many bytes.</summary>
     /// <returns>False when there are none, or cannot be so many.</returns>
     public bool TryReadCount(int bytesEach, out long count) => TryReadLength(out count) && count > 0 && count <= Remaining / bytesEach;
@@ -100,6 +107,13 @@ internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long
 
     private bool TryReadLength(out long length, out bool isSpecial)
     {
+        bool isThere = TryReadRaw(out ulong number, out isSpecial);
+        length = (long)number;
+        return isThere && length >= 0;
+    }
+
+    private bool TryReadRaw(out ulong length, out bool isSpecial)
+    {
         length = 0;
         isSpecial = false;
         if (!TryReadByte(out byte first)) return false;
@@ -110,10 +124,10 @@ internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long
                 return true;
             case 1:
                 if (!TryReadByte(out byte second)) return false;
-                length = ((first & 0x3F) << 8) | second;
+                length = ((uint)(first & 0x3F) << 8) | second;
                 return true;
             case 3:
-                length = first & 0x3F;
+                length = (uint)(first & 0x3F);
                 isSpecial = true;
                 return true;
         }
@@ -125,8 +139,8 @@ internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long
         }
 
         if (first != 0x81 || !TryReadBytes(8, out var eight)) return false;
-        length = BinaryPrimitives.ReadInt64BigEndian(eight);
-        return length >= 0;
+        length = BinaryPrimitives.ReadUInt64BigEndian(eight);
+        return true;
     }
 
     /// <summary>A string as it is written.</summary>

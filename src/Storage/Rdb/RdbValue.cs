@@ -29,6 +29,9 @@ internal ref struct RdbValue
     public SetBuilder Set;
     public SortedSetBuilder SortedSet;
 
+    /// <summary>The memory of a stream.</summary>
+    public Region Stream;
+
     /// <summary>What the record of a new key needs.</summary>
     public readonly int ExpectedBytes => Type == DataType.String && _block.IsNone && _bytes.Length <= RecordWord.InlineValueMax ? _bytes.Length : sizeof(long);
 
@@ -54,6 +57,7 @@ internal ref struct RdbValue
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Store(HeldValue target, long expiryMs) => Type switch
     {
+        DataType.Stream => StoreStream(target, expiryMs),
         DataType.String => target.TryReplace(ValueKind.String, _bytes, expiryMs, _block),
         DataType.List => List.Store(target, expiryMs),
         DataType.Hash => Hash.Store(target, expiryMs),
@@ -69,6 +73,15 @@ internal ref struct RdbValue
         Hash.Dispose();
         Set.Dispose();
         SortedSet.Dispose();
+        if (!Stream.IsNone) Stream.Free();
+        Stream = default;
+    }
+
+    private StoreStatus StoreStream(HeldValue target, long expiryMs)
+    {
+        var status = target.TryReplace(ValueKind.Stream, Stream, expiryMs);
+        if (status == StoreStatus.Ok) Stream = default;     // the record's now
+        return status;
     }
 
     private readonly StoreStatus StoreIntegers(HeldValue target, long expiryMs)

@@ -47,6 +47,7 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
             RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld => ReadExpiringListpack(type, ref value),
             RdbType.SortedSet or RdbType.SortedSetText => ReadSortedSet(type, ref value),
             RdbType.IntegerSet => ReadIntegers(ref value),
+            RdbType.Stream or RdbType.Stream2 or RdbType.Stream3 => ReadStream(type, ref value),
             RdbType.ListZiplist or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack or RdbType.SetListpack
                 or RdbType.SortedSetZiplist or RdbType.SortedSetListpack => ReadPacked(type, ref value),
             RdbType.Module or RdbType.ModuleOld => RdbStatus.Unknown,
@@ -66,6 +67,7 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
         RdbType.String => DataType.String,
         RdbType.List or RdbType.ListZiplist or RdbType.ListQuicklist or RdbType.ListQuicklist2 => DataType.List,
         RdbType.Set or RdbType.IntegerSet or RdbType.SetListpack => DataType.Set,
+        RdbType.Stream or RdbType.Stream2 or RdbType.Stream3 => DataType.Stream,
         RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack
             or RdbType.HashExpiry or RdbType.HashExpiryOld or RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld => DataType.Hash,
         RdbType.SortedSet or RdbType.SortedSetText or RdbType.SortedSetZiplist or RdbType.SortedSetListpack => DataType.SortedSet,
@@ -242,6 +244,19 @@ internal ref struct RdbValueReader(ReadOnlySpan<byte> bytes, Store store, long s
         score = length == positiveInfinity ? double.PositiveInfinity : double.NegativeInfinity;
         if (length is positiveInfinity or negativeInfinity) return true;
         return _input.TryReadBytes(length, out var text) && ScoreText.TryParse(text, out score);
+    }
+
+    private RdbStatus ReadStream(RdbType type, scoped ref RdbValue value)
+    {
+        var reader = new RdbStreamReader(_store, type);
+        try
+        {
+            return reader.Read(ref _input, out value.Stream);
+        }
+        finally
+        {
+            reader.Dispose();
+        }
     }
 
     private RdbStatus ReadIntegers(scoped ref RdbValue value)

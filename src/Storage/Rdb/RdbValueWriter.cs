@@ -22,6 +22,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         ValueKind.PackedSet or ValueKind.Set => RdbType.Set,
         ValueKind.PackedSortedSet => RdbType.SortedSetListpack,
         ValueKind.SortedSet => RdbType.SortedSet,
+        ValueKind.Stream => RdbType.Stream2,
         _ => RdbType.String,
     };
 
@@ -60,6 +61,9 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
                 break;
             case ValueKind.PackedSortedSet or ValueKind.SortedSet:
                 WriteSortedSet(new SortedSetView(value, in hash));
+                break;
+            case ValueKind.Stream:
+                RdbStreamWriter.Write(new LargeStream(value.Region), Output, _listpack);
                 break;
             case ValueKind.Integer:
                 value.Integer.TryFormat(digits, out int length);

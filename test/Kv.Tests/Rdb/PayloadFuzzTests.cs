@@ -13,6 +13,9 @@ public class PayloadFuzzTests
     private static readonly int Rounds =
         int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PAYLOADS"), CultureInfo.InvariantCulture, out int rounds) ? rounds : TimeBudget.Count(40_000);
 
+    private const string StreamDump =
+        "130110000000000000000100000000000000013E3E00000018000201010101018166020001030100010001817602040100010101040102018166028177028167020C01080102010201DFFF028178020401FF0203000205010103010367727002050201000000000000000200000000000000052C63AEFFA1010000010103636F6E2C63AEFFA10100000100000000000000020000000000000005";
+
     // D09
     [Fact]
     public void Known_D09_damaged_payloads_are_refused_or_give_a_value_that_is_whole()
@@ -111,6 +114,9 @@ public class PayloadFuzzTests
                 Concat([17], Plain(Listpack(pairs))), Concat([20], Plain(Listpack(elements))),
             ]);
         }
+
+        // A stream as redis-server 7.0.15 dumped it: two entries, one of them deleted, a group with a consumer that has the other.
+        good.Add(Convert.FromHexString(StreamDump));
 
         // And each as it is written here, compressed.
         using var test = new TestStore();

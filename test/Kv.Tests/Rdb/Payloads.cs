@@ -58,6 +58,17 @@ internal static class Payloads
                 for (var walk = new HashView(held.Value.View, in hash, nowMs: 0).GetWalk(); walk.Next(out var field, out var value, out long expiryMs);)
                     parts.Add($"{Text(field)}={Text(value)}{(expiryMs == FieldExpiry.None ? "" : $"@{expiryMs}")}");
                 break;
+            case DataType.Stream:
+                var stream = new StreamView(held.Value.View);
+                for (var walk = stream.Between(StreamId.Zero, StreamId.Max); walk.Next(out var entry);)
+                {
+                    parts.Add($"{entry.Id.Ms}-{entry.Id.Number}");
+                    while (entry.Next(out var name, out var content)) parts.Add($"{Text(name)}={Text(content)}");
+                }
+
+                parts.Add($"last {stream.LastId} added {stream.Added} deleted {stream.MaxDeletedId}");
+                for (int i = 0; i < stream.GroupCount; i++) parts.Add($"{Text(stream.GroupAt(i).Name)} {stream.GroupAt(i).LastId} {stream.GroupAt(i).EntriesRead} {stream.GroupAt(i).Pending.Count}");
+                return "stream " + string.Join(' ', parts);
             case DataType.Set:
                 for (var walk = new SetView(held.Value.View, in hash, stackalloc byte[20]).GetWalk(); walk.Next(out var member);) parts.Add(Text(member));
                 break;

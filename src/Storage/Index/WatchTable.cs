@@ -54,7 +54,8 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <param name="key">Its bytes.</param>
     /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits for.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null)
+    /// <param name="isChange">False: those who watch it need not know, only those who wait.</param>
+    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null, bool isChange = true)
     {
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
@@ -63,7 +64,7 @@ internal sealed unsafe class WatchTable : IDisposable
             for (var one = First(stripe, hash); one != null; one = one.Next)
             {
                 if (one.DatabaseId != databaseId || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
-                one.CountChange();
+                if (isChange) one.CountChange();
                 if (one.Waiters != 0) arrivals?.Add(one);
             }
         }

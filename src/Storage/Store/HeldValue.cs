@@ -126,6 +126,9 @@ internal readonly unsafe ref struct HeldValue
     /// <inheritdoc cref="TryReserve"/>
     public void BeginChange(bool isWatched = true) => _changes.BeginChange(ref _held, isWatched);
 
+    /// <summary>Has those who wait for the key looked at, after a change that was not watched.</summary>
+    public void NoteArrival() => _changes.NoteArrival(in _held);
+
     /// <summary>Makes a region the value, in the place of what there is.</summary>
     /// <returns>False when there is no memory: the region is freed, and nothing was changed.</returns>
     public bool TryBecome(ValueKind kind, Region region)

@@ -327,6 +327,12 @@ internal sealed unsafe class RecordChanges
         Touch(held.Record);
     }
 
+    /// <summary>Tells those who wait for a key of a change that is none to those who watch it.</summary>
+    public void NoteArrival(in HeldRecord held)
+    {
+        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
+    }
+
     /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)

@@ -31,7 +31,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         return record;
     }
 
-    /// <summary>Removes a group and all that it has. Needs no memory.</summary>
+    /// <summary>Removes a group and all that it has; those who wait as its consumers are to learn of it. Needs no memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Remove(ReadOnlySpan<byte> name)
     {
@@ -44,6 +44,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         group.Consumers.Clear();
         group.Pending.Clear();
         groups.RemoveAt(place);
+        _value.NoteArrival();
         return true;
     }
 

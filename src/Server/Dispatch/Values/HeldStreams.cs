@@ -9,21 +9,28 @@ internal readonly ref struct HeldStreams
     private readonly HeldKeys _many;
     private readonly bool _isOne;
 
-    /// <summary>Holds them. Absent keys are there, without a value.</summary>
+    /// <summary>Holds arguments of a command. Absent keys are there, without a value.</summary>
     public HeldStreams(ref CommandContext context, int first, int count)
     {
         _isOne = count == 1;
+        if (_isOne) _one = context.Store.Hold(context.Store.Key(context.Args[first].Span), DataType.Any);
+        else _many = context.Store.Hold(context.ListKeys(first, count));
+    }
+
+    /// <summary>Holds the keys of a command that waits.</summary>
+    /// <param name="keys">Pinned.</param>
+    public HeldStreams(StoreSession store, int database, byte[][] keys)
+    {
+        _isOne = keys.Length == 1;
         if (_isOne)
         {
-            var argument = context.Args[first].Span;
-            _one = context.Store.Hold(context.Store.Key(argument), DataType.Any);
+            _one = store.Hold(store.Key(keys[0]), DataType.Any);
             return;
         }
 
-        var keys = context.Store.Keys;
-        keys.Clear();
-        for (int i = first; i < first + count; i++) context.Args.AddKey(i, keys, context.Session.Database);
-        _many = context.Store.Hold(keys);
+        store.Keys.Clear();
+        foreach (byte[] key in keys) store.Keys.Add(key, database);
+        _many = store.Hold(store.Keys);
     }
 
     /// <summary>Ok; OutOfMemory: none is held.</summary>

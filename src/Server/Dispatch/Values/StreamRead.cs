@@ -1,5 +1,5 @@
 using System.Runtime.CompilerServices;
-using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
@@ -17,12 +17,13 @@ internal static class StreamRead
 
     /// <summary>The command.</summary>
     [SkipLocalsInit]
-    public static void Run(ref CommandContext context, bool isGroup)
+    public static unsafe void Run(ref CommandContext context, bool isGroup)
     {
         var arguments = default(StreamReadArguments);
         if (!arguments.TryRead(ref context, isGroup)) return;
         Span<StreamId> ids = arguments.Streams <= OnStack ? stackalloc StreamId[OnStack] : new StreamId[arguments.Streams];
         ids = ids[..arguments.Streams];
+        bool mayBlock = arguments.BlockMs >= 0 && context.MayBlock;
         using (var held = new HeldStreams(ref context, arguments.FirstKey, arguments.Streams))
         {
             if (held.Status != StoreStatus.Ok)
@@ -32,11 +33,25 @@ internal static class StreamRead
             }
 
             if (!TryReadIds(ref context, held, in arguments, isGroup, ids)) return;
-            if (isGroup ? !TryServeGroup(ref context, held, in arguments, ids, out bool answered) : !TryServe(ref context, held, in arguments, ids, out answered)) return;
-            if (answered) return;
+            var call = new StreamReadCall(context.Args.At(arguments.FirstKey))
+            {
+                Count = arguments.Count, NoAck = arguments.NoAck, NowMs = context.Store.NowMs, IsGroup = isGroup,
+                Group = isGroup ? context.Args[arguments.Group].Span : default, Consumer = isGroup ? context.Args[arguments.Group + 1].Span : default,
+            };
+            // Who has waited longer comes first: behind him in the queue there may be something, too.
+            bool isLate = mayBlock && isGroup && !ids.ContainsAnyExcept(StreamId.Max) && call.HasAny(held, ids) && IsAwaited(ref context, in arguments);
+            if (!isLate && call.TryWrite(context.Reply, held, ids)) return;
         }
 
-        context.Reply.WriteNullArray();
+        if (mayBlock) context.Block(new BlockedRead(ref context, in arguments, isGroup, ids.ToArray()), DataType.Stream, new KeyRange(arguments.FirstKey, arguments.Streams, 1), arguments.BlockMs);
+        else context.Reply.WriteNullArray();
+    }
+
+    private static bool IsAwaited(ref CommandContext context, in StreamReadArguments arguments)
+    {
+        for (int i = 0; i < arguments.Streams; i++)
+            if (context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(context.Args[arguments.FirstKey + i].Span))) return true;
+        return false;
     }
 
     /// <summary>Looks at keys, groups and ids, one after the other: the first thing that is wrong is the answer.</summary>
@@ -77,96 +92,9 @@ internal static class StreamRead
         return true;
     }
 
-    private static bool TryServe(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids, out bool answered)
-    {
-        var answer = new Answer(context.Reply, ids.Length);
-        for (int i = 0; i < ids.Length; i++)
-        {
-            if (!held.Exists(i)) continue;
-            var stream = new StreamView(held[i].View);
-            if (!stream.HasBehind(ids[i]) || !ids[i].TryNext(out StreamId first)) continue;
-            answer.BeginStream(context.Args[arguments.FirstKey + i].Span);
-            StreamReply.WriteRange(context.Reply, stream, first, StreamId.Max, arguments.Count);
-        }
-
-        answered = answer.End();
-        return true;
-    }
-
-    private static bool TryServeGroup(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids, out bool answered)
-    {
-        answered = false;
-        var name = context.Args[arguments.Group].Span;
-        var consumerName = context.Args[arguments.Group + 1].Span;
-        // All that can fail first, as far as it is known.
-        for (int i = 0; i < ids.Length; i++)
-        {
-            var read = new StreamGroupRead(held[i], name, context.Store.NowMs);
-            if (!read.TryFindConsumer(consumerName)) return Fail(ref context, Errors.OutOfMemory);
-        }
-
-        var begin = context.Reply.Mark();
-        var answer = new Answer(context.Reply, ids.Length);
-        for (int i = 0; i < ids.Length; i++)
-        {
-            var read = new StreamGroupRead(held[i], name, context.Store.NowMs);
-            read.TryFindConsumer(consumerName);
-            bool isNew = ids[i] == StreamId.Max;
-            if (isNew && !read.HasNew) continue;
-            answer.BeginStream(context.Args[arguments.FirstKey + i].Span);
-            if (!isNew) read.WriteHistory(context.Reply, ids[i], arguments.Count);
-            else if (!read.TryWriteNew(context.Reply, arguments.Count, arguments.NoAck))
-            {
-                // Nothing of this stream was delivered: what others gave stays given.
-                if (answer.Streams > 1)
-                {
-                    context.Reply.WriteArray(0);
-                    continue;
-                }
-
-                context.Reply.Rewind(begin);
-                return Fail(ref context, Errors.OutOfMemory);
-            }
-        }
-
-        answered = answer.End();
-        return true;
-    }
-
     private static bool Fail(ref CommandContext context, ReadOnlySpan<byte> error)
     {
         context.Fail(error);
         return false;
-    }
-
-    /// <summary>The reply: a map from key to entries; in RESP2 an array of pairs.</summary>
-    private ref struct Answer(ReplyWriter reply, int most)
-    {
-        private readonly ReplyMark _begin = reply.BeginArray();
-        private readonly bool _isMap = reply.Version == RespVersion.Resp3;
-
-        /// <summary>Streams that are in it.</summary>
-        public int Streams { get; private set; }
-
-        public void BeginStream(ReadOnlySpan<byte> key)
-        {
-            // With one stream, the common case, the header comes first, and nothing is moved.
-            if (most == 1 && _isMap) reply.WriteMap(1);
-            else if (most == 1) reply.WriteArray(1);
-            if (!_isMap) reply.WriteArray(2);
-            reply.WriteBulk(key);
-            Streams++;
-        }
-
-        /// <summary>Ends it.</summary>
-        /// <returns>False when nothing was in it: nothing is answered then.</returns>
-        public readonly bool End()
-        {
-            if (Streams == 0) return false;
-            if (most == 1) return true;
-            if (_isMap) reply.EndMap(_begin, Streams);
-            else reply.EndArray(_begin, Streams);
-            return true;
-        }
     }
 }

@@ -45,6 +45,16 @@ assert r.ltrim("l2", 0, 0) and r.lrange("l2", 0, -1) == [b"1"] and r.delete("l2"
 assert r.rpush("long", *range(20000)) == 20000 and r.lindex("long", 12345) == b"12345" and r.lrange("long", 9999, 10001) == [b"9999", b"10000", b"10001"]
 assert r.lrem("long", 0, 777) == 1 and r.ltrim("long", 100, -101) and r.llen("long") == 19799 and r.lindex("long", 700) == b"801"
 
+assert r.xadd("x", {"a": 1}, id="1-1") == b"1-1" and r.xadd("x", {"a": 2, "b": "c"}, id="1-*") == b"1-2" and r.xlen("x") == 2
+assert r.xrange("x") == [(b"1-1", {b"a": b"1"}), (b"1-2", {b"a": b"2", b"b": b"c"})] and r.xrevrange("x", count=1)[0][0] == b"1-2"
+assert r.xgroup_create("x", "g", 0) and r.xreadgroup("g", "c", {"x": ">"}, count=1) == [[b"x", [(b"1-1", {b"a": b"1"})]]]
+assert r.xpending("x", "g") == {"pending": 1, "min": b"1-1", "max": b"1-1", "consumers": [{"name": b"c", "pending": 1}]}
+assert r.xpending_range("x", "g", "-", "+", 10)[0]["times_delivered"] == 1 and r.xclaim("x", "g", "d", 0, ["1-1"], justid=True) == [b"1-1"]
+assert r.xautoclaim("x", "g", "c", 0, justid=True) == [b"1-1"] and r.xack("x", "g", "1-1") == 1
+assert r.xread({"x": "1-1"}, block=1000)[0][1][0][0] == b"1-2" and r.xread({"x": "$"}, block=1) == [] and r.xinfo_groups("x")[0]["lag"] == 1
+assert r.xinfo_stream("x")["length"] == 2 and len(r.xinfo_consumers("x", "g")) == 2
+assert r.xdel("x", "1-1") == 1 and r.xtrim("x", maxlen=0, approximate=False) == 1 and r.delete("x") == 1
+
 assert r.zadd("z", {"a": 1, "b": 2.5, "c": float("inf")}) == 3 and r.zcard("z") == 3
 assert r.zadd("z", {"a": 5}, gt=True, ch=True) == 1 and r.zadd("z", {"n": 1}, xx=True) == 0 and r.zadd("z", {"a": 1}, incr=True) == 6.0
 assert r.zscore("z", "b") == 2.5 and r.zscore("z", "q") is None and r.zmscore("z", ["a", "q"]) == [6.0, None]

@@ -131,7 +131,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <returns>False when it has closed its side, too.</returns>
     public bool Drain(EpollConnection connection)
     {
-        nint received = Libc.recv(connection.Descriptor, _buffer, ReceiveBytes, 0);
+        // Behind what the others of the group have sent, which has not been run yet.
+        nint received = Libc.recv(connection.Descriptor, _buffer + _used, ReceiveBytes, 0);
         return received > 0 || (received < 0 && Libc.LastError is Libc.EAgain or Libc.EIntr);
     }
 

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using System.Text;
 using Kv.Tests.Harness;
 
@@ -6,6 +7,43 @@ namespace Kv.Tests.Network;
 /// <summary>Whole conversations over real sockets, on both transports: what arrives how must not matter.</summary>
 public sealed class ConversationTests
 {
+    // What comes in behind a QUIT is thrown away: not into what others of the same turn have sent.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_a_client_says_after_its_last_word_is_nobody_elses(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
+        using var run = new Commands.ClientRun(server, TimeBudget.OfSeconds(1));
+        for (int i = 0; i < 3; i++)
+        {
+            run.Add((client, random) =>
+            {
+                string word = random.Next().ToString();
+                Assert.Equal(word, client.Command($"ECHO {word}").String);
+            });
+        }
+
+        for (int i = 0; i < 3; i++)
+        {
+            run.AddOutside(_ =>
+            {
+                using var client = server.Connect();
+                client.Ok("QUIT");
+                try
+                {
+                    for (int word = 0; word < 20; word++) client.Send("SET injected 1");
+                }
+                catch (SocketException)
+                {
+                    // The server has closed the socket, as it may.
+                }
+            });
+        }
+
+        run.Finish();
+        using var last = server.Connect();
+        Assert.Equal(":0", last.Ok("EXISTS injected").ToString());
+    }
+
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void A_pipeline_gets_the_same_replies_wherever_it_is_cut(string transport)
     {

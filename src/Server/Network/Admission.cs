@@ -21,13 +21,15 @@ internal static class Admission
     /// <summary>Why a new client is refused.</summary>
     /// <param name="isLocal">It comes from a loopback address, or by a unix socket.</param>
     /// <param name="isReserved">It is let in, to a place kept for administrators.</param>
+    /// <param name="isInProcess">It takes no descriptor: only maxclients bounds how many there are.</param>
     /// <returns>A whole error reply, or null when it is welcome.</returns>
-    public static byte[]? Refusal(KvServer server, bool isLocal, out bool isReserved)
+    public static byte[]? Refusal(KvServer server, bool isLocal, out bool isReserved, bool isInProcess = false)
     {
         var options = server.Options;
-        int count = server.Connections.Count, most = server.MaxClients;
-        isReserved = count >= most && isLocal && count < most + ReservedPlaces(most);
-        if (count >= most && !isReserved)
+        int free = options.MaxClients - server.Connections.Count;
+        if (!isInProcess) free = Math.Min(free, DescriptorLimit.ClientsMax - server.Connections.Descriptors);
+        isReserved = free <= 0 && isLocal && free > -ReservedPlaces(server.MaxClients);
+        if (free <= 0 && !isReserved)
         {
             CountMaxClients(server);
             return Frame(Errors.MaxClients);

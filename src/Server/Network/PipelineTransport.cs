@@ -64,7 +64,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
     {
         const string nowhere = "in-process:0";
         var (client, end) = InProcessStream.CreatePair();
-        if (Admission.Refusal(server, isLocal: true, out bool isReserved) is { } refusal)
+        if (Admission.Refusal(server, isLocal: true, out bool isReserved, isInProcess: true) is { } refusal)
         {
             end.Write(refusal);
             end.Dispose();

@@ -8,7 +8,7 @@ internal sealed class ConnectionTable
 {
     private readonly ConcurrentDictionary<long, Session> _sessions = new();
     private long _lastId;
-    private int _count;
+    private int _count, _descriptors;
     private long _accepted;
     private long _rejected;
     private long _reserved;
@@ -16,6 +16,9 @@ internal sealed class ConnectionTable
 
     /// <summary>Clients connected now.</summary>
     public int Count => Volatile.Read(ref _count);
+
+    /// <summary>Those of them that are sockets.</summary>
+    public int Descriptors => Volatile.Read(ref _descriptors);
 
     /// <summary>Connections accepted since the start (CONFIG RESETSTAT).</summary>
     public long Accepted => Volatile.Read(ref _accepted);
@@ -34,13 +37,16 @@ internal sealed class ConnectionTable
         if (!_sessions.TryAdd(session.Id, session)) throw new InvalidOperationException("a client is added once");
         // Interlocked: a count beside the dictionary's own, which takes all its locks to count.
         Interlocked.Increment(ref _count);
+        if (session.Descriptor >= 0) Interlocked.Increment(ref _descriptors);
         Interlocked.Increment(ref _accepted);
         if (session.IsReserved) Interlocked.Increment(ref _reserved);
     }
 
     public void Remove(Session session)
     {
-        if (_sessions.TryRemove(session.Id, out _)) Interlocked.Decrement(ref _count);
+        if (!_sessions.TryRemove(session.Id, out _)) return;
+        Interlocked.Decrement(ref _count);
+        if (session.Descriptor >= 0) Interlocked.Decrement(ref _descriptors);
     }
 
     public bool TryGet(long id, out Session? session) => _sessions.TryGetValue(id, out session);

@@ -20,7 +20,8 @@ internal sealed class BlockedClients : IDisposable
     }
 
     /// <summary>Clients that wait in a blocking command.</summary>
-    public int Count => Volatile.Read(ref _count);
+    // One may be served before it is counted.
+    public int Count => Math.Max(0, Volatile.Read(ref _count));
 
     /// <summary>Those of them that do not wait for ever.</summary>
     public int TimedCount => _timers.Count;
@@ -99,9 +100,10 @@ internal sealed class BlockedClients : IDisposable
             lock (place.Queue.Guard) place.Queue.Remove(place);
             _server.Store.Watches.RemoveWaiter(place.Key);
         }
-
-        Interlocked.Decrement(ref _count);
     }
+
+    /// <summary>Somebody's wait has ended.</summary>
+    internal void CountOut() => Interlocked.Decrement(ref _count);
 
     /// <summary>Serves those who wait at some keys on a thread of the pool. From any thread, whatever it holds.</summary>
     public void ServeElsewhere(WatchedKey[] keys)

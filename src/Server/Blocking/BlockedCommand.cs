@@ -25,7 +25,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     private int _state;
     private byte[] _reply = [];
     private WaitPlace[] _places = [];
-    private bool _isCounted;
+    private bool _stands;
 
     public Session Session { get; } = session;
 
@@ -94,8 +94,8 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     public void Dispose()
     {
         TryLeave(Gone);
-        if (!_isCounted) return;
-        _isCounted = false;
+        if (!_stands) return;
+        _stands = false;
         Session.Server.Blocked.Leave(this, _places);
         _places = [];
     }
@@ -104,7 +104,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     internal void Stand(WaitPlace[] places)
     {
         _places = places;
-        _isCounted = true;
+        _stands = true;
     }
 
     internal bool TryClaim() => TryLeave(Serving);
@@ -117,6 +117,11 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
         Session.Unpark();
     }
 
-    // Interlocked: see the invariant above.
-    private bool TryLeave(int state) => Interlocked.CompareExchange(ref _state, state, Waiting) == Waiting;
+    private bool TryLeave(int state)
+    {
+        // Interlocked: see the invariant above.
+        if (Interlocked.CompareExchange(ref _state, state, Waiting) != Waiting) return false;
+        Session.Server.Blocked.CountOut();
+        return true;
+    }
 }

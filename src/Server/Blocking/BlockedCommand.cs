@@ -77,6 +77,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
             // Woken for another reason (a pause has ended). Parked first, then looked again: who ends the wait in between has
             // found a session that is parked, or is seen here.
             Session.Park(long.MaxValue);
+            Interlocked.MemoryBarrier();    // that it is parked before the look, as the one who ends the wait writes the state before he wakes
             state = Volatile.Read(ref _state);
             if (state is Waiting or Serving) return false;
             Session.EndPark();

@@ -19,8 +19,14 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
     private long _setForMs = long.MaxValue;
     private bool _disposed;
 
-    /// <summary>Commands with a deadline.</summary>
-    public int Count => Volatile.Read(ref _count);
+    /// <summary>Commands with a deadline, for which the timer has been set.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_guard) return _count;
+        }
+    }
 
     /// <summary>Milliseconds of a clock that never goes back.</summary>
     public long NowMs => (long)((Int128)time.GetTimestamp() * 1000 / time.TimestampFrequency);

@@ -34,6 +34,7 @@ internal readonly ref struct ExpiredFields(HeldValue value)
 
         _value.NoteFieldExpiry(had: true, removed);
         if (_value.View.Exists && IsEmpty) _value.Delete();
+        else if (removed != 0) _value.NoteIfSparse();
     }
 
     private bool IsEmpty => _value.Kind == ValueKind.PackedHash

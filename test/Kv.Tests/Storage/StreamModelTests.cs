@@ -73,7 +73,8 @@ public class StreamModelTests
 
         test.Check();
         Assert.InRange(With(test, value => new StreamView(value.View).Length), 1000, 1100);
-        Assert.InRange(test.Store.Stats.BlockBytes, 1, after * 3 / 2);
+        // What is free is a part of it: how large a part hangs on what sizes came when. Without using it again it would be ten times as much.
+        Assert.InRange(test.Store.Stats.BlockBytes, 1, after * 5 / 2);
     }
 
     [Fact]

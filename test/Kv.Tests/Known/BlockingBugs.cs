@@ -331,7 +331,7 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         Assert.Equal("-ERR timeout is out of range", client.Command("BLPOP q 1e308").ToString());
         client.Send("BLPOP q 9000000000000000");       // some hundred million years
         WaitFor(server, 1);
-        clock.Advance(1L << 50);
+        clock.Advance(1L << 40);          // 35 years: further on there are no dates
         Assert.False(client.HasInput);
         using var other = server.Connect();
         other.Ok("RPUSH q a");

@@ -54,12 +54,15 @@ internal readonly unsafe struct LargeList(Region region)
     /// <param name="longest">Of the longest.</param>
     public static long PushBytes(Region region, bool left, long count, long bytes, int longest)
     {
-        long size = bytes + (count * ListLeaf.SlotBytes), leafBytes = 0;
+        long size = bytes + (count * ListLeaf.SlotBytes), leafBytes = 0, tight = 0;
         if (!region.IsNone)
         {
             var list = new LargeList(region);
-            if (longest <= SharedBytesMax && list.TryEnd(left, out ListLeaf end) && list.MayPush(end, left, size)) return 0;
+            bool hasEnd = list.TryEnd(left, out ListLeaf end);
+            if (longest <= SharedBytesMax && hasEnd && list.MayPush(end, left, size)) return 0;
             leafBytes = list.Directory.LeafBytes;
+            // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step more for being one of more.
+            if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
         }
 
         // One leaf has room for all, or those before the last one are full but for an element.
@@ -73,12 +76,13 @@ internal readonly unsafe struct LargeList(Region region)
         if (longest <= SharedBytesMax)
         {
             if (size > LeafBytesMax - ListLeaf.HeaderBytes) last += size + (size / 6);
-            return last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 2));
+            return tight + last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 3));
         }
 
-        // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one would hold.
+        // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one would hold,
+        // which is half of it but for its header (hence a 32nd more).
         long alone = Math.Min(count, bytes / SharedBytesMax), least = 3 * LeafStep;
-        return (2 * size) + ((alone + 1) * (least + 24)) + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
+        return tight + (2 * size) + (size / 32) + ((alone + 1) * (least + 24)) + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
     }
 
     /// <summary>Puts an element at an end.</summary>

@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Kv.Storage;
 
 /// <summary>How sets are combined.</summary>
@@ -14,8 +16,8 @@ public enum SetOperation : byte
 }
 
 /// <summary>Union, intersection or difference of the sets of held keys, as many members at a time as one likes.</summary>
-/// <remarks>Whoever makes one disposes it, with its result.</remarks>
-internal sealed class SetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
+/// <remarks>Whoever makes one disposes it, with its result, once; a copy is the same one. No object: small sets are combined without a byte of the heap.</remarks>
+internal struct SetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
     private SetBuilder _result = new(store);
     private MemberPlace _place;
@@ -34,6 +36,7 @@ internal sealed class SetCombination(Store store, SetOperation operation, int fi
     public StoreStatus Status { get; private set; } = StoreStatus.Ok;
 
     /// <summary>The members, once they are collected.</summary>
+    [UnscopedRef]
     public ref SetBuilder Result => ref _result;
 
     /// <summary>Whether one of the keys holds something else.</summary>

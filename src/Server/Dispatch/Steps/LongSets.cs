@@ -5,6 +5,7 @@ namespace Kv.Server.Dispatch;
 /// <summary>Large sets combined, for SUNION, SINTER, SDIFF, their STORE forms and SINTERCARD.</summary>
 internal sealed class LongSets(SetCombination sets, bool stores) : LongElements
 {
+    private SetCombination _sets = sets;
     private MemberPlace _place;
     private bool _isCombined;
 
@@ -17,23 +18,23 @@ internal sealed class LongSets(SetCombination sets, bool stores) : LongElements
     public override void Dispose()
     {
         base.Dispose();
-        sets.Dispose();
+        _sets.Dispose();
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         if (_isCombined) return Write(reply);
-        if (!sets.Run(held, ElementsPerStep)) return false;
+        if (!_sets.Run(held, ElementsPerStep)) return false;
         _isCombined = true;
-        Count = sets.Count;
-        Status = sets.Status;
-        if (Status == StoreStatus.Ok && stores) Status = sets.Result.Store(held.Value(0));
-        return Status != StoreStatus.Ok || stores || sets.OnlyCounts || Count == 0;
+        Count = _sets.Count;
+        Status = _sets.Status;
+        if (Status == StoreStatus.Ok && stores) Status = _sets.Result.Store(held.Value(0));
+        return Status != StoreStatus.Ok || stores || _sets.OnlyCounts || Count == 0;
     }
 
     private unsafe bool Write(LongReply reply)
     {
-        var walk = sets.Result.GetWalk(_place);
+        var walk = _sets.Result.GetWalk(_place);
         for (int i = 0; i < ElementsPerStep; i++)
         {
             if (!walk.Next(out byte* item)) return true;

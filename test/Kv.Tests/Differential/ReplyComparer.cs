@@ -58,9 +58,10 @@ internal static class ReplyComparer
         }
     }
 
-    // What has no order, or the same place in it, comes as it is kept.
+    // What has no order, or the same place in it, comes as it is kept. Texts have the same place there when they are the same up to a NUL.
     private static bool IsSameSorted(byte[][] command, Reply ours, Reply theirs) =>
-        command.Any(word => Reply.Latin(word).Equals("BY", StringComparison.OrdinalIgnoreCase)) && ours.Items is not null && theirs.Items is not null
+        ours.Items is not null && theirs.Items is not null
+        && (command.Any(word => Reply.Latin(word).Equals("BY", StringComparison.OrdinalIgnoreCase)) || ours.Items.Any(item => item.Text?.Contains((byte)0) == true))
         && (command.Any(word => Reply.Latin(word).Equals("LIMIT", StringComparison.OrdinalIgnoreCase)) ? ours.Items.Count == theirs.Items.Count : IsSameInAnyOrder(ours, theirs));
 
     // Once a number was beyond what a double holds, it takes no other for one until something else resets its errno.

@@ -15,6 +15,7 @@ public sealed class Store : IDisposable
     /// <summary>Most bytes of a key.</summary>
     public const long KeyBytesMax = 512L << 20;
 
+    private const int HelpFromCount = 1024;
     private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 4L << 20;
 
     private readonly Lock _tableLock = new(), _freeLock = new();
@@ -388,7 +389,7 @@ public sealed class Store : IDisposable
     /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>
     internal void HelpFreeing()
     {
-        if (Deferred.Bytes > HelpFromBytes) _thread?.Wake();
+        if (Deferred.Bytes > HelpFromBytes || Deferred.Count > HelpFromCount) _thread?.Wake();
     }
 
     /// <summary>What the store holds and has done.</summary>

@@ -160,13 +160,7 @@ internal static class StreamCommands
     /// <returns>False: it would not be above the last one.</returns>
     private static bool TryChoose(in StreamAddArguments add, StreamId last, long nowMs, out StreamId id)
     {
-        if (!add.HasId)
-        {
-            if (last.Ms >= (ulong)nowMs) return last.TryNext(out id);
-            id = new StreamId((ulong)nowMs, 0);
-            return true;
-        }
-
+        if (!add.HasId) return last.TryFollow(nowMs, out id);
         id = add.Id;
         if (add.HasNumber || id.Ms != last.Ms) return id > last;
         id = new StreamId(id.Ms, unchecked(last.Number + 1));

@@ -106,18 +106,8 @@ internal static class StreamGroupCommands
         StreamId id = stream.Exists ? stream.View.LastId : StreamId.Zero;
         if (text is not [(byte)'$'] && !StreamIdText.TryParse(text, 0, out id)) context.Fail(StreamIdText.Invalid);
         else if (stream.Exists && stream.View.FindGroup(name).Exists) context.Fail("BUSYGROUP Consumer Group name already exists"u8);
-        else if (!TryCreate(held.Value, name, id, entriesRead)) context.Fail(Errors.OutOfMemory);
+        else if (!stream.TryAddGroup(name, id, entriesRead)) context.Fail(Errors.OutOfMemory);
         else context.Reply.WriteOk();
-    }
-
-    private static bool TryCreate(HeldValue value, ReadOnlySpan<byte> name, StreamId id, long entriesRead)
-    {
-        var stream = new StreamValue(value);
-        bool isNew = !stream.Exists;
-        if (isNew && !stream.TryBegin(StreamGroup.RecordBytes + name.Length)) return false;
-        if (stream.Groups.TryAdd(name, id, entriesRead) != 0) return true;
-        if (isNew) value.Delete();
-        return false;
     }
 
     /// <summary>Reads what may follow the id of a group.</summary>

@@ -68,7 +68,8 @@ public sealed class ElementBuffer : IDisposable
         Count = 0;
     }
 
-    private static void Grow<T>(ref T[] array, int length)
+    /// <summary>Exchanges an array of the pool for a longer one.</summary>
+    internal static void Grow<T>(ref T[] array, int length)
     {
         T[] grown = ArrayPool<T>.Shared.Rent(length);
         array.CopyTo(grown, 0);

@@ -15,7 +15,7 @@ namespace Kv.Storage;
 /// disposes, or in a buffer of the caller's; or the caller's own struct sees it in place (<see cref="IElementRead"/>).</item>
 /// <item>An operation about one element allocates nothing. One about many holds the key meanwhile, and others who want it wait:
 /// some 10 ns an element. Visit large collections with Scan, a page at a time.</item>
-/// <item>A collection without elements does not exist: the key goes with the last one.</item>
+/// <item>A collection without elements does not exist: the key goes with the last one. But a stream stays.</item>
 /// </list>
 /// </remarks>
 public static class StoreTypes
@@ -36,6 +36,9 @@ public static class StoreTypes
 
         /// <summary>Geo sets: sorted sets whose scores are places on the earth.</summary>
         public StoreGeoSets GeoSets => new(session);
+
+        /// <summary>Streams: entries of fields and values, in the order of their ids.</summary>
+        public StoreStreams Streams => new(session);
 
         /// <summary>Bitmaps: strings, bit by bit.</summary>
         public StoreBitmaps Bitmaps => new(session);

@@ -142,6 +142,24 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         return true;
     }
 
+    /// <summary>Delivers an entry that the group has not read to a consumer. Room was reserved.</summary>
+    public void Deliver(uint group, uint consumer, StreamId id, long nowMs)
+    {
+        Advance(group, id);
+        PendingEntry* pending = Assign(group, consumer, id);
+        pending->DeliveredMs = nowMs;
+        pending->Deliveries = 1;
+        Consumer(consumer).ActiveMs = nowMs;
+    }
+
+    /// <summary>Notes that a pending entry was delivered once more to whoever has it.</summary>
+    public void DeliverAgain(uint group, StreamId id, long nowMs)
+    {
+        PendingEntry* pending = Find(group, id);
+        pending->DeliveredMs = nowMs;
+        pending->Deliveries++;
+    }
+
     /// <summary>Notes that a group has read an entry, if it has not before.</summary>
     public void Advance(uint group, StreamId id)
     {

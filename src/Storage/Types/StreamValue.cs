@@ -40,6 +40,17 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         return !region.IsNone && _value.TryBecome(ValueKind.Stream, region);
     }
 
+    /// <summary>Adds a group that is not there. A key without a value becomes a stream without entries.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryAddGroup(ReadOnlySpan<byte> name, StreamId lastId, long entriesRead)
+    {
+        bool isNew = !Exists;
+        if (isNew && !TryBegin(StreamGroup.RecordBytes + name.Length)) return false;
+        if (Groups.TryAdd(name, lastId, entriesRead) != 0) return true;
+        if (isNew) _value.Delete();
+        return false;
+    }
+
     /// <summary>Deletes an entry. Needs no memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Delete(StreamId id)

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -9,10 +10,12 @@ namespace Kv.Storage;
 //  +------+----------+
 
 /// <summary>The id of an entry of a stream: milliseconds, and a number among those of the same millisecond.</summary>
+/// <param name="Ms">Milliseconds: of unix time where the store has chosen the id.</param>
+/// <param name="Number">From 0 on.</param>
 [StructLayout(LayoutKind.Sequential)]
-internal readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<StreamId>
+public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<StreamId>
 {
-    public const int Bytes = 16;
+    internal const int Bytes = 16;
 
     /// <summary>The least, 0-0: no entry has it.</summary>
     public static StreamId Zero => default;
@@ -20,15 +23,20 @@ internal readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<S
     /// <summary>The greatest.</summary>
     public static StreamId Max => new(ulong.MaxValue, ulong.MaxValue);
 
+    /// <summary>Whether it is <see cref="Zero"/>.</summary>
     public bool IsZero => (Ms | Number) == 0;
 
+    /// <summary>Whether one comes ahead of another.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool operator <(StreamId left, StreamId right) => left.Ms < right.Ms || (left.Ms == right.Ms && left.Number < right.Number);
 
+    /// <summary>Whether one comes behind another.</summary>
     public static bool operator >(StreamId left, StreamId right) => right < left;
 
+    /// <summary>Whether one does not come behind another.</summary>
     public static bool operator <=(StreamId left, StreamId right) => !(right < left);
 
+    /// <summary>Whether one does not come ahead of another.</summary>
     public static bool operator >=(StreamId left, StreamId right) => !(left < right);
 
     /// <inheritdoc/>
@@ -49,5 +57,17 @@ internal readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<S
         bool exists = !IsZero;      // first: the caller may keep the answer where this was
         previous = Number != 0 ? new StreamId(Ms, Number - 1) : exists ? new StreamId(Ms - 1, ulong.MaxValue) : Max;
         return exists;
+    }
+
+    /// <summary>As clients of a server see it: "milliseconds-number".</summary>
+    public override string ToString() => string.Create(CultureInfo.InvariantCulture, $"{Ms}-{Number}");
+
+    /// <summary>The id of an entry that comes behind this one: of the clock, unless this one is not behind the clock.</summary>
+    /// <returns>False when there is none.</returns>
+    internal bool TryFollow(long nowMs, out StreamId next)
+    {
+        if (Ms >= (ulong)nowMs) return TryNext(out next);
+        next = new StreamId((ulong)nowMs, 0);
+        return true;
     }
 }

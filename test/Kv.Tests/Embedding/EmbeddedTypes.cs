@@ -12,6 +12,7 @@ internal static class EmbeddedTypes
         using var store = new Store(new StoreOptions());
         using var elements = new ElementBuffer();       // used again and again
         using var scores = new ScoreBuffer();
+        using var entries = new EntryBuffer();
 
         using (var guard = store.Enter())
         {
@@ -39,6 +40,13 @@ internal static class EmbeddedTypes
             session.SortedSets.Increment("points"u8, "Bob"u8, 20.5, out _);
             session.SortedSets.GetRange("points"u8, 0, 9, scores, descending: true);
             for (int i = 0; i < scores.Count; i++) output.WriteLine($"{i + 1}. {Encoding.UTF8.GetString(scores.Member(i))} {scores.Score(i)}");
+
+            session.Streams.CreateGroup("log"u8, "readers"u8, StreamId.Zero, out _);
+            session.Streams.Add("log"u8, "event"u8, "start"u8, out var started);
+            session.Streams.Add("log"u8, "event"u8, "stop"u8, out _);
+            session.Streams.ReadGroup("log"u8, "readers"u8, "one"u8, entries, most: 1);      // the next time it gets the one behind
+            output.WriteLine($"{Encoding.UTF8.GetString(entries.Value(0, 0))}, {entries.Id(0) == started}");
+            session.Streams.Acknowledge("log"u8, "readers"u8, entries.Id(0));
 
             output.WriteLine(session.Lists.Count("points"u8, out _));
         }

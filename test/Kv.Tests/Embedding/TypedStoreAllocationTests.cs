@@ -18,15 +18,18 @@ public sealed class TypedStoreAllocationTests
         using var list = new ElementBuffer();
         using var fields = new FieldBuffer();
         using var scores = new ScoreBuffer();
+        using var entries = new EntryBuffer();
         byte[][] names = [.. Enumerable.Range(0, elements).Select(i => TestStore.Bytes("element" + i))];
         foreach (byte[] name in names)
         {
             test.Session.Hashes.Set("h"u8, name, name);
+            test.Session.Streams.Add("x"u8, "name"u8, name, out _);
             test.Session.Lists.Push("l"u8, ListEnd.Right, name);
             test.Session.Sets.Add("s"u8, name);
             test.Session.SortedSets.Set("z"u8, name, name.Length);
         }
 
+        test.Session.Streams.CreateGroup("x"u8, "g"u8, StreamId.Max, out _);
         for (int i = 0; i < Runs; i++) Run(i);
         long before = GC.GetAllocatedBytesForCurrentThread();
         for (int i = 0; i < Runs; i++) Run(i);
@@ -74,6 +77,19 @@ public sealed class TypedStoreAllocationTests
             sorted.Pop("z"u8, greatest: false, out bytes, out double score);
             sorted.Set("z"u8, bytes.Span, score);
             bytes.Dispose();
+            var streams = test.Session.Streams;
+            streams.Add("x"u8, "name"u8, name, out var id);
+            streams.ReadGroup("x"u8, "g"u8, "consumer"u8, entries, most: 1);
+            streams.ReadPending("x"u8, "g"u8, "consumer"u8, StreamId.Zero, entries);
+            streams.Acknowledge("x"u8, "g"u8, entries.Id(0));        // else what is pending, and the buffer, would grow
+            streams.Count("x"u8, out _);
+            streams.LastId("x"u8, out _);
+            streams.GetRange("x"u8, id, id, entries);
+            streams.GetReverseRange("x"u8, StreamId.Zero, StreamId.Max, entries, 5);
+            streams.Remove("x"u8, id);
+            id.TryNext(out id);
+            streams.Add("x"u8, id, "name"u8, name);
+            streams.Trim("x"u8, elements, out _);
             test.Session.Bitmaps.Set("b"u8, i, true, out _);
             test.Session.Bitmaps.Get("b"u8, i, out _);
             test.Session.Bitmaps.Count("b"u8, out _);

@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Dispatch;
 
 /// <summary>Reads a stream for a consumer of a group.</summary>
-internal unsafe ref struct StreamGroupRead
+internal ref struct StreamGroupRead
 {
     // What is delivered at once before room is made for more.
     private const int BatchMax = 64;
@@ -81,13 +81,9 @@ internal unsafe ref struct StreamGroupRead
         for (; most > 0; most--, written++)
         {
             if (!walk.Next(out StreamEntry entry)) return false;
-            _groups.Advance(_group, entry.Id);
             StreamReply.WriteEntry(reply, entry);
-            if (isDone) continue;
-            PendingEntry* pending = _groups.Assign(_group, _consumer, entry.Id);
-            pending->DeliveredMs = _nowMs;
-            pending->Deliveries = 1;
-            _groups.Consumer(_consumer).ActiveMs = _nowMs;
+            if (isDone) _groups.Advance(_group, entry.Id);
+            else _groups.Deliver(_group, _consumer, entry.Id, _nowMs);
         }
 
         return true;
@@ -120,8 +116,6 @@ internal unsafe ref struct StreamGroupRead
         }
 
         StreamReply.WriteEntry(reply, entry);
-        PendingEntry* pending = _groups.Find(_group, id);
-        pending->DeliveredMs = _nowMs;
-        pending->Deliveries++;
+        _groups.DeliverAgain(_group, id, _nowMs);
     }
 }

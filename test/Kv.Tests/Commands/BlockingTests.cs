@@ -1,3 +1,4 @@
+using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Network;
 
@@ -48,6 +49,11 @@ public sealed class BlockingTests
         { "ZADD z 1 a", "BZPOPMIN k 0", "RENAME z k", "[\"k\" \"a\" ,1]" },
         { "ZADD z 1 a", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
         { "CONFIG SET zset-max-listpack-entries 1\nZADD z 1 a 2 b 3 c", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
+        { "RPUSH l 2 1", "BLPOP k 0", "SORT l STORE k", "[\"k\" \"1\"]" },
+        { "SADD s 2 1", "BRPOP k 0", "MULTI\nSORT s DESC STORE k\nEXEC", "[\"k\" \"1\"]" },
+        { "GEOADD g 0 0 a", "BZPOPMIN k 0", "GEORADIUS g 0 0 1 m STOREDIST k", "[\"k\" \"a\" <any>]" },
+        { "SADD s a", "BZPOPMAX k 0", "ZUNIONSTORE k 1 s WEIGHTS 2", "[\"k\" \"a\" ,2]" },
+        { "SELECT 1\nZADD k 1 a", "BZPOPMIN k 0", "MOVE k 0", "[\"k\" \"a\" ,1]" },
     };
 
     [Theory, MemberData(nameof(Creators))]
@@ -66,6 +72,70 @@ public sealed class BlockingTests
             Assert.Equal(0, server.Server.Blocked.Count);
             server.Server.Store.CheckIntegrity();
         }
+    }
+
+    [Theory]
+    [InlineData("RPUSH from a b", "BLPOP k 0", "[\"k\" \"a\"]")]
+    [InlineData("ZADD from 2 b 1 a", "BZPOPMAX k 0", "[\"k\" \"b\" \"2\"]")]
+    [InlineData("XADD from 3-0 a 1", "XREAD BLOCK 0 STREAMS k 2", "[[\"k\" [[\"3-0\" [\"a\" \"1\"]]]]]")]
+    public void What_is_restored_serves_who_waits(string before, string wait, string reply)
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using var clients = new Clients(server, 2);
+        clients[1].Ok(before);
+        byte[] dump = clients[1].Ok("DUMP from").Text!;
+        Wait(server, clients[0], wait);
+        Assert.Equal("+OK", clients[1].Command("RESTORE"u8.ToArray(), "k"u8.ToArray(), "0"u8.ToArray(), dump).ToString());
+        Assert.Equal(reply, clients[0].Read().ToString());
+        server.Server.Store.CheckIntegrity();
+    }
+
+    // These work in steps, and others are served between them; whoever waits sees all of the result or nothing.
+    [Theory]
+    [InlineData("ZUNIONSTORE k 2 z y", "BZPOPMIN k 0", "[\"k\" \"m0\" \"0\"]", "ZCARD k", 29_999)]
+    [InlineData("ZDIFFSTORE k 2 z y", "BZPOPMAX k 0", "[\"k\" \"m9999\" \"9999\"]", "ZCARD k", 9_999)]
+    [InlineData("ZRANGESTORE k z 0 -1", "BZMPOP 0 2 j k MAX COUNT 2", "[\"k\" [[\"m19999\" \"19999\"] [\"m19998\" \"19998\"]]]", "ZCARD k", 19_998)]
+    [InlineData("SORT z BY nosort STORE k", "BLPOP k 0", "[\"k\" \"m0\"]", "LLEN k", 19_999)]
+    public void A_large_result_serves_who_waits_once_it_is_complete(string command, string wait, string reply, string count, int left)
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using var clients = new Clients(server, 2);
+        for (int i = 0; i < 20_000; i += 1000)
+        {
+            clients[1].Ok("ZADD z " + string.Join(' ', Enumerable.Range(i, 1000).Select(n => $"{n} m{n}")));
+            clients[1].Ok("ZADD y " + string.Join(' ', Enumerable.Range(10_000 + i, 1000).Select(n => $"{n} m{n}")));
+        }
+
+        Wait(server, clients[0], wait);
+        clients[1].Ok(command);
+        Assert.Equal(reply, clients[0].Read().ToString());
+        Assert.Equal($":{left}", clients[1].Ok(count).ToString());
+        server.Server.Store.CheckIntegrity();
+    }
+
+    [Fact]
+    public void What_the_program_adds_by_the_types_of_the_store_serves_who_waits_at_a_socket()
+    {
+        using var server = KvInstance.Start("--worker-threads", "2");
+        using var clients = new Clients(server, 3);
+        Wait(server, clients[0], "BLPOP q 0");
+        Wait(server, clients[1], "BRPOP moved 0");
+        Wait(server, clients[2], "BZPOPMAX z 0");
+        using (StoreGuard guard = server.Server.Store.Enter())
+        {
+            StoreSession session = guard.Session;
+            Assert.Equal(StoreStatus.Ok, session.Lists.Push("q"u8, ListEnd.Right, "first"u8));
+            Assert.Equal(StoreStatus.Ok, session.Lists.Push("source"u8, ListEnd.Right, "element"u8));
+            Assert.Equal(StoreStatus.Ok, session.Lists.Move("source"u8, ListEnd.Left, "moved"u8, ListEnd.Left, out PooledBytes element));
+            element.Dispose();
+            Assert.Equal(StoreStatus.Ok, session.SortedSets.Set("z"u8, "member"u8, 1.5));
+        }
+
+        Assert.Equal("[\"q\" \"first\"]", clients[0].Read().ToString());
+        Assert.Equal("[\"moved\" \"element\"]", clients[1].Read().ToString());
+        Assert.Equal("[\"z\" \"member\" \"1.5\"]", clients[2].Read().ToString());
+        Assert.Equal(":0", clients[0].Ok("DBSIZE").ToString());
+        Assert.Equal(0, server.Server.Blocked.Count);
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]

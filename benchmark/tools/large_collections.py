@@ -27,7 +27,7 @@ LOADS = {
     "zbig": lambda: elements(b"ZADD", b"zbig", MILLION, b"%d", b"m:%012d"),
     "lbig": lambda: elements(b"RPUSH", b"lbig", MILLION, b"element:%08d"),
     "sbig": lambda: elements(b"SADD", b"sbig", MILLION, b"member:%08d"),
-    "spop": lambda: elements(b"SADD", b"spop", 4 * MILLION, b"member:%08d"),
+    "spop": lambda: elements(b"SADD", b"spop", 2 * MILLION, b"member:%08d"),
     "l600": lambda: elements(b"RPUSH", b"l600", 600, b"element:%08d"),
     "h1000": lambda: elements(b"HSET", b"h1000", 1000, b"field:%08d", b"value:%08d"),
     "s1000": lambda: elements(b"SADD", b"s1000", 1000, b"member:%08d"),

@@ -284,11 +284,8 @@ internal static class GeoCommands
         var result = new SortedSetBuilder(context.Server.Store);
         try
         {
-            var status = search.TryAddTo(ref result, unitMeters) ? StoreStatus.Ok : StoreStatus.OutOfMemory;
-            long count = result.Count;
-            if (status == StoreStatus.Ok) status = result.Store(held.Value(1));
-            if (status == StoreStatus.Ok) context.Reply.WriteInteger(count);
-            else context.Fail(Errors.For(status));
+            bool done = search.TryAddTo(ref result, unitMeters);
+            context.StoreResult(held.Value(1), ref result, done);
         }
         finally
         {

@@ -36,6 +36,7 @@ internal sealed class CommandTable
         HashExpiryCommands.Table,
         SetCommands.Table,
         SortedSetCommands.Table,
+        SortedSetCombinationCommands.Table,
         GeoCommands.Table,
         StreamCommands.Table,
         StreamGroupCommands.Table,

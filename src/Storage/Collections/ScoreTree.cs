@@ -84,18 +84,25 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>How many entries of a node are ahead of a place.</summary>
     public int CountIn(ScoreNode node, in ScoreBound bound)
     {
-        int low = 0, high = node.Count;
-        double* scores = node.Scores;
-        uint* items = node.Items;
+        if (bound.IgnoresScore) return CountIn(node, in bound, 0, node.Count);
         double score = bound.Score;
-        bool ignoresScore = bound.IgnoresScore;
+        double* scores = node.Scores;
+        int low = node.CountBelow(score), count = node.Count;
+        if (low == count || scores[low] != score) return low;
+        // Of one score, often all of them: by their bytes.
+        int high = scores[count - 1] == score ? count : low + 1;
+        while (high < count && scores[high] == score) high++;
+        return CountIn(node, in bound, low, high);
+    }
+
+    private int CountIn(ScoreNode node, in ScoreBound bound, int low, int high)
+    {
+        uint* items = node.Items;
         // Ends: the range gets shorter each round.
         while (low < high)
         {
             int middle = (low + high) >>> 1;
-            double at = scores[middle];
-            bool isAhead = ignoresScore || at == score ? bound.IsBehindMember(MemberItem.MemberOf(region.At(items[middle]))) : at < score;
-            if (isAhead) low = middle + 1;
+            if (bound.IsBehindMember(MemberItem.MemberOf(region.At(items[middle])))) low = middle + 1;
             else high = middle;
         }
 

@@ -17,7 +17,7 @@ internal static class ListCommands
             Summary = "Puts elements in front of a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("RPUSH", arity: -3, RPush)
         {
@@ -25,7 +25,7 @@ internal static class ListCommands
             Summary = "Puts elements behind a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("LPUSHX", arity: -3, LPushX)
         {
@@ -33,7 +33,7 @@ internal static class ListCommands
             Summary = "Puts elements in front of a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("RPUSHX", arity: -3, RPushX)
         {
@@ -41,7 +41,7 @@ internal static class ListCommands
             Summary = "Puts elements behind a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("LPOP", arity: -2, LPop)
         {
@@ -49,7 +49,7 @@ internal static class ListCommands
             Summary = "Takes the first element of a list, or several, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, Takes)],
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, Takes)],
         },
         new("RPOP", arity: -2, RPop)
         {
@@ -57,7 +57,7 @@ internal static class ListCommands
             Summary = "Takes the last element of a list, or several, the last one first, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, Takes)],
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, Takes)],
         },
         new("LLEN", arity: 2, LLen)
         {

@@ -4,41 +4,72 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>Asks ahead for what the commands of a <see cref="CommandWindow"/> will look at inside their values: members, bits, registers.</summary>
-/// <remarks>Behind the probe of the keys, whose hints it follows. What it finds is for the look-ahead alone.</remarks>
+/// <summary>Asks ahead for what the commands of a <see cref="CommandWindow"/> will look at inside their values: members, ends, bits, registers.</summary>
+/// <remarks>
+/// Behind the probe of the keys, whose hints it follows. Each step is made for all commands before the next, so that their waits
+/// for memory are one. What it finds is for the look-ahead alone.
+/// </remarks>
 internal static unsafe class MemberProbe
 {
-    /// <summary>For members of large collections, each step for all of them before the next, so that their waits for memory are one.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Run(WindowSlot* slots, WindowSlot* end, Argument* items, StoreSession store)
     {
-        bool any = false;
+        bool anyMember = false, anyEnd = false;
         for (var slot = slots; slot < end; slot++)
         {
             slot->Region = null;
             if (slot->Kind.Member == 0) continue;
-            if (slot->Kind.MemberIs != MemberKind.Item)
+            if (slot->Kind.MemberIs is MemberKind.Bit or MemberKind.Element)
             {
                 ProbePlace(slot, items, store);
                 continue;
             }
 
             slot->Region = store.LookAhead.Region(slot->Hint);
-            any |= slot->Region != null;
+            bool isMember = slot->Kind.MemberIs == MemberKind.Item;
+            anyMember |= isMember & slot->Region != null;
+            anyEnd |= !isMember & slot->Region != null;
         }
 
-        if (!any) return;
+        if (anyMember) ProbeMembers(slots, end, items, store);
+        if (anyEnd) ProbeEnds(slots, end);
+    }
+
+    /// <summary>For members of large collections: the bucket, the member.</summary>
+    private static void ProbeMembers(WindowSlot* slots, WindowSlot* end, Argument* items, StoreSession store)
+    {
         for (var slot = slots; slot < end; slot++)
         {
-            if (slot->Region == null) continue;
+            if (slot->Region == null || slot->Kind.MemberIs != MemberKind.Item) continue;
             Argument* member = items + slot->First + slot->Kind.Member;
             slot->MemberHash = store.HashKey(member->Pointer, member->Length);
-            slot->Bucket = MemberTable.PrefetchBucket(slot->Region, slot->MemberHash);
+            slot->Place = MemberTable.PrefetchBucket(slot->Region, slot->MemberHash);
         }
 
         for (var slot = slots; slot < end; slot++)
-            if (slot->Region != null && slot->Bucket != null) MemberTable.PrefetchItem(slot->Region, slot->Bucket, slot->MemberHash);
+        {
+            if (slot->Region == null || slot->Kind.MemberIs != MemberKind.Item) continue;
+            if (slot->Place != null) MemberTable.PrefetchItem(slot->Region, slot->Place, slot->MemberHash);
+        }
     }
+
+    /// <summary>For ends of large lists: the leaf's name, the leaf, its last slot, the end of its elements.</summary>
+    private static void ProbeEnds(WindowSlot* slots, WindowSlot* end)
+    {
+        for (var slot = slots; slot < end; slot++)
+            if (IsEnd(slot)) slot->Place = ListLookAhead.PrefetchName(slot->Region, slot->Kind.MemberIs == MemberKind.LeftEnd);
+
+        for (var slot = slots; slot < end; slot++)
+            if (IsEnd(slot) && slot->Place != null) slot->Place = ListLookAhead.PrefetchLeaf(slot->Region, slot->Place);
+
+        for (var slot = slots; slot < end; slot++)
+            if (IsEnd(slot) && slot->Place != null) slot->Slot = ListLookAhead.PrefetchSlot(slot->Region, slot->Place);
+
+        for (var slot = slots; slot < end; slot++)
+            if (IsEnd(slot) && slot->Place != null && slot->Slot != null) ListLookAhead.PrefetchElement(slot->Place, slot->Slot);
+    }
+
+    private static bool IsEnd(WindowSlot* slot) => slot->Region != null && slot->Kind.MemberIs >= MemberKind.LeftEnd;
 
     /// <summary>For a bit or a register: the one byte of a string that the command will look at.</summary>
     private static void ProbePlace(WindowSlot* slot, Argument* items, StoreSession store)

@@ -64,6 +64,9 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>The same with what is free in front of them, and the header.</summary>
     public int ClaimedBytes => HeaderBytes + DataEnd + (Slots * SlotBytes);
 
+    /// <summary>The slot of what was appended last, for the look-ahead: whatever the bytes say, which may be torn.</summary>
+    public byte* LastSlot => SlotAt(Math.Max(0, Slots - 1));
+
     private int Slots => Word(2);
 
     private int First => Word(4) & ~Reversed;

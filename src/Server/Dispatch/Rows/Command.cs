@@ -103,4 +103,10 @@ internal enum MemberKind : byte
 
     /// <summary>An element, which goes to a register of a HyperLogLog.</summary>
     Element,
+
+    /// <summary>The first element of a list: the argument is the key itself.</summary>
+    LeftEnd,
+
+    /// <summary>The last element of a list: the argument is the key itself.</summary>
+    RightEnd,
 }

@@ -2,11 +2,13 @@ namespace Kv.Storage;
 
 /// <summary>Makes a tree out of elements that come in order: leaves nine tenths full, then the levels above them.</summary>
 /// <remarks>The tree has been begun and is empty; <see cref="ScoreTree.BuildBytes"/> has been reserved.</remarks>
-internal unsafe ref struct ScoreTreeBuilder(ScoreTree tree)
+internal unsafe struct ScoreTreeBuilder(ScoreTree tree)
 {
     public const int LeafFill = ScoreNode.LeafMax * 9 / 10, InnerFill = ScoreNode.InnerMax * 9 / 10;
 
     private readonly ScoreTree _tree = tree;
+    private int _level;
+    private uint _child, _first, _last;     // next to be put under one of the level; the level's nodes
 
     /// <summary>Adds what comes behind all the others.</summary>
     public readonly void Append(double score, uint item)
@@ -27,42 +29,53 @@ internal unsafe ref struct ScoreTreeBuilder(ScoreTree tree)
     }
 
     /// <summary>Ends it: the levels above the leaves.</summary>
-    public readonly void Finish()
+    /// <param name="nodes">At most so many nodes are put under others in this call.</param>
+    /// <returns>True when the tree is whole.</returns>
+    public bool Finish(int nodes = int.MaxValue)
     {
-        uint first = _tree.FirstLeaf;
+        if (_level == 0) BeginLevel(_tree.FirstLeaf);
         // Ends: each level has fewer nodes than the one below.
-        for (int level = 1; _tree.NodeAt(first).Next != 0; level++)
+        while (_child != 0)
         {
-            first = AddLevel(first, level);
-            _tree.Height = (uint)level;
-        }
-
-        _tree.Root = first;
-    }
-
-    private readonly uint AddLevel(uint child, int level)
-    {
-        uint first = 0, last = 0;
-        while (child != 0)
-        {
-            if (last == 0 || _tree.NodeAt(last).Count == InnerFill)
+            for (; _child != 0; nodes--)
             {
-                uint added = _tree.TakeNode(level);
-                if (last == 0) first = added;
-                else _tree.NodeAt(last).Next = added;
-                last = added;
+                if (nodes == 0) return false;
+                AddChild();
             }
 
-            ScoreNode node = _tree.NodeAt(last), below = _tree.NodeAt(child);
-            int at = node.Count++;
-            node.Scores[at] = below.Scores[0];
-            node.Items[at] = below.Items[0];
-            node.Children[at] = child;
-            node.Counts[at] = below.Total;
-            child = below.Next;
-            if (level > 1) below.Next = 0;      // only leaves stay linked
+            _tree.Height = (uint)_level;
+            BeginLevel(_first);
         }
 
-        return first;
+        return true;
+    }
+
+    private void BeginLevel(uint below)
+    {
+        bool isRoot = _tree.NodeAt(below).Next == 0;
+        if (isRoot) _tree.Root = below;
+        _child = isRoot ? 0 : below;
+        _first = _last = 0;
+        _level++;
+    }
+
+    private void AddChild()
+    {
+        if (_last == 0 || _tree.NodeAt(_last).Count == InnerFill)
+        {
+            uint added = _tree.TakeNode(_level);
+            if (_last == 0) _first = added;
+            else _tree.NodeAt(_last).Next = added;
+            _last = added;
+        }
+
+        ScoreNode node = _tree.NodeAt(_last), below = _tree.NodeAt(_child);
+        int at = node.Count++;
+        node.Scores[at] = below.Scores[0];
+        node.Items[at] = below.Items[0];
+        node.Children[at] = _child;
+        node.Counts[at] = below.Total;
+        _child = below.Next;
+        if (_level > 1) below.Next = 0;      // only leaves stay linked
     }
 }

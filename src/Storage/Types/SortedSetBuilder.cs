@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
+using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
@@ -17,17 +18,30 @@ public enum ScoreAggregate : byte
 }
 
 /// <summary>Collects the elements of a new sorted set, in any order, apart from the store; then makes it the value of a key.</summary>
-/// <remarks>Whoever makes one disposes it. Cost: a member table of its own, one sort, a tree built at once; freed or handed over.</remarks>
+/// <remarks>Whoever makes one disposes it. Cost: a member table of its own, 24 bytes an element while they are brought in order, a tree built at once; freed or handed over.</remarks>
 internal unsafe struct SortedSetBuilder
 {
     private readonly Store _store;
     private Region _region;
-    private int _longest;
+    private ElementOrder<Members>? _order;
+    private MemberPlace _place;
+    private ScoreTreeBuilder _tree;
+    private Phase _phase;
+    private int _longest, _at;
     private long _bytes;
 
     public SortedSetBuilder(Store store)
     {
         _store = store;
+    }
+
+    private enum Phase : byte
+    {
+        Collecting,
+        Listing,
+        Ordering,
+        Building,
+        Done,
     }
 
     /// <summary>Members so far.</summary>
@@ -73,28 +87,92 @@ internal unsafe struct SortedSetBuilder
     /// <returns>False when there is no memory.</returns>
     public bool TryFinish()
     {
-        long count = Count;
-        if (count == 0) return true;
-        if (!TryReserve(ScoreTree.BuildBytes(count))) return false;
-        const int perItem = sizeof(ulong) + sizeof(uint);
-        if (count > Array.MaxLength / perItem) return false;
-        Region scratch = Region.Create(_store.Budget, (count * perItem) + Region.UnitBytes);
-        if (scratch.IsNone) return false;
-        var keys = new Span<ulong>(scratch.At(scratch.Take((int)count * sizeof(ulong))), (int)count);
-        var items = new Span<uint>(scratch.At(scratch.Take((int)count * sizeof(uint))), (int)count);
-        int index = 0;
-        for (var walk = Table.GetWalk(); index < count && walk.Next(out byte* item); index++)
+        bool isDone;
+        // Ends: each step gets on.
+        while (TryFinish(int.MaxValue, out isDone) && !isDone)
         {
-            keys[index] = ScoreSort.KeyOf(ScoreOf(item));
-            items[index] = (uint)((item - _region.Start) / Region.UnitBytes);
         }
 
-        ScoreSort.Run(_region, keys, items);
-        var builder = new ScoreTreeBuilder(new ScoreTree(_region));
-        foreach (uint item in items) builder.Append(ScoreOf(_region.At(item)), item);
-        builder.Finish();
-        scratch.Free();
+        return isDone;
+    }
+
+    /// <summary>Ends the collecting, a piece at a time: brings some of the elements in order.</summary>
+    /// <param name="elements">About so many.</param>
+    /// <param name="isDone">All are in order.</param>
+    /// <returns>False when there is no memory.</returns>
+    public bool TryFinish(int elements, out bool isDone)
+    {
+        isDone = Count == 0;
+        switch (_phase)
+        {
+            case Phase.Collecting:
+                if (isDone) return true;
+                if (!TryBeginOrder()) return false;
+                break;
+            case Phase.Listing:
+                ListItems(elements);
+                break;
+            case Phase.Ordering:
+                if (!_order!.Step()) break;
+                _tree = new ScoreTreeBuilder(new ScoreTree(_region));
+                _phase = Phase.Building;
+                break;
+            case Phase.Building:
+                Build(elements);
+                break;
+        }
+
+        isDone = _phase == Phase.Done;
         return true;
+    }
+
+    private bool TryBeginOrder()
+    {
+        long count = Count;
+        if (count > Array.MaxLength || !TryReserve(ScoreTree.BuildBytes(count)) || _store.Budget.RefusesAllocation()) return false;
+        _order = new ElementOrder<Members>(_store);
+        _order.Begin(new Members(_region), (int)count, isDescending: false, 0, (int)count);
+        _phase = Phase.Listing;
+        return true;
+    }
+
+    private void ListItems(int elements)
+    {
+        var walk = Table.GetWalk(_place);
+        int end = (int)Math.Min(Count, (long)_at + elements);
+        for (; _at < end && walk.Next(out byte* item); _at++)
+        {
+            _order!.SetItem(_at, (uint)((item - _region.Start) / Region.UnitBytes));
+            _order.SetScore(_at, ScoreOf(item));
+        }
+
+        _place = walk.Place;
+        if (_at != Count) return;
+        _order!.Start(0, _at, byScore: true);
+        _at = 0;
+        _phase = Phase.Ordering;
+    }
+
+    private void Build(int elements)
+    {
+        const int ahead = 16;       // what is next in order is anywhere in memory
+        int count = (int)Count, end = (int)Math.Min(count, (long)_at + elements);
+        for (; _at < end; _at++)
+        {
+            if (_at + ahead < count) new Members(_region).Prefetch(_order![_at + ahead]);
+            uint item = _order![_at];
+            _tree.Append(ScoreOf(_region.At(item)), item);
+        }
+
+        if (_at != count || !_tree.Finish(elements)) return;
+        EndOrder();
+        _phase = Phase.Done;
+    }
+
+    private void EndOrder()
+    {
+        _order?.Dispose();
+        _order = null;
     }
 
     /// <summary>An element, when it is finished and has so many; the others behind it.</summary>
@@ -122,6 +200,7 @@ internal unsafe struct SortedSetBuilder
     /// <summary>Frees what was not handed over.</summary>
     public void Dispose()
     {
+        EndOrder();
         if (!_region.IsNone) _region.Free();
         _region = default;
     }
@@ -162,4 +241,15 @@ internal unsafe struct SortedSetBuilder
     }
 
     private static double ScoreOf(byte* item) => Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(item));
+
+    /// <summary>The members of a region, by the names of their items.</summary>
+    private readonly struct Members(Region region) : IOrderedTexts
+    {
+        public ReadOnlySpan<byte> this[uint item] => MemberItem.MemberOf(region.At(item));
+
+        public void Prefetch(uint item)
+        {
+            if (Sse.IsSupported) Sse.Prefetch0(region.At(item));
+        }
+    }
 }

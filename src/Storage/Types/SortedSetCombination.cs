@@ -8,6 +8,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private SortedSetBuilder _result = new(store);
     private int[]? _order;
     private int _at, _end;
+    private bool _isCollected;
     private MemberPlace _place;
     private long _rank;
 
@@ -54,6 +55,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     /// <returns>True when it has ended.</returns>
     public bool Run(in HeldKeys held, long members)
     {
+        if (_isCollected) return Finish(members);
         Begin(held);
         Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         for (; _at < _end; _at++, _rank = 0, _place = default)
@@ -80,8 +82,23 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             }
         }
 
-        if (!_result.TryFinish()) Status = StoreStatus.OutOfMemory;
-        return true;
+        _isCollected = true;
+        return Finish(members);
+    }
+
+    private bool Finish(long members)
+    {
+        int elements = (int)Math.Min(members, int.MaxValue);
+        bool isDone;
+        // Ends: a step, or all of them, each of which gets on.
+        do
+        {
+            if (_result.TryFinish(elements, out isDone)) continue;
+            Status = StoreStatus.OutOfMemory;
+            return true;
+        }
+        while (!isDone && elements == int.MaxValue);
+        return isDone;
     }
 
     /// <summary>Frees the result, unless it is a key's value by now.</summary>

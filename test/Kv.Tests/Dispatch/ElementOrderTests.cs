@@ -36,8 +36,9 @@ public class ElementOrderTests
                 else sorted.Add(texts[i]);
             }
 
-            using var order = new ElementOrder(store);
-            order.Begin(sorted, count, scores != null, isDescending, from, to);
+            using var order = new ElementOrder<SortText>(store);
+            if (scores == null) sorted.BeginOrder(order, isDescending, from, to);
+            else sorted.BeginScoreOrder(order, isDescending, from, to);
             for (int i = 0; scores != null && i < count; i++) order.SetScore(i, scores[i]);
             while (!order.Step())
             {

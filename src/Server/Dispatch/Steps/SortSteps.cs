@@ -22,7 +22,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
     private readonly SortRequest _request;
     private readonly LongReply _reply;
     private readonly SortTexts _elements, _weights;
-    private readonly ElementOrder _order;
+    private readonly ElementOrder<SortText> _order;
     private readonly int _database;
     private KeyWatches? _watches;
     private LongUse? _work;
@@ -43,7 +43,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = context.Session.Version };
         _elements = new SortTexts(_store);
         _weights = new SortTexts(_store);
-        _order = new ElementOrder(_store);
+        _order = new ElementOrder<SortText>(_store);
         _list = new ListBuilder(_store.Budget);
     }
 
@@ -155,7 +155,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
             case Phase.Weigh:
                 if (!Weigh(ref context)) return false;
                 if (_isWrong) return Fail(ref context, "ERR One or more scores can't be converted into double"u8);
-                if (!_isUnsorted && _isAlphabetic && _to > _from) _order.Begin(_hasBy ? _weights : _elements, _elements.Count, false, _request.IsDescending, _from, _to);
+                if (!_isUnsorted && _isAlphabetic && _to > _from) (_hasBy ? _weights : _elements).BeginOrder(_order, _request.IsDescending, _from, _to);
                 return Go(Phase.Order);
             case Phase.Order:
                 if (!_isUnsorted && _to > _from && !_order.Step()) return false;
@@ -284,7 +284,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         int count = _elements.Count;
         if (_isUnsorted || (_isAlphabetic && !_hasBy)) return true;
         if (_at == 0 && !_isAlphabetic && count != 0)
-            _order.Begin(_elements, count, true, _request.IsDescending, Math.Min(_from, _to), _to);
+            _elements.BeginScoreOrder(_order, _request.IsDescending, Math.Min(_from, _to), _to);
         int end = Math.Min(count, _at + (_hasBy ? LookupsPerStep : ElementsPerStep));
         for (; _at < end; _at++)
         {
@@ -318,7 +318,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         if (!read.IsAdded) _weights.AddNone();
     }
 
-    private int ElementAt(int place) => _isUnsorted ? place : _order[place];
+    private int ElementAt(int place) => _isUnsorted ? place : (int)_order[place];
 
     /// <summary>Writes the reply, of a long one a piece.</summary>
     private bool Answer(ref CommandContext context)

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using System.Runtime.Intrinsics.X86;
 using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
@@ -25,6 +26,12 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
             long start = index == 0 ? 0 : _ends[index - 1] & ~None;
             return new ReadOnlySpan<byte>(_bytes + start, (int)((_ends[index] & ~None) - start));
         }
+    }
+
+    /// <summary>Asks for what says where a text is.</summary>
+    public void Prefetch(int index)
+    {
+        if (Sse.IsSupported) Sse.Prefetch0(_ends + index);
     }
 
     public bool IsNone(int index) => (_ends[index] & None) != 0;
@@ -57,6 +64,26 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
         Count = 0;
     }
 
+    /// <summary>Begins an order of the texts alone: what has none comes first, as it came, or last where the greatest comes first.</summary>
+    public void BeginOrder(ElementOrder<SortText> order, bool isDescending, int from, int to)
+    {
+        order.Begin(new SortText(this), Count, isDescending, from, to);
+        int none = 0;
+        for (int i = 0; i < Count; i++) none += IsNone(i) ? 1 : 0;
+        int first = isDescending ? 0 : none, end = first, noneAt = isDescending ? Count - none : 0;
+        for (int i = 0; i < Count; i++)
+            order.SetItem(none != 0 && IsNone(i) ? noneAt++ : end++, (uint)i);
+        order.Start(first, end, byScore: false);
+    }
+
+    /// <summary>Begins an order by scores, of which each is to be set, then the texts.</summary>
+    public void BeginScoreOrder(ElementOrder<SortText> order, bool isDescending, int from, int to)
+    {
+        order.Begin(new SortText(this), Count, isDescending, from, to);
+        for (int i = 0; i < Count; i++) order.SetItem(i, (uint)i);
+        order.Start(0, Count, byScore: true);
+    }
+
     private void EndText(long flag)
     {
         if ((Count + 1L) * sizeof(long) > _places)
@@ -76,4 +103,12 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
         store.Charge(wanted - capacity);
         capacity = wanted;
     }
+}
+
+/// <summary>The same to an <see cref="ElementOrder{TTexts}"/>.</summary>
+internal readonly struct SortText(SortTexts texts) : IOrderedTexts
+{
+    public ReadOnlySpan<byte> this[uint item] => texts[(int)item];
+
+    public void Prefetch(uint item) => texts.Prefetch((int)item);
 }

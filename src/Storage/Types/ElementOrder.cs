@@ -1,37 +1,46 @@
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
-using Kv.Storage;
 
-namespace Kv.Server.Dispatch;
+namespace Kv.Storage;
 
 //   keys    | 8 bytes each |     of the part that is being sorted: numbers that order as the elements do
 //   items   | 4 bytes each |     which element that is
 //
 //   a key of a score: its bits, so turned that they order as it does; of a text: 7 of its bytes, then how many are left (8: more)
 
-/// <summary>The order of SORT: by scores, then bytes; or by bytes. Found in steps of some 200 us, whatever is sorted.</summary>
+/// <summary>The texts of elements that are brought in order, by the numbers that the elements have.</summary>
+internal interface IOrderedTexts
+{
+    ReadOnlySpan<byte> this[uint item] { get; }
+
+    /// <summary>Asks for the memory of a text that will be wanted soon.</summary>
+    void Prefetch(uint item);
+}
+
+/// <summary>The order of elements by scores, then bytes; or by bytes. Found in steps of some 200 us, whatever is sorted.</summary>
 /// <remarks>
 /// A part is sorted by its keys, and what then has the same key is another part, whose keys are the bytes behind. A large part is
-/// sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small one at once. Elements that are the same keep the order in which they came.
-/// Where only some places are wanted, what cannot be there is left out before.
+/// sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small one at once. Elements that are the same
+/// stand in the order of their numbers. Where only some places are wanted, what cannot be there is left out before.
+/// Use: <see cref="Begin"/>; for each place <see cref="SetItem"/>, perhaps <see cref="SetScore"/>; <see cref="Start"/>; <see cref="Step"/> until it is true.
 /// </remarks>
-internal sealed unsafe class ElementOrder(Store store) : IDisposable
+internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
+    where TTexts : struct, IOrderedTexts
 {
-    private const int AtOnceMax = 2048, InsertionMax = 12, WorkPerStep = 16 * 1024;
+    private const int AtOnceMax = 2048, InsertionMax = 12, WorkPerStep = 8 * 1024;
     private const int Digits = 8, DigitValues = 256, NarrowFactor = 4;
-    private const int BytesPerKey = 7, ByScore = -1;
+    private const int BytesPerKey = 7, ByScore = -1, Ahead = 16;
     private const byte HasMore = 8;
 
     private readonly Stack<Part> _parts = new();
     private int[] _counts = [];
-    private SortTexts _texts = null!;
+    private TTexts _texts;
     private ulong _turn;
     private byte* _memory;
     private ulong* _keys, _otherKeys;
     private uint* _items, _otherItems;
-    private double* _scores;
     private long _bytes;
-    private int _base, _from, _to;
+    private int _count, _base, _from, _to;
     private Part _part;
     private Phase _phase;
     private int _at, _digit, _kept, _low, _high, _groupFirst;
@@ -50,48 +59,51 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
 
     /// <summary>Begins.</summary>
     /// <param name="texts">What is compared; behind the scores, where there are any.</param>
-    /// <param name="hasScores">Scores come first: to be set for all.</param>
     /// <param name="isDescending">From the greatest to the least.</param>
     /// <param name="from">The first place that is wanted.</param>
     /// <param name="to">Behind the last one.</param>
-    public void Begin(SortTexts texts, int count, bool hasScores, bool isDescending, int from, int to)
+    public void Begin(TTexts texts, int count, bool isDescending, int from, int to)
     {
         _texts = texts;
         _turn = isDescending ? ulong.MaxValue : 0;
+        _count = count;
         _from = from;
         _to = to;
         _base = 0;
         _phase = Phase.None;
         _parts.Clear();
-        _bytes = count * (2L * (sizeof(ulong) + sizeof(uint)) + (hasScores ? sizeof(double) : 0));
+        _bytes = BytesFor(count);
         _memory = (byte*)NativeMemory.Alloc((nuint)Math.Max(1, _bytes));
         store.Charge(_bytes);
         _keys = (ulong*)_memory;
         _otherKeys = _keys + count;
-        _scores = (double*)(_otherKeys + count);
-        _items = (uint*)(hasScores ? _scores + count : _scores);
+        _items = (uint*)(_otherKeys + count);
         _otherItems = _items + count;
-        // What has no text to be compared by comes first, as it came.
-        int first = 0, end = 0, none = 0;
-        if (!hasScores)
-            for (int i = 0; i < count; i++) none += texts.IsNone(i) ? 1 : 0;
-        first = isDescending ? 0 : none;
-        end = first;
-        int noneAt = isDescending ? count - none : 0;
-        for (int i = 0; i < count; i++)
-        {
-            if (none != 0 && texts.IsNone(i)) _items[noneAt++] = (uint)i;
-            else _items[end++] = (uint)i;
-        }
-
-        if (end - first > 1) _parts.Push(new Part(first, end, hasScores ? ByScore : 0));
     }
 
-    /// <summary>What an element is sorted by first.</summary>
-    public void SetScore(int index, double score) => _scores[index] = score;
+    /// <summary>Bytes that it takes for so many elements.</summary>
+    public static long BytesFor(int count) => count * 2L * (sizeof(ulong) + sizeof(uint));
+
+    /// <summary>Says which element comes to a place before they are ordered.</summary>
+    public void SetItem(int place, uint item) => _items[place] = item;
+
+    /// <summary>What the element at a place is sorted by first.</summary>
+    public void SetScore(int place, double score)
+    {
+        ulong bits = BitConverter.DoubleToUInt64Bits(score + 0.0);       // 0 and -0 are one
+        _keys[place] = _turn ^ ((bits >> 63) != 0 ? ~bits : bits | (1UL << 63));
+    }
+
+    /// <summary>Starts to order the elements of some places; the others stay where they are.</summary>
+    /// <param name="end">Behind the last place.</param>
+    /// <param name="byScore">Scores come first: all have been set.</param>
+    public void Start(int first, int end, bool byScore)
+    {
+        if (end - first > 1) _parts.Push(new Part(first, end, byScore ? ByScore : 0));
+    }
 
     /// <summary>The element at a place that was wanted.</summary>
-    public int this[int place] => (int)_items[place - _base];
+    public uint this[int place] => _items[place - _base];
 
     /// <summary>Does a piece.</summary>
     /// <returns>True when the order is found.</returns>
@@ -141,8 +153,8 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
             case Phase.Fill:
                 for (; _at < end; _at++)
                 {
-                    ulong key = _keys[_at] = KeyOf(_items[_at], _part.Depth);
-                    Count(key);
+                    if (_part.Depth != ByScore) SetKey(_at, _part);
+                    Count(_keys[_at]);
                 }
 
                 if (_at == _part.End) EndFill();
@@ -177,7 +189,7 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
     {
         bool isFirst = _part.First == 0 && _parts.Count == 0 && _base == 0;
         // Only of all there are: what is left out of a part would leave a gap.
-        if (isFirst && _part.Depth <= 0 && (long)(_to - _from) * NarrowFactor < _part.Count && _part.End > _from && _texts.Count == _part.Count)
+        if (isFirst && _part.Depth <= 0 && (long)(_to - _from) * NarrowFactor < _part.Count && _part.End > _from && _part.Count == _count)
         {
             _digit = Digits - 1;
             _phase = Phase.Narrow;
@@ -369,13 +381,14 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
         }
 
         var keys = new Span<ulong>(_keys + part.First, count);
-        for (int i = 0; i < count; i++) keys[i] = KeyOf(items[i], part.Depth);
+        if (part.Depth != ByScore)
+            for (int i = part.First; i < part.End; i++) SetKey(i, part);
         keys.Sort(items);
         for (int first = 0, end; first < count; first = end)
         {
             for (end = first + 1; end < count && keys[end] == keys[first];) end++;
             if (end - first == 1) continue;
-            items[first..end].Sort();       // as they came
+            items[first..end].Sort();       // by their numbers
             EndGroup(part.First + first, part.First + end);
         }
 
@@ -387,11 +400,11 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
         for (int i = 1; i < items.Length; i++)
         {
             uint moving = items[i];
-            var text = _texts[(int)moving][depth..];
+            var text = _texts[moving][depth..];
             int at = i;
             for (; at > 0; at--)
             {
-                int order = _texts[(int)items[at - 1]][depth..].SequenceCompareTo(text);
+                int order = _texts[items[at - 1]][depth..].SequenceCompareTo(text);
                 if (_turn == 0 ? order <= 0 : order >= 0) break;
                 items[at] = items[at - 1];
             }
@@ -405,15 +418,15 @@ internal sealed unsafe class ElementOrder(Store store) : IDisposable
         for (int digit = 0; digit < Digits; digit++, key >>= 8) _counts[(digit * DigitValues) + (byte)key]++;
     }
 
+    private void SetKey(int place, Part part)
+    {
+        if (place + Ahead < part.End) _texts.Prefetch(_items[place + Ahead]);
+        _keys[place] = KeyOf(_items[place], part.Depth);
+    }
+
     private ulong KeyOf(uint item, int depth)
     {
-        if (depth == ByScore)
-        {
-            ulong bits = BitConverter.DoubleToUInt64Bits(_scores[item] + 0.0);       // 0 and -0 are one
-            return _turn ^ ((bits >> 63) != 0 ? ~bits : bits | (1UL << 63));
-        }
-
-        var text = _texts[(int)item][depth..];
+        var text = _texts[item][depth..];
         if (text.Length > BytesPerKey) return _turn ^ ((BinaryPrimitives.ReadUInt64BigEndian(text) & ~0xFFUL) | HasMore);
         ulong key = (uint)text.Length;
         for (int i = 0; i < text.Length; i++) key |= (ulong)text[i] << (56 - (8 * i));

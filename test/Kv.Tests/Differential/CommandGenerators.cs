@@ -59,6 +59,11 @@ internal static class CommandGenerators
         ["LMOVE"] = g => [g.Key("l"), g.Key("l"), g.Word(g.Pick("LEFT", "RIGHT")), g.Word(g.Pick("LEFT", "RIGHT", "LEFT", "RIGHT", "UP"))],
         ["RPOPLPUSH"] = g => [g.Key("l"), g.Key("l")],
         ["LMPOP"] = LmPop,
+        ["BLPOP"] = BlockingGenerators.ListPop,
+        ["BRPOP"] = BlockingGenerators.ListPop,
+        ["BLMOVE"] = BlockingGenerators.BLMove,
+        ["BRPOPLPUSH"] = BlockingGenerators.BRPopLPush,
+        ["BLMPOP"] = BlockingGenerators.BLMPop,
         ["HSET"] = g => [g.Key("h"), .. Repeat(g, g.Chance(0.1) ? 20 : 4, () => [g.Member(), g.Value()])],
         ["HMSET"] = g => [g.Key("h"), .. Repeat(g, 4, () => [g.Member(), g.Value()])],
         ["HSETNX"] = g => [g.Key("h"), g.Member(), g.Value()],
@@ -133,6 +138,9 @@ internal static class CommandGenerators
         ["ZPOPMIN"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g))],
         ["ZPOPMAX"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g))],
         ["ZMPOP"] = g => [.. CountedKeys(g), g.Word(g.Pick("MIN", "MAX")), .. If(g.Chance(0.5), g.Word("COUNT"), Count(g))],
+        ["BZPOPMIN"] = BlockingGenerators.SortedSetPop,
+        ["BZPOPMAX"] = BlockingGenerators.SortedSetPop,
+        ["BZMPOP"] = BlockingGenerators.BZMPop,
         ["ZRANDMEMBER"] = g => [g.Key("z"), .. If(g.Chance(0.7), Count(g)), .. If(g.Chance(0.3), g.Word("WITHSCORES"))],
         ["ZSCAN"] = g => [g.Key("z"), "0", "COUNT", "100000", .. If(g.Chance(0.3), g.Word("MATCH"), g.Pattern())],
         ["ZUNION"] = g => [.. CountedKeys(g), .. Weights(g), .. WithScores(g)],
@@ -241,14 +249,6 @@ internal static class CommandGenerators
         ["SUNSUBSCRIBE"] = "belongs to SSUBSCRIBE",
         ["SPUBLISH"] = "belongs to SSUBSCRIBE",
         ["ASKING"] = "always refused without a cluster; transcripts", ["READONLY"] = "always refused without a cluster; transcripts", ["READWRITE"] = "always refused without a cluster; transcripts",
-        ["BLPOP"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BRPOP"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BLMOVE"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BRPOPLPUSH"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BLMPOP"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BZPOPMIN"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BZPOPMAX"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
-        ["BZMPOP"] = "waits, and each time-out takes the reference a tenth of a second; transcripts, and Kv.Tests.Blocking",
         ["INFO"] = "differs in content; transcripts look for the fields",
         ["LOLWUT"] = "differs in content; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",
@@ -323,16 +323,15 @@ internal static class CommandGenerators
 
     private static object[] If(bool yes, params object[] words) => yes ? words : [];
 
-    /// <summary>One random call: the name, its arguments, now and then with one too few or too many.</summary>
-    internal static byte[][] Next(Gen g, string name)
+    /// <summary>One random call: the name, its arguments, now and then with one too few or too many; ahead of it what it needs.</summary>
+    internal static byte[][][] Next(Gen g, string name)
     {
-        var words = new List<byte[]> { RespText.Bytes(g.Word(name)) };
-        foreach (object word in All[name](g)) words.Add(word as byte[] ?? RespText.Bytes((string)word));
+        List<byte[]> words = [.. Gen.Words([g.Word(name), .. All[name](g)])];
         // SPOP without its count takes any member: the servers would go apart.
         if (g.Chance(0.02) && words.Count > 1 && name != "SPOP") words.RemoveAt(g.Random.Next(1, words.Count));
-        // 7.2 takes a third argument of ZRANK.
-        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal) && name is not ("ZRANK" or "ZREVRANK")) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
-        return [.. words];
+        // 7.2 takes a third argument of ZRANK; behind a time-out another one would be that, and 0 for ever.
+        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal) && name is not ("ZRANK" or "ZREVRANK" or "BLPOP" or "BRPOP" or "BZPOPMIN" or "BZPOPMAX")) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
+        return [.. g.TakeAhead(), [.. words]];
     }
 
     private static object[] Elements(Gen g) => Repeat(g, g.Chance(0.05) ? 60 : 4, () => [g.Value()]);

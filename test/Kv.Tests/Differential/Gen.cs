@@ -25,6 +25,8 @@ internal sealed class Gen(Random random)
         "mynewtext"u8.ToArray(), Filled(44), Filled(45), Filled(64), Filled(100), Filled(1100),
     ];
 
+    private readonly List<byte[][]> _ahead = [];
+
     internal Random Random => random;
 
     /// <summary>Where the ids of streams are.</summary>
@@ -37,6 +39,20 @@ internal sealed class Gen(Random random)
     internal byte[] Key() => RespText.Bytes(Chance(0.97)
         ? (Chance(0.9) ? "k" : Pick("h", "s", "l", "z", "g", "x")) + (char)('0' + random.Next(8))
         : Pick("", "\0", "\r\n", "k0\0", new string('k', 300)));
+
+    /// <summary>Has a call sent ahead of the one that is being drawn.</summary>
+    internal void Ahead(params object[] words) => _ahead.Add(Words(words));
+
+    /// <summary>The calls that are to be sent ahead; forgets them.</summary>
+    internal byte[][][] TakeAhead()
+    {
+        byte[][][] calls = [.. _ahead];
+        _ahead.Clear();
+        return calls;
+    }
+
+    /// <summary>What a draw gave, as bytes.</summary>
+    internal static byte[][] Words(object[] words) => [.. words.Select(word => word as byte[] ?? RespText.Bytes((string)word))];
 
     /// <summary>Mostly a key of a few that hold a type, so that its commands meet it.</summary>
     internal byte[] Key(string type) => Chance(0.93) ? RespText.Bytes(type + (char)('0' + random.Next(4))) : Key();

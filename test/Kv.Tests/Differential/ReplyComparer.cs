@@ -15,6 +15,7 @@ internal static class ReplyComparer
         ("ERR Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified.", "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."),
         ("ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified.", "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."),
         ("ERR The ID specified in XADD is equal or smaller than the target stream top item", "ERR Elements are too large to be stored"),
+        ("ERR timeout is out of range", "ERR timeout is negative"),        // of blocking commands: what no integer holds
     ];
 
     /// <summary>Whether ours is right, given theirs.</summary>
@@ -31,7 +32,7 @@ internal static class ReplyComparer
         if (name == "MEMORY") return ours.IsNull || ours.Type == ':';
         if (ours.Type != theirs.Type) return false;
         if (name is "XINFO" or "XPENDING") return IsSameOfStream(ours, theirs);
-        if (name[0] == 'Z' && name != "ZSCAN" && name != "ZRANDMEMBER") return IsSameWithScores(ours, theirs);
+        if (name is (['Z', ..] or ['B', 'Z', ..]) and not ("ZSCAN" or "ZRANDMEMBER")) return IsSameWithScores(ours, theirs);
         switch (name)
         {
             case "SORT" or "SORT_RO": return IsSameSorted(command, ours, theirs);

@@ -30,13 +30,13 @@ internal static class StreamGenerators
     internal static object[] XRead(Gen g)
     {
         int streams = g.Random.Next(1, 4);
-        return [.. Count(g), g.Word("STREAMS"), .. Times(streams, () => Key(g)), .. Times(streams, () => g.Chance(0.1) ? g.Pick("$", ">", "$") : Id(g))];
+        return [.. Count(g), .. BlockingGenerators.Block(g), g.Word("STREAMS"), .. Times(streams, () => Key(g)), .. Times(streams, () => g.Chance(0.1) ? g.Pick("$", ">", "$") : Id(g))];
     }
 
     internal static object[] XReadGroup(Gen g)
     {
         int streams = g.Chance(0.7) ? 1 : 2;
-        return [g.Word("GROUP"), Group(g), Consumer(g), .. Count(g), .. If(g.Chance(0.15), g.Word("NOACK")), g.Word("STREAMS"), .. Times(streams, () => Key(g)),
+        return [g.Word("GROUP"), Group(g), Consumer(g), .. Count(g), .. BlockingGenerators.Block(g), .. If(g.Chance(0.15), g.Word("NOACK")), g.Word("STREAMS"), .. Times(streams, () => Key(g)),
             .. Times(streams, () => g.Chance(0.7) ? ">" : g.Chance(0.05) ? "$" : Id(g))];
     }
 

@@ -5,7 +5,7 @@ namespace Kv.Storage;
 /// An id is above all that the stream has given out before, also those of entries that are gone; so a stream without entries stays.
 /// Cost: adding, counting and the last id O(1), finding an id O(log of the entries).
 /// </remarks>
-public readonly partial struct StoreStreams
+public readonly struct StoreStreams
 {
     private readonly StoreSession _session;
 
@@ -15,33 +15,37 @@ public readonly partial struct StoreStreams
     /// <param name="key">The key.</param>
     /// <param name="fields">At least one; they are kept in their order, and a name may come twice.</param>
     /// <param name="id">Its id: the session's time, and 0; or what follows the last id, where that is not of an earlier millisecond. 0-0 unless the status is Ok.</param>
+    /// <param name="keep">What stays once it is there, in the same step: of older entries, and of it.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast (the last id is the greatest that there is).</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, FieldBuffer fields, out StreamId id) => Add(key, default, hasId: false, new BufferItems(fields), out id);
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, FieldBuffer fields, out StreamId id, StreamKeep keep = default) => Add(key, default, hasId: false, new BufferItems(fields), keep, out id);
 
     /// <summary>Adds an entry of one field, whose id the store chooses.</summary>
     /// <param name="key">The key.</param>
     /// <param name="field">Any bytes.</param>
     /// <param name="value">Any bytes.</param>
     /// <param name="id">As with several fields.</param>
+    /// <param name="keep">As with several fields.</param>
     /// <returns>As with several fields.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, out StreamId id) =>
-        Add(key, default, hasId: false, new OneItem(field, value), out id);
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, out StreamId id, StreamKeep keep = default) =>
+        Add(key, default, hasId: false, new OneItem(field, value), keep, out id);
 
     /// <summary>Adds an entry of several fields, whose id the caller chooses. A key that is missing becomes a stream.</summary>
     /// <param name="key">The key.</param>
     /// <param name="id">Above the last one of the stream, and 0-0.</param>
     /// <param name="fields">At least one; they are kept in their order, and a name may come twice.</param>
+    /// <param name="keep">What stays once it is there, in the same step: of older entries, and of it.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, FieldBuffer fields) => Add(key, id, hasId: true, new BufferItems(fields), out _);
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, FieldBuffer fields, StreamKeep keep = default) => Add(key, id, hasId: true, new BufferItems(fields), keep, out _);
 
     /// <summary>Adds an entry of one field, whose id the caller chooses.</summary>
     /// <param name="key">The key.</param>
     /// <param name="id">Above the last one of the stream, and 0-0.</param>
     /// <param name="field">Any bytes.</param>
     /// <param name="value">Any bytes.</param>
+    /// <param name="keep">As with several fields.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value) =>
-        Add(key, id, hasId: true, new OneItem(field, value), out _);
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, StreamKeep keep = default) =>
+        Add(key, id, hasId: true, new OneItem(field, value), keep, out _);
 
     /// <summary>Counts the entries.</summary>
     /// <returns>Ok (also of a stream without entries), NotFound or WrongType.</returns>
@@ -107,30 +111,21 @@ public readonly partial struct StoreStreams
         return StoreStatus.Ok;
     }
 
-    /// <summary>Removes the oldest entries until there are no more than so many.</summary>
+    /// <summary>Removes the oldest entries.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="maxLength">How many stay at most.</param>
+    /// <param name="keep">Which ones stay.</param>
     /// <param name="removed">How many went.</param>
-    /// <param name="isApproximate">Only whole leaves, of up to 100 entries: a few more stay, and it costs less.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     /// <remarks>Cost: O(entries removed); of whole leaves O(leaves).</remarks>
-    public StoreStatus Trim(ReadOnlySpan<byte> key, long maxLength, out long removed, bool isApproximate = false)
+    public StoreStatus Trim(ReadOnlySpan<byte> key, StreamKeep keep, out long removed)
     {
-        ArgumentOutOfRangeException.ThrowIfNegative(maxLength);
-        return Trim(key, new StreamTrim { MaxLength = maxLength, IsApproximate = isApproximate }, out removed);
+        removed = 0;
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.Stream);
+        if (held.Status == StoreStatus.Ok && keep.IsSome) removed = new StreamValue(held.Value).Trim(keep.Trim);
+        return held.Status;
     }
 
-    /// <summary>Removes the entries whose ids are below one.</summary>
-    /// <param name="key">The key.</param>
-    /// <param name="minId">The least id that stays.</param>
-    /// <param name="removed">How many went.</param>
-    /// <param name="isApproximate">Only whole leaves, of up to 100 entries: a few more stay, and it costs less.</param>
-    /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>Cost: O(entries removed); of whole leaves O(leaves).</remarks>
-    public StoreStatus Trim(ReadOnlySpan<byte> key, StreamId minId, out long removed, bool isApproximate = false) =>
-        Trim(key, new StreamTrim { IsByAge = true, MinId = minId, IsApproximate = isApproximate }, out removed);
-
-    private StreamAddStatus Add<TItems>(ReadOnlySpan<byte> key, StreamId wanted, bool hasId, scoped in TItems items, out StreamId id)
+    private StreamAddStatus Add<TItems>(ReadOnlySpan<byte> key, StreamId wanted, bool hasId, scoped in TItems items, StreamKeep keep, out StreamId id)
         where TItems : struct, IStreamItems, allows ref struct
     {
         ArgumentOutOfRangeException.ThrowIfZero(items.Fields, "fields");
@@ -143,8 +138,10 @@ public readonly partial struct StoreStreams
         StreamId last = stream.Exists ? stream.View.LastId : StreamId.Zero;
         if (hasId ? wanted <= last : !last.TryFollow(_session.NowMs, out wanted)) return StreamAddStatus.NotAboveLast;
         var status = stream.TryAppend(wanted, in items);
-        if (status == StoreStatus.Ok) id = wanted;
-        return (StreamAddStatus)status;
+        if (status != StoreStatus.Ok) return (StreamAddStatus)status;
+        if (keep.IsSome) stream.Trim(keep.Trim);
+        id = wanted;
+        return StreamAddStatus.Ok;
     }
 
     private StoreStatus Read(ReadOnlySpan<byte> key, out ReadEnds read)
@@ -164,13 +161,6 @@ public readonly partial struct StoreStreams
         var walk = new StreamView(held.Value.View).Between(first, last, isBackward);
         for (; most > 0 && walk.Next(out StreamEntry entry); most--) entries.Add(entry);
         return StoreStatus.Ok;
-    }
-
-    private StoreStatus Trim(ReadOnlySpan<byte> key, in StreamTrim trim, out long removed)
-    {
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.Stream);
-        removed = held.Status == StoreStatus.Ok ? new StreamValue(held.Value).Trim(in trim) : 0;
-        return held.Status;
     }
 
     /// <summary>One field with its value.</summary>

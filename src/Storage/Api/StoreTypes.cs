@@ -40,6 +40,9 @@ public static class StoreTypes
         /// <summary>Streams: entries of fields and values, in the order of their ids.</summary>
         public StoreStreams Streams => new(session);
 
+        /// <summary>Groups of streams: consumers that share the entries.</summary>
+        public StoreStreamGroups StreamGroups => new(session);
+
         /// <summary>Bitmaps: strings, bit by bit.</summary>
         public StoreBitmaps Bitmaps => new(session);
 

@@ -160,6 +160,43 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         pending->Deliveries++;
     }
 
+    /// <summary>Makes an entry a consumer's, if a claim's terms are met; ends that it is pending where it was deleted.</summary>
+    /// <param name="outcome">What became of it; where there is no memory: passed.</param>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryClaim(uint group, uint consumer, StreamId id, in StreamClaimTerms terms, long nowMs, out StreamClaimOutcome outcome)
+    {
+        outcome = StreamClaimOutcome.Passed;
+        PendingEntry* pending = Find(group, id);
+        if (!new StreamView(_value.View).TryGet(id, out _))
+        {
+            if (pending != null && Acknowledge(group, id)) outcome = StreamClaimOutcome.Gone;
+            return true;
+        }
+
+        bool isNew = pending == null;
+        if (isNew ? !terms.IsForced : terms.IdleMs != 0 && nowMs - pending->DeliveredMs < terms.IdleMs) return true;
+        if ((isNew || pending->Consumer != consumer) && !TryReserve(group, consumer, id, 1)) return false;
+        pending = Assign(group, consumer, id);
+        if (isNew) pending->Deliveries = 1;
+        pending->DeliveredMs = terms.DeliveredMs;
+        if (terms.Deliveries >= 0) pending->Deliveries = terms.Deliveries;
+        else if (terms.IsDelivery) pending->Deliveries++;
+        Consumer(consumer).ActiveMs = nowMs;
+        outcome = StreamClaimOutcome.Claimed;
+        return true;
+    }
+
+    /// <summary>The first entry pending in a group from an id on; 0-0: there is none.</summary>
+    public StreamId PendingFrom(uint group, StreamId first)
+    {
+        IdTree pending = this[group].Pending;
+        IdCursor at = pending.From(first);
+        return at.IsEnd ? StreamId.Zero : pending.IdAt(at);
+    }
+
+    /// <summary>The first entry pending in a group behind an id; 0-0: there is none.</summary>
+    public StreamId PendingBehind(uint group, StreamId id) => id.TryNext(out StreamId first) ? PendingFrom(group, first) : StreamId.Zero;
+
     /// <summary>Notes that a group has read an entry, if it has not before.</summary>
     public void Advance(uint group, StreamId id)
     {

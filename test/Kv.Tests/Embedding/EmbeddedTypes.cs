@@ -41,12 +41,20 @@ internal static class EmbeddedTypes
             session.SortedSets.GetRange("points"u8, 0, 9, scores, descending: true);
             for (int i = 0; i < scores.Count; i++) output.WriteLine($"{i + 1}. {Encoding.UTF8.GetString(scores.Member(i))} {scores.Score(i)}");
 
-            session.Streams.CreateGroup("log"u8, "readers"u8, StreamId.Zero, out _);
+            session.StreamGroups.Create("log"u8, "readers"u8, StreamId.Zero, out _);
             session.Streams.Add("log"u8, "event"u8, "start"u8, out var started);
             session.Streams.Add("log"u8, "event"u8, "stop"u8, out _);
-            session.Streams.ReadGroup("log"u8, "readers"u8, "one"u8, entries, most: 1);      // the next time it gets the one behind
+            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries, most: 1);      // the next time it gets the one behind
             output.WriteLine($"{Encoding.UTF8.GetString(entries.Value(0, 0))}, {entries.Id(0) == started}");
-            session.Streams.Acknowledge("log"u8, "readers"u8, entries.Id(0));
+            session.StreamGroups.Acknowledge("log"u8, "readers"u8, entries.Id(0));
+
+            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries);              // and is gone for good, without a word
+            StreamId next = StreamId.Zero;
+            session.StreamGroups.ClaimIdle("log"u8, "readers"u8, "two"u8, ref next, idleMs: 0, entries);
+            output.WriteLine($"{Encoding.UTF8.GetString(entries.Value(0, 0))}, {next == StreamId.Zero}");
+            session.Streams.Add("log"u8, "event"u8, "crash"u8, out _, StreamKeep.Newest(2));
+            session.Streams.Count("log"u8, out long kept);
+            output.WriteLine(kept);
 
             output.WriteLine(session.Lists.Count("points"u8, out _));
         }

@@ -29,7 +29,7 @@ public sealed class TypedStoreAllocationTests
             test.Session.SortedSets.Set("z"u8, name, name.Length);
         }
 
-        test.Session.Streams.CreateGroup("x"u8, "g"u8, StreamId.Max, out _);
+        test.Session.StreamGroups.Create("x"u8, "g"u8, StreamId.Max, out _);
         for (int i = 0; i < Runs; i++) Run(i);
         long before = GC.GetAllocatedBytesForCurrentThread();
         for (int i = 0; i < Runs; i++) Run(i);
@@ -79,17 +79,21 @@ public sealed class TypedStoreAllocationTests
             bytes.Dispose();
             var streams = test.Session.Streams;
             streams.Add("x"u8, "name"u8, name, out var id);
-            streams.ReadGroup("x"u8, "g"u8, "consumer"u8, entries, most: 1);
-            streams.ReadPending("x"u8, "g"u8, "consumer"u8, StreamId.Zero, entries);
-            streams.Acknowledge("x"u8, "g"u8, entries.Id(0));        // else what is pending, and the buffer, would grow
+            var groups = test.Session.StreamGroups;
+            groups.Read("x"u8, "g"u8, "consumer"u8, entries, most: 1);
+            groups.ReadPending("x"u8, "g"u8, "consumer"u8, StreamId.Zero, entries);
+            groups.Claim("x"u8, "g"u8, "other"u8, [entries.Id(0)], 0, entries);
+            StreamId next = StreamId.Zero;
+            groups.ClaimIdle("x"u8, "g"u8, "consumer"u8, ref next, 0, entries);
+            groups.Acknowledge("x"u8, "g"u8, entries.Id(0));        // else what is pending, and the buffer, would grow
             streams.Count("x"u8, out _);
             streams.LastId("x"u8, out _);
             streams.GetRange("x"u8, id, id, entries);
             streams.GetReverseRange("x"u8, StreamId.Zero, StreamId.Max, entries, 5);
             streams.Remove("x"u8, id);
             id.TryNext(out id);
-            streams.Add("x"u8, id, "name"u8, name);
-            streams.Trim("x"u8, elements, out _);
+            streams.Add("x"u8, id, "name"u8, name, StreamKeep.Newest(elements));
+            streams.Trim("x"u8, StreamKeep.Newest(elements - 1), out _);
             test.Session.Bitmaps.Set("b"u8, i, true, out _);
             test.Session.Bitmaps.Get("b"u8, i, out _);
             test.Session.Bitmaps.Count("b"u8, out _);

@@ -38,18 +38,15 @@ internal ref struct AutoClaimOptions
 
 /// <summary>XCLAIM and XAUTOCLAIM: makes pending entries another consumer's, as if they had been delivered to it.</summary>
 /// <remarks>Where memory ends in the middle, the answer has what was claimed so far; where it ends at once, it is an error.</remarks>
-internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
+internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
 {
-    // How many entries XAUTOCLAIM looks at for each that it may return.
-    private const long LooksEach = 10;
-
     private readonly HeldValue _value = value;
     private readonly StreamGroups _groups = new StreamValue(value).Groups;
     private ReadOnlySpan<byte> _name;
     private int _firstId, _ids;
     private uint _consumer;
-    private long _idleMs, _deliveredMs, _deliveries;
-    private bool _isForced, _onlyIds;
+    private StreamClaimTerms _terms;
+    private bool _onlyIds;
     private StreamId _lastId;
 
     private readonly StreamView View => new(_value.View);
@@ -60,28 +57,29 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     {
         ref CommandArguments arguments = ref context.Args;
         _name = arguments.NextBytes();
-        _idleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
+        _terms.IdleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
         _firstId = arguments.Position;
-        _deliveredMs = _deliveries = -1;
+        _terms.DeliveredMs = _terms.Deliveries = -1;
         while (arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _)) arguments.Skip(1);
         _ids = arguments.Position - _firstId;
         while (arguments.Remaining > 0) ReadOption(ref arguments);
         if (!arguments.Finish(context.Reply)) return false;
-        if (_deliveredMs < 0 || _deliveredMs > nowMs) _deliveredMs = nowMs;
+        _terms.IsDelivery = !_onlyIds;
+        if (_terms.DeliveredMs < 0 || _terms.DeliveredMs > nowMs) _terms.DeliveredMs = nowMs;
         return true;
     }
 
     private void ReadOption(ref CommandArguments arguments)
     {
         bool hasMore = arguments.Remaining > 1;
-        if (arguments.TryKeyword("FORCE"u8)) _isForced = true;
+        if (arguments.TryKeyword("FORCE"u8)) _terms.IsForced = true;
         else if (arguments.TryKeyword("JUSTID"u8)) _onlyIds = true;
         else if (hasMore && arguments.TryKeyword("IDLE"u8))
-            _deliveredMs = unchecked(nowMs - arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid IDLE option argument for XCLAIM"u8));
+            _terms.DeliveredMs = unchecked(nowMs - arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid IDLE option argument for XCLAIM"u8));
         else if (hasMore && arguments.TryKeyword("TIME"u8))
-            _deliveredMs = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid TIME option argument for XCLAIM"u8);
+            _terms.DeliveredMs = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid TIME option argument for XCLAIM"u8);
         else if (hasMore && arguments.TryKeyword("RETRYCOUNT"u8))
-            _deliveries = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid RETRYCOUNT option argument for XCLAIM"u8);
+            _terms.Deliveries = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid RETRYCOUNT option argument for XCLAIM"u8);
         else if (hasMore && arguments.TryKeyword("LASTID"u8))
         {
             if (!StreamIdText.TryParse(arguments.NextBytes(), 0, out _lastId)) arguments.Fail(StreamIdText.Invalid);
@@ -109,9 +107,12 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         for (int i = 0; i < _ids; i++)
         {
             StreamIdText.TryParse(context.Args[_firstId + i].Span, 0, out StreamId id);
-            var outcome = Claim(reply, id);
-            if (outcome == ClaimOutcome.Claimed) claimed++;
-            if (outcome != ClaimOutcome.OutOfMemory) continue;
+            if (TryClaim(reply, id, out var outcome))
+            {
+                if (outcome == StreamClaimOutcome.Claimed) claimed++;
+                continue;
+            }
+
             if (claimed != 0) break;
             reply.Rewind(begin);
             context.Fail(Errors.OutOfMemory);
@@ -124,10 +125,8 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     /// <summary>XAUTOCLAIM.</summary>
     public void RunFrom(ref CommandContext context, ReadOnlySpan<byte> consumer, in AutoClaimOptions options)
     {
-        _idleMs = options.IdleMs;
         _onlyIds = options.OnlyIds;
-        _deliveredMs = nowMs;
-        _deliveries = -1;
+        _terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = nowMs, Deliveries = -1, IsDelivery = !_onlyIds };
         if (!TryFindConsumer(consumer))
         {
             context.Fail(Errors.OutOfMemory);
@@ -138,16 +137,14 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         var reply = context.Reply;
         var begin = reply.BeginArray();
         var deleted = default(DeletedIds);
-        long left = options.Count, looks = options.Count * LooksEach;
+        long left = options.Count, looks = options.Count * StreamClaimTerms.LooksEach;
         int claimed = 0;
-        IdCursor at = _groups[group].Pending.From(options.First);
-        StreamId next = at.IsEnd ? StreamId.Zero : _groups[group].Pending.IdAt(at);
+        StreamId next = _groups.PendingFrom(group, options.First);
         // Ends: each round goes on to a greater id.
         for (; !next.IsZero && left > 0 && looks > 0; looks--)
         {
             StreamId id = next;
-            var outcome = Claim(reply, id);
-            if (outcome == ClaimOutcome.OutOfMemory)
+            if (!TryClaim(reply, id, out var outcome))
             {
                 if (claimed != 0 || deleted.Count != 0) break;
                 reply.Rewind(begin);
@@ -155,10 +152,10 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
                 return;
             }
 
-            if (outcome == ClaimOutcome.Claimed) claimed++;
-            if (outcome == ClaimOutcome.Gone) deleted.Add(id);
-            if (outcome != ClaimOutcome.Passed) left--;
-            next = NextOf(id);
+            if (outcome == StreamClaimOutcome.Claimed) claimed++;
+            if (outcome == StreamClaimOutcome.Gone) deleted.Add(id);
+            if (outcome != StreamClaimOutcome.Passed) left--;
+            next = _groups.PendingBehind(group, id);
         }
 
         WriteAutoClaim(reply, begin, next, claimed, deleted);
@@ -172,14 +169,6 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         for (int i = 0; i < deleted.Count; i++) StreamIdText.Write(reply, deleted[i]);
     }
 
-    private readonly StreamId NextOf(StreamId id)
-    {
-        IdTree pending = _groups[group].Pending;
-        if (!id.TryNext(out StreamId first)) return StreamId.Zero;
-        IdCursor at = pending.From(first);
-        return at.IsEnd ? StreamId.Zero : pending.IdAt(at);
-    }
-
     private bool TryFindConsumer(ReadOnlySpan<byte> name)
     {
         _consumer = _groups[group].Find(name).Record;
@@ -188,20 +177,11 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         return _consumer != 0;
     }
 
-    private readonly ClaimOutcome Claim(ReplyWriter reply, StreamId id)
+    /// <returns>False when there is no memory.</returns>
+    private readonly bool TryClaim(ReplyWriter reply, StreamId id, out StreamClaimOutcome outcome)
     {
-        PendingEntry* pending = _groups.Find(group, id);
-        if (!View.TryGet(id, out _)) return pending != null && _groups.Acknowledge(group, id) ? ClaimOutcome.Gone : ClaimOutcome.Passed;
-        if (pending == null && !_isForced) return ClaimOutcome.Passed;
-        if (pending != null && _idleMs != 0 && nowMs - pending->DeliveredMs < _idleMs) return ClaimOutcome.Passed;
-        if ((pending == null || pending->Consumer != _consumer) && !_groups.TryReserve(group, _consumer, id, 1)) return ClaimOutcome.OutOfMemory;
-        bool isNew = pending == null;
-        pending = _groups.Assign(group, _consumer, id);
-        if (isNew) pending->Deliveries = 1;
-        pending->DeliveredMs = _deliveredMs;
-        if (_deliveries >= 0) pending->Deliveries = _deliveries;
-        else if (!_onlyIds) pending->Deliveries++;
-        _groups.Consumer(_consumer).ActiveMs = nowMs;
+        if (!_groups.TryClaim(group, _consumer, id, in _terms, nowMs, out outcome)) return false;
+        if (outcome != StreamClaimOutcome.Claimed) return true;
         if (_onlyIds)
         {
             StreamIdText.Write(reply, id);
@@ -212,20 +192,7 @@ internal unsafe ref struct StreamClaim(HeldValue value, uint group, long nowMs)
             StreamReply.WriteEntry(reply, entry);
         }
 
-        return ClaimOutcome.Claimed;
-    }
-
-    private enum ClaimOutcome
-    {
-        /// <summary>It is the consumer's now, and written.</summary>
-        Claimed,
-
-        /// <summary>It stays as it is.</summary>
-        Passed,
-
-        /// <summary>The entry was deleted: it is pending no more.</summary>
-        Gone,
-        OutOfMemory,
+        return true;
     }
 
     /// <summary>Ids that were found gone: few as a rule, and then without an allocation.</summary>

@@ -50,6 +50,6 @@ public sealed class ManyBlockedTests(ITestOutputHelper output)
             await streams[i].WriteAsync(Encoding.ASCII.GetBytes($"BLPOP q{i} {(i % 2 == 0 ? "0" : "100000")}\r\n"));
         }
 
-        Eventually.Holds(() => server.Server.Blocked.Count == to, () => $"{server.Server.Blocked.Count} wait, not {to}", 120_000);
+        server.AwaitBlocked(to, 120_000);
     }
 }

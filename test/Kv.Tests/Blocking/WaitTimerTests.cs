@@ -26,7 +26,7 @@ public sealed class WaitTimerTests
         }
 
         client.Send("BLPOP a 0");
-        Eventually.Holds(() => server.Server.Blocked.Count == 1, () => "it does not wait");
+        server.AwaitBlocked(1);
         Assert.Equal(0, server.Server.Blocked.TimedCount);
     }
 

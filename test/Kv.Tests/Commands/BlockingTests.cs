@@ -57,22 +57,7 @@ public sealed class BlockingTests
     };
 
     [Theory, MemberData(nameof(Creators))]
-    public void Whatever_brings_an_element_to_a_key_serves_who_waits_there(string before, string wait, string command, string reply)
-    {
-        foreach (int resp in new[] { 2, 3 })
-        {
-            using var server = KvInstance.Start("--worker-threads", "2");
-            using var other = server.Connect();
-            Say(other, before);
-            using var waiting = server.Connect(resp);
-            Wait(server, waiting, wait);
-            Say(other, command);
-            var got = waiting.Read();
-            Assert.True(ReplyPattern.Parse(reply).Matches(got, resp), $"{command}: {got}");
-            Assert.Equal(0, server.Server.Blocked.Count);
-            server.Server.Store.CheckIntegrity();
-        }
-    }
+    public void Whatever_brings_an_element_to_a_key_serves_who_waits_there(string before, string wait, string command, string reply) => WaitRun.Check(before, wait, command, reply);
 
     [Theory]
     [InlineData("RPUSH from a b", "BLPOP k 0", "[\"k\" \"a\"]")]
@@ -84,7 +69,7 @@ public sealed class BlockingTests
         using var clients = new Clients(server, 2);
         clients[1].Ok(before);
         byte[] dump = clients[1].Ok("DUMP from").Text!;
-        Wait(server, clients[0], wait);
+        server.Block(clients[0], wait);
         Assert.Equal("+OK", clients[1].Command("RESTORE"u8.ToArray(), "k"u8.ToArray(), "0"u8.ToArray(), dump).ToString());
         Assert.Equal(reply, clients[0].Read().ToString());
         server.Server.Store.CheckIntegrity();
@@ -106,7 +91,7 @@ public sealed class BlockingTests
             clients[1].Ok("ZADD y " + string.Join(' ', Enumerable.Range(10_000 + i, 1000).Select(n => $"{n} m{n}")));
         }
 
-        Wait(server, clients[0], wait);
+        server.Block(clients[0], wait);
         clients[1].Ok(command);
         Assert.Equal(reply, clients[0].Read().ToString());
         Assert.Equal($":{left}", clients[1].Ok(count).ToString());
@@ -118,9 +103,9 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start("--worker-threads", "2");
         using var clients = new Clients(server, 3);
-        Wait(server, clients[0], "BLPOP q 0");
-        Wait(server, clients[1], "BRPOP moved 0");
-        Wait(server, clients[2], "BZPOPMAX z 0");
+        server.Block(clients[0], "BLPOP q 0");
+        server.Block(clients[1], "BRPOP moved 0");
+        server.Block(clients[2], "BZPOPMAX z 0");
         using (StoreGuard guard = server.Server.Store.Enter())
         {
             StoreSession session = guard.Session;
@@ -143,7 +128,7 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         using var clients = new Clients(server, 6);
-        for (int i = 0; i < 5; i++) Wait(server, clients[i], i % 2 == 0 ? "BLPOP q 0" : "BRPOP other q 0");
+        for (int i = 0; i < 5; i++) server.Block(clients[i], i % 2 == 0 ? "BLPOP q 0" : "BRPOP other q 0");
         Assert.Equal(":3", clients[5].Ok("RPUSH q a b c").ToString());
         Assert.Equal("[\"q\" \"a\"]", clients[0].Read().ToString());
         Assert.Equal("[\"q\" \"c\"]", clients[1].Read().ToString());
@@ -160,9 +145,9 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start();
         using var clients = new Clients(server, 3);
-        Wait(server, clients[0], "BLPOP k 0");
-        Wait(server, clients[1], "BZPOPMIN k 0");
-        foreach (string command in new[] { "SET k v", "DEL k", "SADD k a", "DEL k", "HSET k a b", "RENAME k j", "MULTI\nRPUSH k a\nDEL k\nEXEC" }) Say(clients[2], command);
+        server.Block(clients[0], "BLPOP k 0");
+        server.Block(clients[1], "BZPOPMIN k 0");
+        foreach (string command in new[] { "SET k v", "DEL k", "SADD k a", "DEL k", "HSET k a b", "RENAME k j", "MULTI\nRPUSH k a\nDEL k\nEXEC" }) clients[2].Say(command);
         Assert.Equal(2, server.Server.Blocked.Count);
         clients[2].Ok("ZADD k 1 a");
         Assert.Equal("[\"k\" \"a\" \"1\"]", clients[1].Read().ToString());
@@ -177,8 +162,8 @@ public sealed class BlockingTests
         const int length = 20;
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         using var clients = new Clients(server, length + 2);
-        for (int i = 0; i < length; i++) Wait(server, clients[i], $"BLMOVE k{i} k{i + 1} LEFT RIGHT 0");
-        Wait(server, clients[length], $"BLPOP k{length} 0");
+        for (int i = 0; i < length; i++) server.Block(clients[i], $"BLMOVE k{i} k{i + 1} LEFT RIGHT 0");
+        server.Block(clients[length], $"BLPOP k{length} 0");
         clients[length + 1].Ok("RPUSH k0 x");
         for (int i = 0; i < length; i++) Assert.Equal("\"x\"", clients[i].Read().ToString());
         Assert.Equal($"[\"k{length}\" \"x\"]", clients[length].Read().ToString());
@@ -191,8 +176,8 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start("--worker-threads", "2");
         using var clients = new Clients(server, 3);
-        Wait(server, clients[0], "BLMOVE a b LEFT LEFT 0");
-        Wait(server, clients[1], "BLMOVE b a LEFT LEFT 0");
+        server.Block(clients[0], "BLMOVE a b LEFT LEFT 0");
+        server.Block(clients[1], "BLMOVE b a LEFT LEFT 0");
         clients[2].Ok("RPUSH a x");
         Assert.Equal("\"x\"", clients[0].Read().ToString());
         Assert.Equal("\"x\"", clients[1].Read().ToString());
@@ -206,10 +191,10 @@ public sealed class BlockingTests
         using var clients = new Clients(server, 2);
         for (int round = 0; round < 3; round++)
         {
-            Wait(server, clients[0], "BLPOP k k a b k 0");
-            Say(clients[1], "MULTI\nRPUSH b 1\nRPUSH k 2\nRPUSH a 3\nEXEC");
+            server.Block(clients[0], "BLPOP k k a b k 0");
+            clients[1].Say("MULTI\nRPUSH b 1\nRPUSH k 2\nRPUSH a 3\nEXEC");
             Assert.Equal("[\"b\" \"1\"]", clients[0].Read().ToString());
-            Say(clients[1], "DEL k a");
+            clients[1].Say("DEL k a");
         }
 
         Assert.Equal(0, server.Server.Blocked.Count);
@@ -224,7 +209,7 @@ public sealed class BlockingTests
         for (int i = 0; i < 3; i++)
         {
             clients[i].Ok($"SELECT {i}");
-            Wait(server, clients[i], "BLPOP k 0");
+            server.Block(clients[i], "BLPOP k 0");
         }
 
         for (int i = 2; i >= 0; i--)
@@ -244,14 +229,14 @@ public sealed class BlockingTests
         Assert.Equal(":0", clients[1].Ok($"CLIENT UNBLOCK {id}").ToString());
         foreach (string command in new[] { "BLPOP k 0", "BLMOVE k j LEFT LEFT 1000", "BZMPOP 0 2 k j MIN" })
         {
-            Wait(server, clients[0], command);
+            server.Block(clients[0], command);
             Assert.Contains(" flags=b ", Line(clients[1], id), StringComparison.Ordinal);
             Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id}").ToString());
             Assert.Equal("*-1", clients[0].Read().ToString());
-            Wait(server, clients[0], command);
+            server.Block(clients[0], command);
             Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id} TIMEOUT").ToString());
             Assert.Equal("*-1", clients[0].Read().ToString());
-            Wait(server, clients[0], command);
+            server.Block(clients[0], command);
             Assert.Equal(":1", clients[1].Ok($"CLIENT UNBLOCK {id} ERROR").ToString());
             Assert.Equal("-UNBLOCKED client unblocked via CLIENT UNBLOCK", clients[0].Read().ToString());
             Assert.Equal(":0", clients[1].Ok($"CLIENT UNBLOCK {id} ERROR").ToString());
@@ -275,12 +260,12 @@ public sealed class BlockingTests
             // What comes behind is there, unread, when it leaves.
             leaving.Send("BLPOP q 0");
             leaving.Send("SET behind 1");
-            Eventually.Holds(() => server.Server.Blocked.Count == 1, () => "it does not wait");
+            server.AwaitBlocked(1);
             if (way == 0) leaving.Dispose();
             else if (way == 1) leaving.Reset();
             else if (way == 2) leaving.Socket.Shutdown(System.Net.Sockets.SocketShutdown.Send);
             else clients[0].Ok($"CLIENT KILL ID {id}");
-            Eventually.Holds(() => server.Server.Blocked.Count == 0, () => $"it still waits, way {way}");
+            server.AwaitBlocked(0);
             clients[0].Ok("RPUSH q a");
             Assert.Equal("\"a\"", clients[0].Ok("LPOP q").ToString());
             Assert.Equal(":0", clients[0].Ok("EXISTS behind").ToString());
@@ -315,7 +300,7 @@ public sealed class BlockingTests
         using var inside = server.Server.Connect();
         inside.Write("BLPOP a b 0\r\n"u8);
         for (int i = 0; i < 20; i++) clients[i].Send(i % 2 == 0 ? "BLPOP a b 0" : "BZPOPMIN a 1000");
-        Eventually.Holds(() => server.Server.Blocked.Count == 21, () => "they do not wait");
+        server.AwaitBlocked(21);
         server.Dispose();
         for (int i = 0; i < 20; i++) Assert.True(clients[i].IsClosedByServer());
     }
@@ -326,11 +311,11 @@ public sealed class BlockingTests
         using var server = KvInstance.Start("--worker-threads", "1");
         using var clients = new Clients(server, 2);
         long before = long.Parse(clients[1].Info("total_commands_processed"));
-        Wait(server, clients[0], "BLMOVE k s LEFT LEFT 0");
+        server.Block(clients[0], "BLMOVE k s LEFT LEFT 0");
         Assert.Throws<InvalidOperationException>(() => clients[1].Info("cmdstat_blmove"));
         Assert.Equal("1", clients[1].Info("blocked_clients"));
         Assert.Equal("0", clients[1].Info("clients_in_timeout_table"));
-        Say(clients[1], "SET s v\nRPUSH k a");
+        clients[1].Say("SET s v\nRPUSH k a");
         Assert.Equal("-WRONGTYPE Operation against a key holding the wrong kind of value", clients[0].Read().ToString());
         Assert.StartsWith("calls=1,", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
         Assert.EndsWith("failed_calls=1", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
@@ -338,7 +323,7 @@ public sealed class BlockingTests
         Assert.Equal("[\"a\"]", clients[1].Ok("LRANGE k 0 -1").ToString());
         // INFO seven times (one tells of those before it), BLMOVE, SET, RPUSH, LRANGE.
         Assert.Equal(before + 11, long.Parse(clients[1].Info("total_commands_processed")));
-        Wait(server, clients[0], "BLPOP k2 1000");
+        server.Block(clients[0], "BLPOP k2 1000");
         Assert.Equal("1", clients[1].Info("clients_in_timeout_table"));
     }
 
@@ -347,11 +332,11 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start();
         using var clients = new Clients(server, 3);
-        Wait(server, clients[0], "BLPOP k 0");
+        server.Block(clients[0], "BLPOP k 0");
         clients[1].Ok("WATCH k");
         clients[2].Ok("RPUSH k a");
         Assert.Equal("[\"k\" \"a\"]", clients[0].Read().ToString());
-        Say(clients[1], "MULTI\nPING");
+        clients[1].Say("MULTI\nPING");
         Assert.Equal("*-1", clients[1].Ok("EXEC").ToString());
     }
 
@@ -362,7 +347,7 @@ public sealed class BlockingTests
         using var waiting = server.Connect(resp: 3);
         using var other = server.Connect();
         waiting.Ok("SUBSCRIBE ch");
-        Wait(server, waiting, "BLPOP k 0");
+        server.Block(waiting, "BLPOP k 0");
         other.Ok("PUBLISH ch hello");
         Assert.Equal(">[\"message\" \"ch\" \"hello\"]", waiting.Read().ToString());
         other.Ok("RPUSH k a");
@@ -375,7 +360,7 @@ public sealed class BlockingTests
         using var server = KvInstance.Start("--transport", transport);
         using var clients = new Clients(server, 3);
         long id = clients[0].Ok("CLIENT ID").Integer;
-        Wait(server, clients[0], "BLPOP k 0");
+        server.Block(clients[0], "BLPOP k 0");
         clients[2].Ok("CLIENT PAUSE 1000000 WRITE");
         clients[1].Send("RPUSH k a");
         clients[2].Ok("PING");
@@ -393,24 +378,11 @@ public sealed class BlockingTests
     {
         using var server = KvInstance.Start("--max-reply-bytes", "1mb");
         using var clients = new Clients(server, 2);
-        Wait(server, clients[0], "BLMPOP 0 1 k LEFT COUNT 100");
+        server.Block(clients[0], "BLMPOP 0 1 k LEFT COUNT 100");
         string element = new('x', 100_000);
         clients[1].Ok($"RPUSH k {string.Join(' ', Enumerable.Repeat(element, 20))}");
         Assert.Equal("-ERR reply is larger than max-reply-bytes", clients[0].Read().ToString());
         Assert.Equal(":20", clients[1].Ok("LLEN k").ToString());
-    }
-
-    /// <summary>Sends a command and waits until its client is blocked.</summary>
-    private static void Wait(KvInstance server, RespClient client, string command)
-    {
-        int before = server.Server.Blocked.Count;
-        client.Send(command);
-        Eventually.Holds(() => server.Server.Blocked.Count == before + 1, () => $"{command} does not wait");
-    }
-
-    private static void Say(RespClient client, string lines)
-    {
-        foreach (string line in lines.Split('\n', StringSplitOptions.RemoveEmptyEntries)) client.Ok(line);
     }
 
     private static string Line(RespClient client, long id) =>

@@ -40,39 +40,23 @@ public sealed class StreamBlockingTests
     };
 
     [Theory, MemberData(nameof(Endings))]
-    public void What_comes_ends_the_wait(string before, string wait, string commands, string reply, string reply2)
-    {
-        foreach (int resp in new[] { 2, 3 })
-        {
-            using var server = KvInstance.Start("--worker-threads", "2");
-            using var other = server.Connect();
-            Say(other, before);
-            using var waiting = server.Connect(resp);
-            Wait(server, waiting, wait);
-            Say(other, commands);
-            var got = waiting.Read();
-            string expected = resp == 2 && reply2.Length > 0 ? reply2 : reply;
-            Assert.True(ReplyPattern.Parse(expected).Matches(got, resp), $"{commands}: {got}");
-            Assert.Equal(0, server.Server.Blocked.Count);
-            server.Server.Store.CheckIntegrity();
-        }
-    }
+    public void What_comes_ends_the_wait(string before, string wait, string commands, string reply, string reply2) => WaitRun.Check(before, wait, commands, reply, reply2);
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Each_reader_gets_all_and_each_consumer_its_own_in_the_order_in_which_they_came(string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         using var other = server.Connect();
-        Say(other, "XGROUP CREATE k g 0 MKSTREAM");
+        other.Say("XGROUP CREATE k g 0 MKSTREAM");
         var readers = Enumerable.Range(0, 3).Select(_ => server.Connect()).ToList();
         var consumers = Enumerable.Range(0, 4).Select(_ => server.Connect()).ToList();
         for (int i = 0; i < 4; i++)
         {
-            Wait(server, consumers[i], $"XREADGROUP GROUP g c{i} COUNT 1 BLOCK 0 STREAMS k >");
-            if (i < 3) Wait(server, readers[i], "XREAD BLOCK 0 STREAMS k $");
+            server.Block(consumers[i], $"XREADGROUP GROUP g c{i} COUNT 1 BLOCK 0 STREAMS k >");
+            if (i < 3) server.Block(readers[i], "XREAD BLOCK 0 STREAMS k $");
         }
 
-        Say(other, "MULTI\nXADD k 1-0 a 1\nXADD k 2-0 a 2\nXADD k 3-0 a 3\nEXEC");
+        other.Say("MULTI\nXADD k 1-0 a 1\nXADD k 2-0 a 2\nXADD k 3-0 a 3\nEXEC");
         for (int i = 0; i < 3; i++)
         {
             Assert.Equal($"[[\"k\" [[\"{i + 1}-0\" [\"a\" \"{i + 1}\"]]]]]", consumers[i].Read().ToString());
@@ -93,14 +77,14 @@ public sealed class StreamBlockingTests
         using var server = KvInstance.Start();
         using var waiting = server.Connect();
         using var other = server.Connect();
-        Say(other, Entries);
+        other.Say(Entries);
         Assert.True(waiting.Ok("XREAD BLOCK 5 STREAMS k $").IsNull);
         Assert.True(waiting.Ok("XREADGROUP GROUP g c BLOCK 5 STREAMS k >").IsNull);
         string id = waiting.Ok("CLIENT ID").ToString()[1..];
-        Wait(server, waiting, "XREAD BLOCK 0 STREAMS k $");
+        server.Block(waiting, "XREAD BLOCK 0 STREAMS k $");
         Assert.Equal(":1", other.Ok($"CLIENT UNBLOCK {id} ERROR").ToString());
         Assert.StartsWith("-UNBLOCKED", waiting.Read().ToString(), StringComparison.Ordinal);
-        Wait(server, waiting, Group);
+        server.Block(waiting, Group);
         Assert.Equal(":1", other.Ok($"CLIENT UNBLOCK {id}").ToString());
         Assert.True(waiting.Read().IsNull);
         Assert.Equal(0, server.Server.Blocked.Count);
@@ -113,7 +97,7 @@ public sealed class StreamBlockingTests
         const int entries = 2000, workers = 4;
         using var server = KvInstance.Start("--worker-threads", "2");
         using var other = server.Connect();
-        Say(other, "XGROUP CREATE k g 0 MKSTREAM");
+        other.Say("XGROUP CREATE k g 0 MKSTREAM");
         var got = await Task.WhenAll(Enumerable.Range(0, workers).Select(worker => Task.Run(() =>
         {
             using var client = server.Connect();
@@ -131,29 +115,16 @@ public sealed class StreamBlockingTests
             using var client = server.Connect();
             for (int i = 1; i <= entries; i++) client.Ok($"XADD k {i}-0 a {i}");
             // One by one: whoever reads an end reads no second one.
-            Eventually.Holds(() => server.Server.Blocked.Count == workers, () => "some consumer does not wait");
+            server.AwaitBlocked(workers);
             for (int i = 0; i < workers; i++)
             {
-                int left = workers - i;
                 client.Ok($"XADD k {entries + 1 + i}-0 end 1");
-                Eventually.Holds(() => server.Server.Blocked.Count == left - 1, () => "an end is not read");
+                server.AwaitBlocked(workers - i - 1);
             }
 
             return new List<string>();
         })));
         Assert.Equal(entries, got.Sum(ids => ids.Count));
         Assert.Equal(entries, got.SelectMany(ids => ids).Distinct().Count());
-    }
-
-    private static void Wait(KvInstance server, RespClient client, string command)
-    {
-        int before = server.Server.Blocked.Count;
-        client.Send(command);
-        Eventually.Holds(() => server.Server.Blocked.Count == before + 1, () => $"{command} does not wait");
-    }
-
-    private static void Say(RespClient client, string lines)
-    {
-        foreach (string line in lines.Split('\n', StringSplitOptions.RemoveEmptyEntries)) client.Ok(line);
     }
 }

@@ -44,5 +44,17 @@ public sealed class KvInstance : TestServer
         return options;
     }
 
+    /// <summary>Sends a command and waits until its client is blocked.</summary>
+    public void Block(RespClient client, string command)
+    {
+        int before = Server.Blocked.Count;
+        client.Send(command);
+        AwaitBlocked(before + 1);
+    }
+
+    /// <summary>Waits until so many clients are blocked.</summary>
+    public void AwaitBlocked(int count, int timeoutMs = 30_000) =>
+        Eventually.Holds(() => Server.Blocked.Count == count, () => $"{Server.Blocked.Count} clients are blocked, not {count}", timeoutMs);
+
     public override void Dispose() => Server.DisposeAsync().AsTask().GetAwaiter().GetResult();
 }

@@ -61,6 +61,12 @@ public sealed class RespClient : IDisposable
         return reply;
     }
 
+    /// <summary>Sends command lines, each when the one before is answered; an error reply fails the test.</summary>
+    public void Say(string lines)
+    {
+        foreach (string line in lines.Split('\n', StringSplitOptions.RemoveEmptyEntries)) Ok(line);
+    }
+
     /// <summary>A field of INFO.</summary>
     public string Info(string field)
     {

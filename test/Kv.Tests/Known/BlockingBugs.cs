@@ -68,16 +68,16 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         using var second = server.Connect();
         using var other = server.Connect();
         first.Send("BLMOVE q s LEFT LEFT 0");
-        WaitFor(server, 1);
+        server.AwaitBlocked(1);
         second.Send("BLPOP q 0");
-        WaitFor(server, 2);
+        server.AwaitBlocked(2);
         other.Ok("SET s v");
         other.Ok("RPUSH q a b");
         Assert.Equal("-WRONGTYPE Operation against a key holding the wrong kind of value", first.Read().ToString());
         Assert.Equal("[\"q\" \"a\"]", second.Read().ToString());
         Assert.Equal("[\"b\"]", other.Ok("LRANGE q 0 -1").ToString());
         first.Send("BLMOVE none s LEFT LEFT 0");        // a wrong destination of nothing is no error: it waits
-        WaitFor(server, 1);
+        server.AwaitBlocked(1);
     }
 
     // Each element is a number of its own: it is where it was pushed to, or a client got it, or it went to one that was killed or
@@ -238,7 +238,7 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         for (int round = 0; round < 300; round++)
         {
             waiting.Send("BLPOP q 1");
-            WaitFor(server, 1);
+            server.AwaitBlocked(1);
             pushing.Send("RPUSH q a");
             if (round % 3 == 0) clock.Advance(1000);
             else if (round % 3 == 1) Thread.Yield();
@@ -262,7 +262,7 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         {
             waiting.Add(server.Connect());
             waiting[i].Send(i % 2 == 0 ? "BLPOP a b 0" : "BLPOP b a 0");
-            WaitFor(server, i + 1);
+            server.AwaitBlocked(i + 1);
         }
 
         foreach (string command in new[] { "MULTI", "RPUSH a a1 a2", "RPUSH b b1", "LPUSH a a0", "RPUSH b b2", "EXEC" }) other.Ok(command);
@@ -325,19 +325,16 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         using var server = KvInstance.Start(clock);
         using var client = server.Connect();
         client.Send("BLPOP q 0.001");
-        WaitFor(server, 1);
+        server.AwaitBlocked(1);
         clock.Advance(1);
         Assert.Equal("*-1", client.Read().ToString());
         Assert.Equal("-ERR timeout is out of range", client.Command("BLPOP q 1e308").ToString());
         client.Send("BLPOP q 9000000000000000");       // some hundred million years
-        WaitFor(server, 1);
+        server.AwaitBlocked(1);
         clock.Advance(1L << 40);          // 35 years: further on there are no dates
         Assert.False(client.HasInput);
         using var other = server.Connect();
         other.Ok("RPUSH q a");
         Assert.Equal("[\"q\" \"a\"]", client.Read().ToString());
     }
-
-    private static void WaitFor(KvInstance server, int blocked) =>
-        Eventually.Holds(() => server.Server.Blocked.Count == blocked, () => $"{server.Server.Blocked.Count} wait, not {blocked}");
 }

@@ -6,17 +6,11 @@
 PATH is a published kv-server. For elements (fields, with a value of as many bytes) of 8 and 64 bytes, in collections of 10, 1,000 and
 1,000,000, so many collections that there are about --elements in all. Elements arrive a hundred at a time, as text that is no integer.
 """
-import argparse, re, socket, subprocess, time
+import argparse, time
+
+from server import Server
 
 WORDS = {"list": b"RPUSH", "hash": b"HSET", "set": b"SADD", "zset": b"ZADD"}
-
-
-def rss(pid):
-    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]) * 1024
-
-
-def encode(words):
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def element(type_name, number, width):
@@ -27,21 +21,12 @@ def element(type_name, number, width):
 
 
 def measure(command, port, type_name, width, size, elements):
-    server = subprocess.Popen(command + ["--port", str(port)], stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            try:
-                client = socket.create_connection(("127.0.0.1", port), 60)
-                break
-            except OSError:
-                time.sleep(0.05)
-        replies = client.makefile("rb")
+    with Server(command, port) as server:
         # What a server takes once, for its first commands and types, is not an element's.
         for i in range(100):
-            client.sendall(encode([WORDS[type_name], b"warm:%d" % i, *element(type_name, i, width)]))
-            replies.readline()
+            server.call(WORDS[type_name], b"warm:%d" % i, *element(type_name, i, width))
         time.sleep(2)
-        before = rss(server.pid)
+        before = server.resident()
         keys = max(1, elements // size)
         step, owed = min(100, size), 0
         for first in range(0, size, step):
@@ -49,21 +34,15 @@ def measure(command, port, type_name, width, size, elements):
                 words = [WORDS[type_name], b"k:%d" % key]
                 for number in range(first, min(size, first + step)):
                     words += element(type_name, number, width)
-                client.sendall(encode(words))
+                server.send(*words)
                 owed += 1
                 if owed == 100:
-                    for _ in range(owed):
-                        replies.readline()
+                    server.skip(owed)
                     owed = 0
-        for _ in range(owed):
-            replies.readline()
+        server.skip(owed)
         time.sleep(3)
-        growth = (rss(server.pid) - before) / (keys * size)
-        client.sendall(encode([b"MEMORY", b"USAGE", b"k:0", b"SAMPLES", b"0"]))
-        return growth, int(replies.readline()[1:]) / size
-    finally:
-        server.kill()
-        server.wait()
+        growth = (server.resident() - before) / (keys * size)
+        return growth, int(server.call(b"MEMORY", b"USAGE", b"k:0", b"SAMPLES", b"0")[1:]) / size
 
 
 def main():

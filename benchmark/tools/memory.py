@@ -5,13 +5,12 @@
 
 PATH is a published kv-server (or redis-server, for comparison). Needs gcc (blast.c loads the keys) and a descriptor limit above the connections.
 """
-import argparse, os, re, resource, socket, subprocess, tempfile, time
+import argparse, os, resource, socket, subprocess, tempfile, time
 
+from server import Server
+
+MB = 1 << 20
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def rss_kb(pid):
-    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1])
 
 
 def cpu_seconds(pid):
@@ -19,35 +18,9 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Server:
-    def __init__(self, args, port):
-        extra = ["--transport", args.transport] if "kv-server" in args.kv else ["--save", ""]
-        self.process = subprocess.Popen([args.kv, "--port", str(port), "--maxclients", "20000", *extra], stdout=subprocess.DEVNULL)
-        self.port = port
-        for _ in range(200):
-            try:
-                self.client = socket.create_connection(("127.0.0.1", port), 60)
-                self.file = self.client.makefile("rb")
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise SystemExit("the server did not start")
-
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def send(self, *words):
-        self.client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in map(str.encode, words)))
-
-    def call(self, *words):
-        self.send(*words)
-        line = self.file.readline()
-        return line if line[:1] != b"$" else self.file.read(int(line[1:]) + 2)
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
+def start(args, port):
+    extra = ["--transport", args.transport] if "kv-server" in args.kv else ["--save", ""]
+    return Server([args.kv, "--maxclients", "20000", *extra], port)
 
 
 def report(name, text):
@@ -55,48 +28,46 @@ def report(name, text):
 
 
 def keys(args, tools, port):
-    server = Server(args, port)
+    server = start(args, port)
     time.sleep(2)
-    empty = rss_kb(server.pid)
-    report("empty, RSS", f"{empty / 1024:.1f} MB")
+    empty = server.resident()
+    report("empty, RSS", f"{empty / MB:.1f} MB")
     before = cpu_seconds(server.pid)
     time.sleep(10)
     report("idle, share of a core", f"{(cpu_seconds(server.pid) - before) * 10:.2f} %")
     subprocess.run([f"{tools}/blast", "127.0.0.1", str(port), "LOAD", "1", "4096", "8", "8", str(args.keys), "0"], check=True, stdout=subprocess.DEVNULL)
     time.sleep(1)
-    full = rss_kb(server.pid)
-    report(f"{args.keys:,} keys of 8 + 8 bytes", f"{(full - empty) * 1024 / args.keys:.1f} bytes a key ({full / 1024:.0f} MB)")
+    full = server.resident()
+    report(f"{args.keys:,} keys of 8 + 8 bytes", f"{(full - empty) / args.keys:.1f} bytes a key ({full / MB:.0f} MB)")
 
     deleted = 0
     for start in range(0, args.keys * 9 // 10, 1000):
         server.send("DEL", *(f"{i:08d}" for i in range(start, start + 1000)))
         deleted += 1
         if deleted % 50 == 0:
-            for _ in range(50):
-                server.file.readline()
-    for _ in range(deleted % 50):
-        server.file.readline()
+            server.skip(50)
+    server.skip(deleted % 50)
     for wait in (10, 50):
         time.sleep(wait)
-        report(f"{wait if wait == 10 else 60} s after DEL of 90 %", f"{(rss_kb(server.pid) - empty) / 1024:.0f} MB over empty, {server.call('DBSIZE').decode().strip()} keys")
+        report(f"{wait if wait == 10 else 60} s after DEL of 90 %", f"{(server.resident() - empty) / MB:.0f} MB over empty, {server.call('DBSIZE').decode().strip()} keys")
     memory = dict(line.split(b":", 1) for line in server.call("INFO", "memory").split(b"\r\n") if b":" in line)
     for field in (b"used_memory", b"kv_index_bytes", b"kv_log_bytes"):
         if field in memory:
             report("  " + field.decode(), f"{int(memory[field]) / 1e6:.0f} MB")
 
     subprocess.run([f"{tools}/blast", "127.0.0.1", str(port), "LOAD", "1", "4096", "8", "8", str(args.keys), "0"], check=True, stdout=subprocess.DEVNULL)
-    peak = rss_kb(server.pid)
+    peak = server.resident()
     server.call("FLUSHALL")
     time.sleep(10)
-    left = rss_kb(server.pid) - empty
-    report("10 s after FLUSHALL", f"{left / 1024:.1f} MB over empty, {left * 100 / peak:.1f} % of the peak of {peak / 1024:.0f} MB")
+    left = server.resident() - empty
+    report("10 s after FLUSHALL", f"{left / MB:.1f} MB over empty, {left * 100 / peak:.1f} % of the peak of {peak / MB:.0f} MB")
     server.stop()
 
 
 def connections(args, port):
-    server = Server(args, port)
+    server = start(args, port)
     time.sleep(1)
-    before = rss_kb(server.pid)
+    before = server.resident()
     clients = []
     for _ in range(args.connections):
         client = socket.create_connection(("127.0.0.1", port))
@@ -104,7 +75,7 @@ def connections(args, port):
         client.recv(5)
         clients.append(client)
     time.sleep(2)
-    report(f"{args.connections:,} idle connections after one SET", f"{(rss_kb(server.pid) - before) / args.connections:.2f} KB each")
+    report(f"{args.connections:,} idle connections after one SET", f"{(server.resident() - before) / 1024 / args.connections:.2f} KB each")
     cpu = cpu_seconds(server.pid)
     time.sleep(10)
     report("  their share of a core", f"{(cpu_seconds(server.pid) - cpu) * 10:.2f} %")
@@ -115,11 +86,11 @@ def connections(args, port):
         while left > 0:
             left -= len(client.recv(left))
     time.sleep(2)
-    report("  after a pipeline of 100 GETs on each", f"{(rss_kb(server.pid) - before) / args.connections:.2f} KB each")
+    report("  after a pipeline of 100 GETs on each", f"{(server.resident() - before) / 1024 / args.connections:.2f} KB each")
     for client in clients:
         client.close()
     time.sleep(3)
-    report("  3 s after they have gone", f"{(rss_kb(server.pid) - before) / 1024:.1f} MB over before")
+    report("  3 s after they have gone", f"{(server.resident() - before) / MB:.1f} MB over before")
     server.stop()
 
 

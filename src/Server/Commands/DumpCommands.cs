@@ -28,10 +28,6 @@ internal static class DumpCommands
         },
     ];
 
-    private static ReadOnlySpan<byte> BadData => "ERR Bad data format"u8;
-
-    private static ReadOnlySpan<byte> BusyKey => "BUSYKEY Target key name already exists."u8;
-
     private static void Dump(ref CommandContext context)
     {
         var key = context.Args.NextKey();
@@ -108,8 +104,8 @@ internal static class DumpCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         // Before the rest is looked at, as Redis does.
-        if (!replaces && context.Store.Exists(key)) context.Fail(BusyKey);
-        else if (TryReadExpiry(ref context, isAbsolute, out long expiryMs)) RestoreValue(ref context, key, replaces, expiryMs);
+        if (LongRestore.TryBegin(ref context, key, replaces) && TryReadExpiry(ref context, isAbsolute, out long expiryMs))
+            LongRestore.Run(ref context, key, new LongRestore.Terms(replaces, expiryMs));
     }
 
     private static bool TryReadExpiry(ref CommandContext context, bool isAbsolute, out long expiryMs)
@@ -129,55 +125,5 @@ internal static class DumpCommands
 
         if (time != 0) expiryMs = isAbsolute ? time : time > long.MaxValue - context.Store.NowMs ? long.MaxValue : context.Store.NowMs + time;
         return true;
-    }
-
-    private static void RestoreValue(ref CommandContext context, in Key key, bool replaces, long expiryMs)
-    {
-        var payload = context.Args.ValueAt(3, out _);
-        if (!DumpPayload.TryOpen(payload, out var content))
-        {
-            context.Fail("ERR DUMP payload version or checksum are wrong"u8);
-            return;
-        }
-
-        var reader = new RdbValueReader(content, context.Server.Store, context.Server.Options.ProtoMaxBulkLen);
-        var value = new RdbValue(context.Server.Store);
-        try
-        {
-            var status = reader.Read(ref value);
-            if (status == RdbStatus.Ok && !reader.IsAtEnd) status = RdbStatus.BadData;
-            if (status == RdbStatus.BadData) context.Fail(BadData);
-            else if (status == RdbStatus.Unknown) context.Fail("ERR Bad data format: a value of a module, which this server has not"u8);
-            else if (status == RdbStatus.OutOfMemory) context.Fail(Errors.OutOfMemory);
-            else if (expiryMs != NewValue.NoExpiry && expiryMs <= context.Store.NowMs) RestoreExpired(ref context, key);
-            else Store(ref context, key, ref value, replaces, expiryMs);
-        }
-        finally
-        {
-            value.Dispose();
-            reader.Dispose();
-        }
-    }
-
-    // Its time has passed: nothing is there then.
-    private static void RestoreExpired(ref CommandContext context, in Key key)
-    {
-        context.Store.Delete(key);
-        context.Reply.WriteOk();
-    }
-
-    private static void Store(ref CommandContext context, in Key key, scoped ref RdbValue value, bool replaces, long expiryMs)
-    {
-        using var held = context.Store.Hold(key, DataType.Any, value.ExpectedBytes);
-        var status = held.Status;
-        if (status == StoreStatus.Ok && !replaces && held.Value.Exists)
-        {
-            context.Fail(BusyKey);
-            return;
-        }
-
-        if (status == StoreStatus.Ok) status = value.Store(held.Value, expiryMs);
-        if (status == StoreStatus.Ok) context.Reply.WriteOk();
-        else context.Fail(Errors.For(status));
     }
 }

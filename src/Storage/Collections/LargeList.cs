@@ -105,6 +105,14 @@ internal readonly unsafe struct LargeList(Region region)
         PushSlow(left, element, bytesBehind);
     }
 
+    /// <summary>Counts elements that have been put into the last leaf.</summary>
+    public void CountPushed(int count)
+    {
+        ListDirectory directory = Directory;
+        directory.Counts[directory.Leaves - 1] += (uint)count;
+        directory.Count += count;
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void PushSlow(bool left, ReadOnlySpan<byte> element, long bytesBehind)
     {

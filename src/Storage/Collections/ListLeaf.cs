@@ -75,7 +75,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     private int DataEnd => Slots == 0 ? 0 : EndOf(Slots - 1);
 
-    private int SpareBytes => Capacity - HeaderBytes - DataEnd - (Slots * SlotBytes);
+    /// <summary>Bytes (<see cref="SizeOf"/> of each element) that can be appended without moving any.</summary>
+    public int SpareBytes => Capacity - HeaderBytes - DataEnd - (Slots * SlotBytes);
 
     /// <summary>Bytes that an element takes.</summary>
     public static int SizeOf(int length) => length + SlotBytes;

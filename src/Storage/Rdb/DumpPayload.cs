@@ -13,7 +13,10 @@ internal static class DumpPayload
     /// <summary>The newest that is read: that of Redis 7.4.</summary>
     public const int VersionMax = 12;
 
-    private const int VersionBytes = 2, FooterBytes = VersionBytes + sizeof(ulong);
+    private const int VersionBytes = 2;
+
+    /// <summary>Bytes behind the value.</summary>
+    public const int FooterBytes = VersionBytes + sizeof(ulong);
 
     /// <summary>Ends a payload whose value has been written.</summary>
     public static void Finish(RdbOutput output)
@@ -26,16 +29,7 @@ internal static class DumpPayload
         output.Write(footer);
     }
 
-    /// <summary>The type and value of a payload.</summary>
-    /// <returns>False when it is of a newer version, or not what was written.</returns>
-    public static bool TryOpen(ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> content)
-    {
-        content = default;
-        if (payload.Length < FooterBytes) return false;
-        ReadOnlySpan<byte> footer = payload[^FooterBytes..];
-        if (BinaryPrimitives.ReadUInt16LittleEndian(footer) > VersionMax) return false;
-        if (BinaryPrimitives.ReadUInt64LittleEndian(footer[VersionBytes..]) != Crc64.Append(0, payload[..^sizeof(ulong)])) return false;
-        content = payload[..^FooterBytes];
-        return true;
-    }
+    /// <summary>Whether a payload is long enough to be one, and of a version that is known.</summary>
+    public static bool HasKnownVersion(ReadOnlySpan<byte> payload) =>
+        payload.Length >= FooterBytes && BinaryPrimitives.ReadUInt16LittleEndian(payload[^FooterBytes..]) <= VersionMax;
 }

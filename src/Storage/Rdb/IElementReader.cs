@@ -10,4 +10,10 @@ internal interface IElementReader
 
     /// <summary>Whether it has ended, and everything was right.</summary>
     bool IsWhole { get; }
+
+    /// <summary>Where it is, for another reader of the same bytes to go on.</summary>
+    PackedPlace Place { get; }
 }
+
+/// <summary>A place in a packed form: its offset, how many elements are ahead of it, and how long the last one is. The default one is the beginning.</summary>
+internal readonly record struct PackedPlace(int At, int Count, int Before);

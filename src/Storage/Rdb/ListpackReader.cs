@@ -12,6 +12,14 @@ internal ref struct ListpackReader : IElementReader
     private readonly int _declared;
     private int _at, _count;
 
+    /// <param name="place">Where to go on.</param>
+    public ListpackReader(ReadOnlySpan<byte> bytes, PackedPlace place)
+        : this(bytes)
+    {
+        if (place.At == 0) return;
+        (_at, _count) = (place.At, place.Count);
+    }
+
     public ListpackReader(ReadOnlySpan<byte> bytes)
     {
         _bytes = bytes;
@@ -23,6 +31,9 @@ internal ref struct ListpackReader : IElementReader
 
     /// <summary>How many have been read.</summary>
     public readonly int Count => _count;
+
+    /// <inheritdoc/>
+    public readonly PackedPlace Place => new(_at, _count, 0);
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>

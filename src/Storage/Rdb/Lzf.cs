@@ -94,9 +94,19 @@ internal sealed unsafe class Lzf : IDisposable
     /// <returns>False when the input is not what the format allows, or gives another number of bytes.</returns>
     public static bool TryExpand(ReadOnlySpan<byte> input, Span<byte> output)
     {
-        int from = 0, to = 0;
+        var place = default(LzfPlace);
+        return TryExpand(input, output, ref place, output.Length) && place.To == output.Length;
+    }
+
+    /// <summary>Expands a part; it is done when all of the input has been read, and right if the output is full then.</summary>
+    /// <param name="place">The default one to begin; where to go on.</param>
+    /// <param name="most">About so many bytes of output.</param>
+    /// <returns>False when the input is not what the format allows.</returns>
+    public static bool TryExpand(ReadOnlySpan<byte> input, Span<byte> output, ref LzfPlace place, long most)
+    {
+        int from = place.From, to = place.To, pause = (int)Math.Min(output.Length, to + most);
         // Ends: each round goes on by at least two bytes of the input.
-        while (from < input.Length)
+        while (from < input.Length && (to < pause || pause == output.Length))
         {
             int head = input[from++];
             if (head < LiteralsMax)
@@ -124,7 +134,8 @@ internal sealed unsafe class Lzf : IDisposable
             to += length;
         }
 
-        return to == output.Length;
+        place = new LzfPlace(from, to);
+        return true;
     }
 
     public void Dispose()
@@ -193,3 +204,6 @@ internal sealed unsafe class Lzf : IDisposable
         for (int i = 0; i < length; i++) output[to + i] = output[to + i - back];
     }
 }
+
+/// <summary>How far a string has been expanded: bytes of the input that were read, bytes that were written.</summary>
+internal readonly record struct LzfPlace(int From, int To);

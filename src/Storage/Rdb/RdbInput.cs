@@ -4,15 +4,25 @@ namespace Kv.Storage;
 
 /// <summary>Reads what values are written with (drawn above <see cref="RdbOutput"/>) out of bytes that nobody vouches for.</summary>
 /// <remarks>Nothing outside of the bytes is looked at; no memory is taken but what they can be worth.</remarks>
-internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long stringBytesMax)
+internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, long stringBytesMax)
 {
     private const int Integer8 = 0, Integer16 = 1, Integer32 = 2, Compressed = 3;
 
-    private readonly ReadOnlySpan<byte> _bytes = bytes;
+    private readonly int _count = count;
+    private byte* _bytes = bytes;
     private int _at;
 
+    /// <summary>Bytes that have been read.</summary>
+    public readonly int Position => _at;
+
     /// <summary>Bytes that have not been read.</summary>
-    public readonly int Remaining => _bytes.Length - _at;
+    public readonly int Remaining => _count - _at;
+
+    /// <summary>Says that the same bytes are elsewhere now.</summary>
+    public void MoveTo(byte* start) => _bytes = start;
+
+    /// <summary>Bytes at a place, read or not.</summary>
+    public readonly ReadOnlySpan<byte> Slice(int start, int count) => new(_bytes + start, count);
 
     public bool TryReadByte(out byte value)
     {
@@ -27,7 +37,7 @@ internal ref struct RdbInput(ReadOnlySpan<byte> bytes, MemoryBudget budget, long
     {
         bytes = default;
         if (count < 0 || count > Remaining) return false;
-        bytes = _bytes.Slice(_at, (int)count);
+        bytes = Slice(_at, (int)count);
         _at += (int)count;
         return true;
     }

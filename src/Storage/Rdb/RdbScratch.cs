@@ -9,6 +9,9 @@ internal unsafe struct RdbScratch : IDisposable
     private byte* _start;
     private long _capacity;
 
+    /// <summary>The first bytes of what was last asked for.</summary>
+    public readonly Span<byte> Get(int bytes) => new(_start, bytes);
+
     /// <summary>Memory for so many bytes; what was in it is gone.</summary>
     /// <returns>False when there is none.</returns>
     public bool TryGet(MemoryBudget budget, int bytes, out Span<byte> memory)

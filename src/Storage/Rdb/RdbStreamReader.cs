@@ -2,29 +2,60 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Reads streams (drawn above <see cref="RdbStreamWriter"/>), all three types of them, out of bytes that nobody vouches for.</summary>
+/// <summary>Reads streams (drawn above <see cref="RdbStreamWriter"/>), all three types of them, out of bytes that nobody vouches for; as much at a time as one likes.</summary>
 /// <remarks>Entries that were deleted are left out: only how many there ever were is kept of them. Whoever makes one disposes it.</remarks>
-internal ref struct RdbStreamReader(Store store, RdbType type) : IDisposable
+internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
 {
+    /// <summary>What a node costs, at least, and what something pending does: in elements of a list.</summary>
+    private const int WorkPerNode = 64, WorkPerPending = 4, BytesPerWork = 64;
+
     private readonly MemoryBudget _budget = store.Budget;
     private readonly StreamNodeLimits _limits = new(store.PackedLimits.StreamNodeBytes, store.PackedLimits.StreamNodeEntries);
     private TextList _fields, _texts;
     private RdbScratch _id, _node, _digits;
     private Region _region;
+    private Stage _stage;
+    private long _nodes, _groups, _consumers, _pending, _owned;
+    private uint _group, _consumer;
+    private StreamId _lastPending;
 
-    /// <summary>Reads one.</summary>
-    /// <param name="region">What became of it; the caller's, unless it is none.</param>
-    public RdbStatus Read(scoped ref RdbInput input, out Region region)
+    private enum Stage : byte
     {
-        var status = ReadAll(ref input);
-        if (status != RdbStatus.Ok && !_region.IsNone)
+        Begin,
+        Nodes,
+        Group,
+        Pending,
+        Consumer,
+        Held,
+        Done,
+    }
+
+    /// <summary>Reads one, from where it left off.</summary>
+    /// <param name="work">How much may be done, and how much still may be.</param>
+    /// <param name="region">What became of it, when it is Ok: the caller's.</param>
+    /// <returns>More: call again.</returns>
+    public RdbStatus Read(scoped ref RdbInput input, ref long work, out Region region)
+    {
+        region = default;
+        var status = RdbStatus.Ok;
+        // Ends: each round ends a stage.
+        while (status == RdbStatus.Ok && _stage != Stage.Done)
         {
-            _region.Free();
-            _region = default;
+            status = _stage switch
+            {
+                Stage.Begin => Begin(ref input),
+                Stage.Nodes => ReadNodes(ref input, ref work),
+                Stage.Group => ReadGroup(ref input),
+                Stage.Pending => ReadPending(ref input, ref work),
+                Stage.Consumer => ReadConsumer(ref input),
+                _ => ReadHeld(ref input, ref work),
+            };
         }
 
+        if (status != RdbStatus.Ok) return status;
         region = _region;
-        return status;
+        _region = default;
+        return RdbStatus.Ok;
     }
 
     public void Dispose()
@@ -34,21 +65,35 @@ internal ref struct RdbStreamReader(Store store, RdbType type) : IDisposable
         _id.Dispose();
         _node.Dispose();
         _digits.Dispose();
+        if (!_region.IsNone) _region.Free();
+        _region = default;
     }
 
-    private RdbStatus ReadAll(scoped ref RdbInput input)
+    private RdbStatus Go(Stage stage)
+    {
+        _stage = stage;
+        return RdbStatus.Ok;
+    }
+
+    private RdbStatus Begin(scoped ref RdbInput input)
     {
         if (!_digits.TryGet(_budget, SetView.DigitsMax, out _)) return RdbStatus.OutOfMemory;
         _region = Region.Create(_budget, 0, isTight: true);
         if (_region.IsNone) return RdbStatus.OutOfMemory;
-        if (!input.TryReadLength(out long nodes) || nodes > input.Remaining / 2) return RdbStatus.BadData;
-        for (; nodes > 0; nodes--)
+        return input.TryReadLength(out _nodes) && _nodes <= input.Remaining / 2 ? Go(Stage.Nodes) : RdbStatus.BadData;
+    }
+
+    private RdbStatus ReadNodes(scoped ref RdbInput input, ref long work)
+    {
+        for (; _nodes > 0; _nodes--)
         {
+            if (work <= 0) return RdbStatus.More;
             var status = input.ReadString(ref _id, out var first);
             if (status == RdbStatus.Ok && first.Length != StreamId.Bytes) status = RdbStatus.BadData;
             if (status != RdbStatus.Ok) return status;
             StreamId id = IdOf(first);
             status = input.ReadString(ref _node, out var node);
+            work -= WorkPerNode + (node.Length / BytesPerWork);
             if (status == RdbStatus.Ok) status = ReadNode(id, node);
             if (status == RdbStatus.Ok && _budget.IsOver) status = RdbStatus.OutOfMemory;
             if (status != RdbStatus.Ok) return status;
@@ -56,9 +101,7 @@ internal ref struct RdbStreamReader(Store store, RdbType type) : IDisposable
 
         var read = ReadHistory(ref input);
         if (read != RdbStatus.Ok) return read;
-        if (!input.TryReadLength(out long groups) || groups > input.Remaining / 6) return RdbStatus.BadData;
-        for (; groups > 0 && read == RdbStatus.Ok; groups--) read = ReadGroup(ref input);
-        return read;
+        return input.TryReadLength(out _groups) && _groups <= input.Remaining / 6 ? Go(_groups == 0 ? Stage.Done : Stage.Group) : RdbStatus.BadData;
     }
 
     private RdbStatus ReadNode(StreamId first, ReadOnlySpan<byte> node)
@@ -135,60 +178,68 @@ internal ref struct RdbStreamReader(Store store, RdbType type) : IDisposable
         if (!TryReserve(stream.Groups.ReserveBytes(name.Length))) return RdbStatus.OutOfMemory;
         NameTable groups = new LargeStream(_region).Groups;
         if (groups.Find(name, out int place) != 0) return RdbStatus.BadData;
-        uint record = groups.Insert(place, name);
-        Group(record).LastId = last;
-        Group(record).EntriesRead = read;
-        status = ReadPending(ref input, record);
-        return status == RdbStatus.Ok ? ReadConsumers(ref input, record) : status;
+        _group = groups.Insert(place, name);
+        Group(_group).LastId = last;
+        Group(_group).EntriesRead = read;
+        _owned = 0;
+        return input.TryReadLength(out _pending) && _pending <= input.Remaining / (StreamId.Bytes + 9) ? Go(Stage.Pending) : RdbStatus.BadData;
     }
 
-    private unsafe RdbStatus ReadPending(scoped ref RdbInput input, uint group)
+    private unsafe RdbStatus ReadPending(scoped ref RdbInput input, ref long work)
     {
-        if (!input.TryReadLength(out long count) || count > input.Remaining / (StreamId.Bytes + 9)) return RdbStatus.BadData;
-        for (StreamId last = default; count > 0; count--)
+        for (; _pending > 0; _pending--, work -= WorkPerPending)
         {
+            if (work <= 0) return RdbStatus.More;
             if (!TryReadRawId(ref input, out StreamId id) || !input.TryReadInt64(out long delivered) || !input.TryReadLength(out long deliveries)) return RdbStatus.BadData;
-            if (!Group(group).Pending.IsEmpty && id <= last) return RdbStatus.BadData;
-            if (!TryReserve(Group(group).Pending.ReserveBytes(1, isBehind: true))) return RdbStatus.OutOfMemory;
-            *(PendingEntry*)Group(group).Pending.Insert(id) = new PendingEntry { DeliveredMs = delivered, Deliveries = deliveries };
-            last = id;
+            if (!Group(_group).Pending.IsEmpty && id <= _lastPending) return RdbStatus.BadData;
+            if (!TryReserve(Group(_group).Pending.ReserveBytes(1, isBehind: true))) return RdbStatus.OutOfMemory;
+            *(PendingEntry*)Group(_group).Pending.Insert(id) = new PendingEntry { DeliveredMs = delivered, Deliveries = deliveries };
+            _lastPending = id;
         }
 
-        return RdbStatus.Ok;
+        return input.TryReadLength(out _consumers) && _consumers <= input.Remaining / 10 ? Go(Stage.Consumer) : RdbStatus.BadData;
     }
 
-    private unsafe RdbStatus ReadConsumers(scoped ref RdbInput input, uint group)
+    /// <summary>Reads the head of the next consumer; behind the last one the group is whole.</summary>
+    private RdbStatus ReadConsumer(scoped ref RdbInput input)
     {
-        if (!input.TryReadLength(out long count) || count > input.Remaining / 10) return RdbStatus.BadData;
-        long owned = 0;
-        for (; count > 0; count--)
+        if (_consumers == 0)
         {
-            var status = input.ReadString(ref _id, out var name);
-            if (status != RdbStatus.Ok) return status;
-            if (!input.TryReadInt64(out long seen)) return RdbStatus.BadData;
-            long active = seen;
-            if (type == RdbType.Stream3 && !input.TryReadInt64(out active)) return RdbStatus.BadData;
-            if (!TryReserve(Group(group).Consumers.ReserveBytes(name.Length))) return RdbStatus.OutOfMemory;
-            NameTable consumers = Group(group).Consumers;
-            if (consumers.Find(name, out int place) != 0) return RdbStatus.BadData;
-            uint record = consumers.Insert(place, name);
-            Consumer(record).SeenMs = seen;
-            Consumer(record).ActiveMs = active;
-            if (!input.TryReadLength(out long pending) || pending > input.Remaining / StreamId.Bytes) return RdbStatus.BadData;
-            for (; pending > 0; pending--, owned++)
-            {
-                if (!TryReadRawId(ref input, out StreamId id)) return RdbStatus.BadData;
-                IdTree held = Consumer(record).Pending;
-                if (!TryReserve(held.ReserveBytes(1, held.IsEmpty || held.LastId < id))) return RdbStatus.OutOfMemory;
-                // Of each that is pending with the group there is one owner.
-                var entry = (PendingEntry*)Group(group).Pending.Find(id);
-                if (entry == null || entry->Consumer != 0) return RdbStatus.BadData;
-                entry->Consumer = record;
-                Consumer(record).Pending.Insert(id);
-            }
+            if (_owned != Group(_group).Pending.Count) return RdbStatus.BadData;
+            return Go(--_groups == 0 ? Stage.Done : Stage.Group);
         }
 
-        return owned == Group(group).Pending.Count ? RdbStatus.Ok : RdbStatus.BadData;
+        var status = input.ReadString(ref _id, out var name);
+        if (status != RdbStatus.Ok) return status;
+        if (!input.TryReadInt64(out long seen)) return RdbStatus.BadData;
+        long active = seen;
+        if (type == RdbType.Stream3 && !input.TryReadInt64(out active)) return RdbStatus.BadData;
+        if (!TryReserve(Group(_group).Consumers.ReserveBytes(name.Length))) return RdbStatus.OutOfMemory;
+        NameTable consumers = Group(_group).Consumers;
+        if (consumers.Find(name, out int place) != 0) return RdbStatus.BadData;
+        _consumer = consumers.Insert(place, name);
+        Consumer(_consumer).SeenMs = seen;
+        Consumer(_consumer).ActiveMs = active;
+        _consumers--;
+        return input.TryReadLength(out _pending) && _pending <= input.Remaining / StreamId.Bytes ? Go(Stage.Held) : RdbStatus.BadData;
+    }
+
+    private unsafe RdbStatus ReadHeld(scoped ref RdbInput input, ref long work)
+    {
+        for (; _pending > 0; _pending--, _owned++, work -= WorkPerPending)
+        {
+            if (work <= 0) return RdbStatus.More;
+            if (!TryReadRawId(ref input, out StreamId id)) return RdbStatus.BadData;
+            IdTree held = Consumer(_consumer).Pending;
+            if (!TryReserve(held.ReserveBytes(1, held.IsEmpty || held.LastId < id))) return RdbStatus.OutOfMemory;
+            // Of each that is pending with the group there is one owner.
+            var entry = (PendingEntry*)Group(_group).Pending.Find(id);
+            if (entry == null || entry->Consumer != 0) return RdbStatus.BadData;
+            entry->Consumer = _consumer;
+            Consumer(_consumer).Pending.Insert(id);
+        }
+
+        return Go(Stage.Consumer);
     }
 
     private Span<byte> Digits => _digits.TryGet(_budget, SetView.DigitsMax, out var memory) ? memory : default;

@@ -49,11 +49,17 @@ internal enum RdbStatus : byte
 {
     Ok = 0,
 
+    /// <summary>There is more to do: call again.</summary>
+    More,
+
     /// <summary>Not what the format allows: too short, a wrong length, a member twice, an empty collection...</summary>
     BadData,
 
     /// <summary>A type that this server does not know: a module's.</summary>
     Unknown,
+
+    /// <summary>A version that is too new, or a checksum that is not that of the bytes.</summary>
+    BadChecksum,
 
     /// <summary>There is no memory for it.</summary>
     OutOfMemory,

@@ -1,14 +1,17 @@
 using System.Buffers;
 using System.Buffers.Binary;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
 /// <summary>A value that was read and is no key's yet.</summary>
 /// <remarks>Whoever makes one disposes it: what no key has taken is freed.</remarks>
-internal ref struct RdbValue
+internal unsafe struct RdbValue
 {
     private readonly Store _store;
-    private ReadOnlySpan<byte> _bytes;
+    private byte* _start;
+    private int _length;
     private Block _block;
     private int _integerWidth;
 
@@ -16,7 +19,7 @@ internal ref struct RdbValue
     {
         _store = store;
         List = new ListBuilder(store.Budget);
-        Hash = new HashBuilder(store.Budget, store.PackedLimits, in store.Hash);
+        Hash = new HashBuilder(store);
         Set = new SetBuilder(store);
         SortedSet = new SortedSetBuilder(store);
     }
@@ -33,22 +36,24 @@ internal ref struct RdbValue
     public Region Stream;
 
     /// <summary>What the record of a new key needs.</summary>
-    public readonly int ExpectedBytes => Type == DataType.String && _block.IsNone && _bytes.Length <= RecordWord.InlineValueMax ? _bytes.Length : sizeof(long);
+    public readonly int ExpectedBytes => Type == DataType.String && _block.IsNone && _length <= RecordWord.InlineValueMax ? _length : sizeof(long);
 
-    /// <summary>Makes it a string. The bytes have to stay until it is stored.</summary>
+    private readonly ReadOnlySpan<byte> Bytes => new(_start, _length);
+
+    /// <summary>Makes it a string. The bytes, of native memory, have to stay until it is stored.</summary>
     /// <param name="block">None, or a block that has the same content, with a reference for this.</param>
     public void SetString(ReadOnlySpan<byte> bytes, Block block)
     {
         Type = DataType.String;
-        _bytes = bytes;
+        Keep(bytes);
         _block = block;
     }
 
-    /// <summary>Makes it a set of integers: ascending, little endian, few enough for an array. The bytes have to stay until it is stored.</summary>
+    /// <summary>Makes it a set of integers: ascending, little endian, few enough for an array. The bytes, of native memory, have to stay until it is stored.</summary>
     public void SetIntegers(ReadOnlySpan<byte> numbers, int width)
     {
         Type = DataType.Set;
-        _bytes = numbers;
+        Keep(numbers);
         _integerWidth = width;
     }
 
@@ -58,12 +63,19 @@ internal ref struct RdbValue
     public StoreStatus Store(HeldValue target, long expiryMs) => Type switch
     {
         DataType.Stream => StoreStream(target, expiryMs),
-        DataType.String => target.TryReplace(ValueKind.String, _bytes, expiryMs, _block),
+        DataType.String => target.TryReplace(ValueKind.String, Bytes, expiryMs, _block),
         DataType.List => List.Store(target, expiryMs),
         DataType.Hash => Hash.Store(target, expiryMs),
         DataType.SortedSet => SortedSet.Store(target, expiryMs),
         _ => _integerWidth != 0 ? StoreIntegers(target, expiryMs) : Set.Store(target, expiryMs),
     };
+
+    // Where they are, nothing moves them: in native memory.
+    private void Keep(ReadOnlySpan<byte> bytes)
+    {
+        _start = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(bytes));
+        _length = bytes.Length;
+    }
 
     public void Dispose()
     {
@@ -86,12 +98,12 @@ internal ref struct RdbValue
 
     private readonly StoreStatus StoreIntegers(HeldValue target, long expiryMs)
     {
-        int bytes = Math.Max(sizeof(long), IntegerSet.HeaderBytes + _bytes.Length);
+        int bytes = Math.Max(sizeof(long), IntegerSet.HeaderBytes + _length);
         byte[] content = ArrayPool<byte>.Shared.Rent(bytes);
-        BinaryPrimitives.WriteUInt16LittleEndian(content, (ushort)(_bytes.Length / _integerWidth));
+        BinaryPrimitives.WriteUInt16LittleEndian(content, (ushort)(_length / _integerWidth));
         content[2] = (byte)_integerWidth;
         content[3] = 0;
-        _bytes.CopyTo(content.AsSpan(IntegerSet.HeaderBytes));
+        Bytes.CopyTo(content.AsSpan(IntegerSet.HeaderBytes));
         var status = target.TryReplace(ValueKind.IntegerSet, content.AsSpan(0, bytes), expiryMs);
         ArrayPool<byte>.Shared.Return(content);
         return status;

@@ -23,6 +23,14 @@ internal ref struct ZiplistReader : IElementReader
     private readonly uint _last;
     private int _at, _count, _before;
 
+    /// <param name="place">Where to go on.</param>
+    public ZiplistReader(ReadOnlySpan<byte> bytes, PackedPlace place)
+        : this(bytes)
+    {
+        if (place.At == 0) return;
+        (_at, _count, _before) = (place.At, place.Count, place.Before);
+    }
+
     public ZiplistReader(ReadOnlySpan<byte> bytes)
     {
         _bytes = bytes;
@@ -32,6 +40,9 @@ internal ref struct ZiplistReader : IElementReader
         _declared = BinaryPrimitives.ReadUInt16LittleEndian(bytes[8..]);
         _at = HeaderBytes;
     }
+
+    /// <inheritdoc/>
+    public readonly PackedPlace Place => new(_at, _count, _before);
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>

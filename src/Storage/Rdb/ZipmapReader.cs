@@ -13,11 +13,22 @@ internal ref struct ZipmapReader : IElementReader
     private readonly ReadOnlySpan<byte> _bytes;
     private int _at, _count;
 
+    /// <param name="place">Where to go on.</param>
+    public ZipmapReader(ReadOnlySpan<byte> bytes, PackedPlace place)
+        : this(bytes)
+    {
+        if (place.At == 0) return;
+        (_at, _count) = (place.At, place.Count);
+    }
+
     public ZipmapReader(ReadOnlySpan<byte> bytes)
     {
         _bytes = bytes;
         _at = bytes.Length < 2 ? -1 : 1;
     }
+
+    /// <inheritdoc/>
+    public readonly PackedPlace Place => new(_at, _count, 0);
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>

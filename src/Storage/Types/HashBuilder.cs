@@ -5,13 +5,11 @@ namespace Kv.Storage;
 
 /// <summary>Collects the fields of a new hash, each once, apart from the store; then makes it the value of a key.</summary>
 /// <remarks>A small one stays in the order in which its fields came. Whoever makes one disposes it.</remarks>
-internal unsafe ref struct HashBuilder
+internal unsafe struct HashBuilder
 {
     private const int RunBytesFirst = 256;
 
-    private readonly MemoryBudget _budget;
-    private readonly PackedLimits _limits;
-    private readonly ref readonly KeyHash _hash;
+    private readonly Store _store;
     private Region _region;
 
     // A run of the fields so far, as long as they are few; and for each a bit by its hash, so that most are known to be new.
@@ -19,17 +17,12 @@ internal unsafe ref struct HashBuilder
     private int _runBytes;
     private Filter _filter;
 
-    public HashBuilder(MemoryBudget budget, PackedLimits limits, ref readonly KeyHash hash)
-    {
-        _budget = budget;
-        _limits = limits;
-        _hash = ref hash;
-    }
+    public HashBuilder(Store store) => _store = store;
 
     /// <summary>Fields so far.</summary>
     public readonly long Count => !_region.IsNone ? Table.Members.Count : _run != null ? Packed.Count : 0;
 
-    private readonly FieldTable Table => new(_region, in _hash);
+    private readonly FieldTable Table => new(_region, in _store.Hash);
 
     private readonly PackedRun Run => new(_run, _runBytes);
 
@@ -44,14 +37,14 @@ internal unsafe ref struct HashBuilder
     public bool TryAdd(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, out bool isNew, long expiryMs = FieldExpiry.None)
     {
         isNew = true;
-        ulong hash = _hash.Of(field);
+        ulong hash = _store.Hash.Of(field);
         if (_region.IsNone)
         {
             if (_run == null) Begin();
             int bytes = LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length), used = Run.Used;
             if (expiryMs != FieldExpiry.None) bytes += PackedFields.ExpirySize + Packed.BeginBytes;
             else if (Packed.HasExpiries) bytes += PackedFields.NoExpirySize;
-            bool isSmall = Math.Max(field.Length, value.Length) <= _limits.HashBytes && Count < _limits.HashEntries && used + bytes <= PackedRun.BytesMax;
+            bool isSmall = Math.Max(field.Length, value.Length) <= _store.PackedLimits.HashBytes && Count < _store.PackedLimits.HashEntries && used + bytes <= PackedRun.BytesMax;
             if (isSmall) return TryAppend(field, value, expiryMs, hash, used + bytes, out isNew);
             if (!TryUnpack()) return false;
         }
@@ -120,7 +113,7 @@ internal unsafe ref struct HashBuilder
         isNew = Table.Members.Find(field, hash) == null;
         if (!isNew) return true;
         int size = HashItem.SizeOf(field.Length, value.Length, expiryMs != FieldExpiry.None);
-        if (!Region.TryReserve(ref _region, _budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
+        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
         if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         Table.Members.Insert(Table.Write(field, value, expiryMs), hash);
         return true;
@@ -130,12 +123,12 @@ internal unsafe ref struct HashBuilder
     private bool TryUnpack()
     {
         long count = Count, used = Run.Used + (Packed.HasExpiries ? 8 * count : 0);
-        _region = Region.Create(_budget, used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
+        _region = Region.Create(_store.Budget, used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
         if (_region.IsNone) return false;
         Table.Members.Begin();
         // Ends: each round goes on by a field.
         for (byte* at = Packed.First; (at = Packed.Next(at, out var field, out var value, out long expiryMs)) != null;)
-            Table.Members.Insert(Table.Write(field, value, expiryMs), _hash.Of(field));
+            Table.Members.Insert(Table.Write(field, value, expiryMs), _store.Hash.Of(field));
         NativeMemory.Free(_run);
         _run = null;
         return true;

@@ -8,15 +8,42 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
 {
     private readonly MemoryBudget _budget = budget;
     private Region _region;
-    private long _bytes, _listpack;
+    private long _count, _bytes, _listpack;
+
+    // The last leaf, while elements go into it, and how many of them the list does not count yet.
+    private ListLeaf _leaf;
+    private int _room, _uncounted;
 
     /// <summary>Elements so far.</summary>
-    public readonly long Count => _region.IsNone ? 0 : new LargeList(_region).Count;
+    public readonly long Count => _count;
 
     /// <summary>Adds an element behind the others.</summary>
     /// <returns>False when there is no memory.</returns>
     public bool TryAdd(scoped ReadOnlySpan<byte> element)
     {
+        int size = ListLeaf.SizeOf(element.Length);
+        if (size <= _room && element.Length <= LargeList.SharedBytesMax)
+        {
+            _leaf.Push(left: false, element);
+            _room -= size;
+            _uncounted++;
+        }
+        else if (!TryAddSlow(element))
+        {
+            return false;
+        }
+
+        _count++;
+        // What a listpack would have matters only as long as the list may be packed.
+        if (_bytes <= ListLeaf.BytesMax) _listpack += ListpackRule.SizeOf(element);
+        _bytes += size;
+        return true;
+    }
+
+    /// <summary>Begins a leaf with an element.</summary>
+    private bool TryAddSlow(scoped ReadOnlySpan<byte> element)
+    {
+        EndLeaf();
         long needed = LargeList.PushBytes(_region, left: false, 1, element.Length, element.Length);
         if (_region.IsNone)
         {
@@ -29,10 +56,18 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
             if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         }
 
-        new LargeList(_region).Push(left: false, element, 0);
-        _bytes += ListLeaf.SizeOf(element.Length);
-        _listpack += ListpackRule.SizeOf(element);
+        var list = new LargeList(_region);
+        list.Push(left: false, element, 0);
+        _leaf = list.Leaf(list.Leaves - 1);
+        _room = _leaf.IsAlone ? 0 : _leaf.SpareBytes;
         return true;
+    }
+
+    private void EndLeaf()
+    {
+        if (_uncounted != 0) new LargeList(_region).CountPushed(_uncounted);
+        _uncounted = 0;
+        _room = 0;
     }
 
     /// <summary>Makes the list the value of a key, whatever was there; without elements the key is deleted.</summary>
@@ -40,6 +75,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Store(HeldValue target, long expiryMs = NewValue.NoExpiry)
     {
+        EndLeaf();
         long count = Count;
         if (count == 0)
         {
@@ -51,15 +87,17 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         if (packed <= ListLeaf.BytesMax && !ListpackRule.IsTooLarge(target.Limits.ListSize, ListpackRule.EmptyBytes + _listpack, count))
             return StorePacked(target, (int)packed, expiryMs);
         var status = target.TryReplace(ValueKind.List, _region, expiryMs);
-        if (status == StoreStatus.Ok) _region = default;        // the record's now
+        if (status != StoreStatus.Ok) return status;
+        _region = default;      // the record's now
+        _room = 0;
         return status;
     }
 
-    /// <summary>Frees what was not handed over.</summary>
+    /// <summary>Frees what was not handed over; it may begin anew.</summary>
     public void Dispose()
     {
         if (!_region.IsNone) _region.Free();
-        _region = default;
+        this = new ListBuilder(_budget);
     }
 
     private readonly StoreStatus StorePacked(HeldValue target, int bytes, long expiryMs)

@@ -30,6 +30,12 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
         _session = new Session(Interlocked.Increment(ref _ids), server, this) { Authenticated = true };
     }
 
+    /// <summary>Called between the steps of a long command, with how many it has done.</summary>
+    public Action<int>? Between { get; set; }
+
+    /// <summary>Turns in which a long command was left to a later one, since the last <see cref="Run(string)"/> began.</summary>
+    public int Steps { get; private set; }
+
     public long QueryBytes => 0;
 
     public long OutputBytes => 0;
@@ -40,12 +46,19 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
     /// <returns>The reply as it would go over the wire.</returns>
     public string Run(string line) => Reply.Latin(Run(RespText.Encode(line)));
 
+    /// <summary>Runs one command of any bytes.</summary>
+    public Reply Call(params byte[][] words)
+    {
+        int at = 0;
+        return Reply.Read(Run(RespText.Encode(words)), ref at);
+    }
+
     /// <summary>Runs a pipeline.</summary>
     /// <returns>All replies, valid until the next call.</returns>
     public ReadOnlySpan<byte> Run(ReadOnlySpan<byte> wire)
     {
         Take(wire);
-        _replied = 0;
+        _replied = Steps = 0;
         // Ends: each turn uses some of the input up, or does a step of a command, of which there are only so many.
         for (int used = 0; used < wire.Length || _session.Steps != null || _session.Held != null;)
         {
@@ -56,6 +69,7 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
             used += _window.LastConsumed;
             _window.Begin();
             _store.GoOffline();
+            if (_session.Steps != null) Between?.Invoke(++Steps);
         }
 
         return _replies.AsSpan(0, _replied);

@@ -28,7 +28,7 @@ public class PayloadFuzzTests
         {
             byte[] content = Damaged(good, random);
             string key = "k" + random.Next(8);
-            switch (Restore(test, key, content))
+            switch (Restore(test, key, content, workPerStep: random.Next(2) == 0 ? long.MaxValue : 1 + random.Next(40)))
             {
                 case RdbStatus.Ok:
                     taken++;
@@ -56,8 +56,10 @@ public class PayloadFuzzTests
         Assert.True(taken > Rounds / 100 && refused > Rounds / 10, $"{taken} taken, {refused} refused");
     }
 
-    [Fact]
-    public void Whichever_allocation_is_refused_the_key_stays_as_it_was()
+    [Theory]
+    [InlineData(long.MaxValue)]
+    [InlineData(1)]
+    public void Whichever_allocation_is_refused_the_key_stays_as_it_was(long workPerStep)
     {
         Random random = Seed.NewRandom(911);
         foreach (byte[] content in Good(random))
@@ -72,7 +74,7 @@ public class PayloadFuzzTests
                 nth++;
                 int stop = nth;
                 test.Store.Budget.Refuse = () => ++calls == stop;
-                status = Restore(test, "k", content);
+                status = Restore(test, "k", content, workPerStep: workPerStep);
                 bool wasRefused = calls >= stop;
                 test.Store.Budget.Refuse = null;
                 Assert.Equal(wasRefused ? RdbStatus.OutOfMemory : RdbStatus.Ok, status);

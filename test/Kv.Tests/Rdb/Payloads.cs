@@ -8,23 +8,32 @@ namespace Kv.Tests.Rdb;
 /// <summary>Reads and writes values of a store as DUMP and RESTORE do; makes the packed forms of old servers.</summary>
 internal static class Payloads
 {
-    public static RdbStatus Restore(TestStore test, string key, ReadOnlySpan<byte> content, long stringBytesMax = Store.ValueBytesMax)
+    /// <param name="workPerStep">How much is read at a time.</param>
+    public static unsafe RdbStatus Restore(TestStore test, string key, ReadOnlySpan<byte> content, long stringBytesMax = Store.ValueBytesMax, long workPerStep = long.MaxValue)
     {
-        var reader = new RdbValueReader(content, test.Store, stringBytesMax);
-        var value = new RdbValue(test.Store);
-        try
+        fixed (byte* start = content)
         {
-            var status = reader.Read(ref value);
-            if (status == RdbStatus.Ok && !reader.IsAtEnd) status = RdbStatus.BadData;
-            if (status != RdbStatus.Ok) return status;
-            using var held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Any, value.ExpectedBytes);
-            var stored = held.Status == StoreStatus.Ok ? value.Store(held.Value, NewValue.NoExpiry) : held.Status;
-            return stored == StoreStatus.Ok ? RdbStatus.Ok : RdbStatus.OutOfMemory;
-        }
-        finally
-        {
-            value.Dispose();
-            reader.Dispose();
+            var reader = new RdbValueReader(start, content.Length, test.Store, stringBytesMax);
+            var value = new RdbValue(test.Store);
+            try
+            {
+                RdbStatus status;
+                // Ends: each step gets on.
+                while ((status = reader.Read(ref value, workPerStep)) == RdbStatus.More)
+                {
+                }
+
+                if (status == RdbStatus.Ok && !reader.IsAtEnd) status = RdbStatus.BadData;
+                if (status != RdbStatus.Ok) return status;
+                using var held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Any, value.ExpectedBytes);
+                var stored = held.Status == StoreStatus.Ok ? value.Store(held.Value, NewValue.NoExpiry) : held.Status;
+                return stored == StoreStatus.Ok ? RdbStatus.Ok : RdbStatus.OutOfMemory;
+            }
+            finally
+            {
+                value.Dispose();
+                reader.Dispose();
+            }
         }
     }
 

@@ -8,11 +8,9 @@ this program. Garnet is asked fewer times, for what takes it a walk over all ele
 """
 import argparse, os, re, signal, socket, statistics, subprocess, tempfile, time
 
+from server import encode
+
 MILLION = 1_000_000
-
-
-def encode(words):
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def elements(name, key, count, *stems, step=1):

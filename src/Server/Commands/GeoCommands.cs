@@ -126,7 +126,7 @@ internal static class GeoCommands
             GeoQuery.ReadPlace(ref context.Args, out double longitude, out double latitude);
             score = GeoHash.Encode(longitude, latitude);
             if (members > 1) scores[i] = score;
-            room.Add(context.Args.NextBytes().Length);
+            room.Add(context.Args.NextBytes().Length, score);
         }
 
         if (!context.Args.Finish(context.Reply)) return;

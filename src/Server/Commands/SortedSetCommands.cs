@@ -236,7 +236,7 @@ internal static class SortedSetCommands
         for (int i = 0; i < pairs; i++)
         {
             score = NextScore(ref context.Args);
-            room.Add(context.Args.NextBytes().Length);
+            room.Add(context.Args.NextBytes().Length, score);
         }
 
         if (!context.Args.Finish(context.Reply)) return;
@@ -630,14 +630,15 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
         var mark = context.Reply.Mark();
         var set = new SortedSetValue(held.Value).View;
-        scoped var visit = new ReplyElements(context.Reply, scan);
+        scoped var visit = new ReplyElements(set, context.Reply, scan);
         ulong cursor = scan.Run(set, ref visit);
         context.Reply.EndScan(mark, cursor, visit.Written * 2);
     }
 
     /// <summary>Writes the elements that ZSCAN meets and takes.</summary>
-    private unsafe ref struct ReplyElements(ReplyWriter reply, ScanArguments scan) : IScanReply
+    private unsafe ref struct ReplyElements(SortedSetView set, ReplyWriter reply, ScanArguments scan) : IScanReply
     {
+        private readonly SortedSetView _set = set;
         private readonly ScanArguments _scan = scan;
 
         public int Seen { get; private set; }
@@ -646,7 +647,7 @@ internal static class SortedSetCommands
 
         public void Visit(byte* item)
         {
-            SortedSetView.Split(item, out var member, out double score);
+            _set.Split(item, out var member, out double score);
             Seen++;
             if (!_scan.Takes(member)) return;
             Span<byte> text = stackalloc byte[NumberText.MaxDoubleBytes];

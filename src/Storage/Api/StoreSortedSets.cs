@@ -37,7 +37,7 @@ public readonly struct StoreSortedSets
         added = 0;
         if (elements.Count == 0) return StoreStatus.Ok;
         var room = default(ScoreRoom);
-        for (int i = 0; i < elements.Count; i++) room.Add(elements.Member(i).Length);
+        for (int i = 0; i < elements.Count; i++) room.Add(elements.Member(i).Length, elements.Score(i));
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet, SortedSetValue.ExpectedBytes(room));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(room.Longest)) return StoreStatus.TooLarge;
@@ -235,9 +235,13 @@ public readonly struct StoreSortedSets
     {
         page.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
-        var visit = new CopyElements(page);
-        cursor = held.Status == StoreStatus.Ok ? new SortedSetValue(held.Value).View.Scan(cursor, ref visit) : 0;
-        return held.Status;
+        ulong from = cursor;
+        cursor = 0;
+        if (held.Status != StoreStatus.Ok) return held.Status;
+        var set = new SortedSetValue(held.Value).View;
+        var visit = new CopyElements(set, page);
+        cursor = set.Scan(from, ref visit);
+        return StoreStatus.Ok;
     }
 
     /// <summary>Makes what sorted sets have together the value of a key, whatever was there, as one step; nothing: the key is deleted.</summary>
@@ -270,7 +274,7 @@ public readonly struct StoreSortedSets
         if (double.IsNaN(score)) throw new ArgumentException("A score is a number.", nameof(score));
         outcome = ScoreOutcome.Refused;
         var room = default(ScoreRoom);
-        room.Add(member.Length);
+        room.Add(member.Length, score);
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
         if (held.Status != StoreStatus.Ok) return held.Status;
@@ -361,11 +365,13 @@ public readonly struct StoreSortedSets
         }
     }
 
-    private readonly unsafe struct CopyElements(ScoreBuffer page) : IMemberVisit
+    private readonly unsafe ref struct CopyElements(SortedSetView set, ScoreBuffer page) : IMemberVisit
     {
+        private readonly SortedSetView _set = set;
+
         public void Visit(byte* item)
         {
-            SortedSetView.Split(item, out var member, out double score);
+            _set.Split(item, out var member, out double score);
             page.Add(member, score);
         }
     }

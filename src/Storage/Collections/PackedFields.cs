@@ -41,7 +41,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
 
     /// <summary>Finds a field.</summary>
     /// <returns>Where it begins; null: it is not there.</returns>
-    public byte* Find(ReadOnlySpan<byte> field) => _run.FindFrom(First, field, SkipElements, skipBytes: 0);
+    public byte* Find(ReadOnlySpan<byte> field) => _run.FindFrom(First, field, SkipElements);
 
     /// <summary>The field at a place.</summary>
     /// <returns>What is behind it; null at the end.</returns>

@@ -4,16 +4,14 @@ namespace Kv.Storage;
 
 //   0      2       4
 //  +------+-------+---------------+--------+---------+---------------+--------+- - -+- - - -+
-//  | used | count | length prefix | member | score 8 | length prefix | member |     | spare |
+//  | used | count | length prefix | member |  score  | length prefix | member |     | spare |
 //  +------+-------+---------------+--------+---------+---------------+--------+- - -+- - - -+
-//   by score, then by the bytes of the member; an element looks as an item of the large form does (MemberItem)
+//   by score (2 to 9 bytes, PackedScore), then by the bytes of the member
 
 /// <summary>A small sorted set in its record: a run of members with their scores, in order.</summary>
 /// <remarks>A view, as <see cref="PackedRun"/>: for a reader without the lock what it finds may be torn, and it never leaves the run.</remarks>
 internal readonly unsafe struct PackedScores(PackedRun run)
 {
-    public const int ScoreBytes = sizeof(double);
-
     public int Count => run.Count;
 
     public byte* First => run.First;
@@ -21,7 +19,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     public byte* End => run.End;
 
     /// <summary>Bytes that an element takes.</summary>
-    public static int SizeOf(int memberLength) => MemberItem.SizeOf(memberLength, ScoreBytes);
+    public static int SizeOf(int memberLength, double score) => LengthPrefix.SizeWith(memberLength) + PackedScore.SizeOf(score);
 
     /// <summary>The element at a place.</summary>
     /// <returns>What is behind it; null at the end.</returns>
@@ -30,7 +28,8 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     {
         byte* end = run.End;
         byte* start = LengthPrefix.TryRead(at, end, out int length);
-        if (start == null || end - start - length < ScoreBytes)
+        byte* behind = Behind(start, length, end);
+        if (behind == null)
         {
             member = default;
             score = 0;
@@ -38,8 +37,9 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         }
 
         member = new ReadOnlySpan<byte>(start, length);
-        score = Unsafe.ReadUnaligned<double>(start + length);
-        return start + length + ScoreBytes;
+        // Of what may be looked at ahead of a score, at most a byte is ahead of the run: the key's, or the record's word's.
+        score = PackedScore.Read(start + length);
+        return behind;
     }
 
     /// <summary>Finds a member.</summary>
@@ -48,8 +48,30 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     public byte* Find(ReadOnlySpan<byte> member, out double score)
     {
         score = 0;
-        byte* at = run.Find(member, skipElements: 0, skipBytes: ScoreBytes);
-        return at == null || Next(at, out _, out score) == null ? null : at;
+        byte* at = run.First, end = run.End;
+        // Ends: each round goes on by an element.
+        while (true)
+        {
+            byte* start = LengthPrefix.TryRead(at, end, out int length);
+            byte* behind = Behind(start, length, end);
+            if (behind == null) return null;
+            if (length == member.Length && new ReadOnlySpan<byte>(start, length).SequenceEqual(member))
+            {
+                score = PackedScore.Read(start + length);
+                return at;
+            }
+
+            at = behind;
+        }
+    }
+
+    /// <summary>What is behind a member and its score; null when they do not end before the end.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static byte* Behind(byte* member, int length, byte* end)
+    {
+        if (member == null || end - member <= length) return null;
+        byte* score = member + length, behind = score + PackedScore.SizeAt(score);
+        return behind <= end ? behind : null;
     }
 
     /// <summary>How many elements are ahead of one.</summary>
@@ -86,21 +108,21 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     public void Insert(double score, ReadOnlySpan<byte> member)
     {
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
-        run.Splice(place, 0, SizeOf(member.Length), 1);
-        Write(place, ScoreOf(score), member);
+        run.Splice(place, 0, SizeOf(member.Length, score), 1);
+        Write(place, score, member);
     }
 
-    /// <summary>Gives an element another score.</summary>
+    /// <summary>Gives an element another score. There must be capacity for it.</summary>
     public void Move(byte* element, double score, ReadOnlySpan<byte> member)
     {
-        int size = SizeOf(member.Length);
+        byte* behind = Next(element, out _, out _);
+        int had = (int)(behind - element);
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
-        // What is between the old place and the new one moves by the element's size.
-        byte* behind = element + size;
+        // What is between the old place and the new one moves by what the element had; what is behind both, by what it needs more.
         if (place > behind)
         {
             Buffer.MemoryCopy(behind, element, place - behind, place - behind);
-            place -= size;
+            place -= had;
         }
         else if (place > element)
         {
@@ -108,10 +130,11 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         }
         else
         {
-            Buffer.MemoryCopy(place, place + size, element - place, element - place);
+            Buffer.MemoryCopy(place, place + had, element - place, element - place);
         }
 
-        Write(place, ScoreOf(score), member);
+        run.Splice(place, had, SizeOf(member.Length, score), 0);
+        Write(place, score, member);
     }
 
     /// <summary>Takes an element out.</summary>
@@ -133,15 +156,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         return at;
     }
 
-    /// <summary>The score that a packed element has: 0 in the place of -0, as with Redis, whose packed form keeps whole numbers as such.</summary>
-    public static double ScoreOf(double score) => score + 0.0;
-
     /// <summary>Writes an element.</summary>
     /// <returns>What is behind it.</returns>
-    public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member)
-    {
-        byte* at = MemberItem.Write(place, member);
-        Unsafe.WriteUnaligned(at, score);
-        return at + ScoreBytes;
-    }
+    public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member) => PackedScore.Write(LengthPrefix.WriteWith(place, member), score);
 }

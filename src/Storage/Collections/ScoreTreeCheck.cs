@@ -64,7 +64,7 @@ internal unsafe ref struct ScoreTreeCheck
             double score = leaf.Scores[i];
             var member = MemberItem.MemberOf(item);
             Require(!double.IsNaN(score), $"entry {i} of leaf {name} is not a number");
-            Require(Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(item)).Equals(score), $"entry {i} of leaf {name} has another score than its item");
+            Require(ScoreItem.ScoreOf(item).Equals(score), $"entry {i} of leaf {name} has another score than its item");
             uint* place = _table.Find(member, _table.HashOf(member));
             Require(place != null && *place == leaf.Items[i], $"entry {i} of leaf {name} is not the table's");
             bool isBehind = _lastItem == null || _lastScore < score

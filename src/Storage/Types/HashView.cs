@@ -40,7 +40,7 @@ internal readonly unsafe ref struct HashView : IMemberScan
     {
         if (!_isPacked || (_run.Count & 1) != 0) return TryGet(field, out value, out _);
         value = default;
-        byte* at = _run.Find(field, skipElements: 1, skipBytes: 0);
+        byte* at = _run.Find(field, skipElements: 1);
         if (at == null) return false;
         at = _run.Next(at, out _);
         return at != null && _run.Next(at, out value) != null;

@@ -53,6 +53,9 @@ internal struct ScoreRoom
     /// <summary>Of all members.</summary>
     public long Bytes;
 
+    /// <summary>What they take in a run, with their scores.</summary>
+    public long PackedBytes;
+
     /// <summary>Of the longest member.</summary>
     public int Longest;
 
@@ -60,10 +63,12 @@ internal struct ScoreRoom
     public bool IsReserved;
 
     /// <summary>Counts one more member.</summary>
-    public void Add(int length)
+    /// <param name="score">Or what is added to the score of a single one: what that becomes is looked at when it is known.</param>
+    public void Add(int length, double score)
     {
         Members++;
         Bytes += length;
+        PackedBytes += PackedScores.SizeOf(length, score);
         Longest = Math.Max(Longest, length);
     }
 }

@@ -74,7 +74,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
 
             case ValueKind.PackedSet:
                 PackedRun run = _value.Run;
-                if (run.Find(member, 0, 0) != null) return false;
+                if (run.Find(member, 0) != null) return false;
                 byte* end = run.End;
                 run.Splice(end, 0, LengthPrefix.SizeWith(member.Length), 1);
                 LengthPrefix.WriteWith(end, member);
@@ -105,7 +105,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
 
             case ValueKind.PackedSet:
                 PackedRun run = _value.Run;
-                byte* at = run.Find(member, 0, 0);
+                byte* at = run.Find(member, 0);
                 if (at == null) return false;
                 _value.BeginChange();
                 run.Splice(at, (int)(run.Next(at, out _) - at), 0, -1);

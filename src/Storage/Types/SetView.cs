@@ -38,7 +38,7 @@ internal readonly unsafe ref struct SetView : IMemberScan
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Contains(ReadOnlySpan<byte> member)
     {
-        if (_kind == ValueKind.PackedSet) return _run.Find(member, 0, 0) != null;
+        if (_kind == ValueKind.PackedSet) return _run.Find(member, 0) != null;
         if (_kind == ValueKind.Set) return _table.Find(member, _table.HashOf(member)) != null;
         return IntegerText.TryParse(member, out long number) && _integers.Find(number) >= 0;
     }

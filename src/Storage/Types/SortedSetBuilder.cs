@@ -21,6 +21,9 @@ public enum ScoreAggregate : byte
 /// <remarks>Whoever makes one disposes it. Cost: a member table of its own, 24 bytes an element while they are brought in order, a tree built at once; freed or handed over.</remarks>
 internal unsafe struct SortedSetBuilder
 {
+    // What the longest score takes more in a run than in an item.
+    private const int MoreWhenPacked = PackedScore.BytesMax - sizeof(double);
+
     private readonly Store _store;
     private Region _region;
     private ElementOrder<Members>? _order;
@@ -59,15 +62,15 @@ internal unsafe struct SortedSetBuilder
         uint* place = table.Find(member, hash);
         if (place != null)
         {
-            byte* payload = MemberItem.PayloadOf(table.ItemAt(place));
-            Unsafe.WriteUnaligned(payload, Combine(Unsafe.ReadUnaligned<double>(payload), score, aggregate));
+            byte* there = table.ItemAt(place);
+            ScoreItem.SetScore(there, Combine(ScoreItem.ScoreOf(there), score, aggregate));
             return true;
         }
 
-        int size = PackedScores.SizeOf(member.Length);
+        int size = ScoreItem.SizeOf(member.Length);
         if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
         uint item = _region.Take(size);
-        PackedScores.Write(_region.At(item), score, member);
+        ScoreItem.Write(_region.At(item), score, member);
         Table.Insert(item, hash);
         _longest = Math.Max(_longest, member.Length);
         _bytes += size;
@@ -143,7 +146,7 @@ internal unsafe struct SortedSetBuilder
         for (; _at < end && walk.Next(out byte* item); _at++)
         {
             _order!.SetItem(_at, (uint)((item - _region.Start) / Region.UnitBytes));
-            _order.SetScore(_at, ScoreOf(item));
+            _order.SetScore(_at, ScoreItem.ScoreOf(item));
         }
 
         _place = walk.Place;
@@ -161,7 +164,7 @@ internal unsafe struct SortedSetBuilder
         {
             if (_at + ahead < count) new Members(_region).Prefetch(_order![_at + ahead]);
             uint item = _order![_at];
-            _tree.Append(ScoreOf(_region.At(item)), item);
+            _tree.Append(ScoreItem.ScoreOf(_region.At(item)), item);
         }
 
         if (_at != count || !_tree.Finish(elements)) return;
@@ -191,7 +194,7 @@ internal unsafe struct SortedSetBuilder
             return StoreStatus.Ok;
         }
 
-        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
+        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes + (count * MoreWhenPacked) <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
         var status = target.TryReplace(ValueKind.SortedSet, _region, expiryMs);
         if (status == StoreStatus.Ok) _region = default;        // the record's now
         return status;
@@ -223,13 +226,13 @@ internal unsafe struct SortedSetBuilder
 
     private readonly StoreStatus StoreRun(HeldValue target, int count, long expiryMs)
     {
-        byte[] content = ArrayPool<byte>.Shared.Rent(PackedRun.HeaderBytes + (int)_bytes);
+        byte[] content = ArrayPool<byte>.Shared.Rent(PackedRun.HeaderBytes + (int)_bytes + (count * MoreWhenPacked));
         StoreStatus status;
         fixed (byte* start = content)
         {
             byte* at = start + PackedRun.HeaderBytes;
             ScoreCursor cursor = At(0);
-            do at = PackedScores.Write(at, PackedScores.ScoreOf(cursor.Score), MemberItem.MemberOf(cursor.Item));
+            do at = PackedScores.Write(at, cursor.Score, MemberItem.MemberOf(cursor.Item));
             while (cursor.MoveNext());
             int used = (int)(at - start);
             new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
@@ -239,8 +242,6 @@ internal unsafe struct SortedSetBuilder
         ArrayPool<byte>.Shared.Return(content);
         return status;
     }
-
-    private static double ScoreOf(byte* item) => Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(item));
 
     /// <summary>The members of a region, by the names of their items.</summary>
     private readonly struct Members(Region region) : IOrderedTexts

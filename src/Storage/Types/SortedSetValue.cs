@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Kv.Storage;
 
 /// <summary>Changes the sorted set of a held key.</summary>
@@ -25,7 +23,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     /// <summary>What a new set will take in its record.</summary>
     public static int ExpectedBytes(in ScoreRoom room)
     {
-        long run = PackedRun.HeaderBytes + room.Bytes + (9L * room.Members);
+        long run = PackedRun.HeaderBytes + room.PackedBytes;
         return room.Longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
     }
 
@@ -42,6 +40,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
         if (!room.IsReserved)
         {
+            if (room.Members == 1) room.PackedBytes = PackedScores.SizeOf(member.Length, score) - (at == null ? 0 : PackedScores.SizeOf(member.Length, old));
             if (!TryReserve(ref room)) return ScoreOutcome.OutOfMemory;
             if (!IsPacked)
             {
@@ -62,7 +61,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         MemberTable table = Table;
         ulong hash = table.HashOf(member);
         uint* place = table.Find(member, hash);
-        double old = place == null ? 0 : Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place)));
+        double old = place == null ? 0 : ScoreItem.ScoreOf(table.ItemAt(place));
         ScoreOutcome outcome = Decide(place != null, old, ref score, rule);
         if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
         uint item = place == null ? 0 : *place;
@@ -107,10 +106,10 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         if (place == null) return false;
         _value.BeginChange();
         uint item = *place;
-        double score = Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place)));
+        double score = ScoreItem.ScoreOf(table.ItemAt(place));
         new ScoreTreeChange(Tree).Remove(score, member);
         table.Remove(place, hash);
-        _value.Region.Give(item, PackedScores.SizeOf(member.Length));
+        _value.Region.Give(item, ScoreItem.SizeOf(member.Length));
         return true;
     }
 
@@ -168,10 +167,10 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         if (!_value.Exists || IsPacked)
         {
             PackedLimits limits = _value.Limits;
-            int used = _value.Exists ? _value.Run.Used : 0;
+            long packed = (_value.Exists ? _value.Run.Used : 0) + room.PackedBytes;
             // Far more members than are packed: not one by one into a run first.
-            if (room.Longest <= limits.SortedSetBytes && used + items <= PackedRun.BytesMax && Count + room.Members <= 2L * limits.SortedSetEntries)
-                return _value.TryReserveRun(ValueKind.PackedSortedSet, used + (int)(room.Longest < 254 ? room.Bytes + (9L * room.Members) : items));
+            if (room.Longest <= limits.SortedSetBytes && packed <= PackedRun.BytesMax && Count + room.Members <= 2L * limits.SortedSetEntries)
+                return _value.TryReserveRun(ValueKind.PackedSortedSet, (int)packed);
             if (!TryUnpack(room)) return false;
         }
 
@@ -185,14 +184,14 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         ulong hash = table.HashOf(member);
         uint* place = table.Find(member, hash);
         if (place == null) Add(member, score, hash);
-        else Move(*place, Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(table.ItemAt(place))), score, member);
+        else Move(*place, ScoreItem.ScoreOf(table.ItemAt(place)), score, member);
     }
 
     private void Add(ReadOnlySpan<byte> member, double score, ulong hash)
     {
         Region region = _value.Region;
-        uint item = region.Take(PackedScores.SizeOf(member.Length));
-        PackedScores.Write(region.At(item), score, member);
+        uint item = region.Take(ScoreItem.SizeOf(member.Length));
+        ScoreItem.Write(region.At(item), score, member);
         Table.Insert(item, hash);
         new ScoreTreeChange(Tree).Insert(score, item, member);
     }
@@ -200,7 +199,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     private void Move(uint item, double old, double score, ReadOnlySpan<byte> member)
     {
         new ScoreTreeChange(Tree).Move(old, score, item, member);
-        Unsafe.WriteUnaligned(MemberItem.PayloadOf(_value.Region.At(item)), score);
+        ScoreItem.SetScore(_value.Region.At(item), score);
     }
 
     private void Forget(uint item)
@@ -210,15 +209,21 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         var member = MemberItem.MemberOf(region.At(item));
         ulong hash = table.HashOf(member);
         table.Remove(table.Find(member, hash), hash);
-        region.Give(item, PackedScores.SizeOf(member.Length));
+        region.Give(item, ScoreItem.SizeOf(member.Length));
     }
 
     /// <summary>Makes a packed set, or none, one with a table and a tree, with room for more.</summary>
     private bool TryUnpack(ScoreRoom more)
     {
         long count = Count;
-        int used = _value.Exists ? _value.Run.Used : 0;
-        long bytes = used + (8 * count) + MemberTable.ReserveBytes(default, count) + ScoreTree.ReserveBytes(default, count);
+        long items = 0;
+        if (count != 0)
+        {
+            // Ends: each round goes on by an element.
+            for (var walk = View.From(0); walk.Next(out var member, out _);) items += Region.SizeOf(ScoreItem.SizeOf(member.Length));
+        }
+
+        long bytes = items + MemberTable.ReserveBytes(default, count) + ScoreTree.ReserveBytes(default, count);
         Region region = Region.Create(_value.Budget, bytes + more.Bytes + (29L * more.Members));
         if (region.IsNone) return false;
         var table = new MemberTable(region, in _value.Hash);
@@ -231,8 +236,8 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
             var walk = View.From(0);
             while (walk.Next(out var member, out double score))
             {
-                uint item = region.Take(PackedScores.SizeOf(member.Length));
-                PackedScores.Write(region.At(item), score, member);
+                uint item = region.Take(ScoreItem.SizeOf(member.Length));
+                ScoreItem.Write(region.At(item), score, member);
                 table.Insert(item, table.HashOf(member));
                 builder.Append(score, item);
             }

@@ -36,7 +36,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     {
         if (IsPacked) return _packed.Find(member, out score) != null;
         uint* place = _table.Find(member, _table.HashOf(member));
-        score = place == null ? 0 : ScoreOf(_table.ItemAt(place));
+        score = place == null ? 0 : ScoreItem.ScoreOf(_table.ItemAt(place));
         return place != null;
     }
 
@@ -113,13 +113,17 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     public Walk From(long rank, bool isBackward = false) => new(this, rank, isBackward);
 
     /// <summary>A member and its score where a visit finds them.</summary>
-    public static void Split(byte* item, out ReadOnlySpan<byte> member, out double score)
+    public void Split(byte* item, out ReadOnlySpan<byte> member, out double score)
     {
-        member = MemberItem.MemberOf(item);
-        score = ScoreOf(item);
-    }
+        if (IsPacked)
+        {
+            _packed.Next(item, out member, out score);
+            return;
+        }
 
-    private static double ScoreOf(byte* item) => Unsafe.ReadUnaligned<double>(MemberItem.PayloadOf(item));
+        member = MemberItem.MemberOf(item);
+        score = ScoreItem.ScoreOf(item);
+    }
 
     /// <summary>A walk along the elements.</summary>
     public ref struct Walk

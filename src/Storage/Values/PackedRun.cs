@@ -6,8 +6,8 @@ namespace Kv.Storage;
 //  +------+-------+---------+---------+- - -+- - - - - -+
 //  | used | count | element | element |     | spare     |        element:  | length prefix | bytes |
 //  +------+-------+---------+---------+- - -+- - - - - -+
-//   bytes of the elements; how many there are (of a hash, fields and values count each). A sorted set has 8 bytes of
-//   score behind each member, which do not count.
+//   bytes of the elements; how many there are (of a hash, fields and values count each). A sorted set has a score
+//   behind each member, which does not count (PackedScores).
 //
 // A small collection is one such run, the value of its record: no pointers, hence moved and copied as bytes.
 
@@ -69,14 +69,13 @@ internal readonly unsafe struct PackedRun
     /// <summary>Finds an element.</summary>
     /// <param name="element">Its bytes.</param>
     /// <param name="skipElements">How many elements stand behind each that is looked at (1 of a hash: the value).</param>
-    /// <param name="skipBytes">How many bytes stand behind each (8 of a sorted set: the score).</param>
     /// <returns>Where it begins; null: it is not there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public byte* Find(ReadOnlySpan<byte> element, int skipElements, int skipBytes) => FindFrom(First, element, skipElements, skipBytes);
+    public byte* Find(ReadOnlySpan<byte> element, int skipElements) => FindFrom(First, element, skipElements);
 
     /// <summary>The same from a place on.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public byte* FindFrom(byte* at, ReadOnlySpan<byte> element, int skipElements, int skipBytes)
+    public byte* FindFrom(byte* at, ReadOnlySpan<byte> element, int skipElements)
     {
         byte* end = End;
         // Ends: each round goes at least a byte on.
@@ -85,7 +84,7 @@ internal readonly unsafe struct PackedRun
             byte* start = LengthPrefix.TryRead(at, end, out int length);
             if (start == null) return null;
             if (length == element.Length && new ReadOnlySpan<byte>(start, length).SequenceEqual(element)) return at;
-            at = start + length + skipBytes;
+            at = start + length;
             for (int skip = skipElements; skip != 0; skip--)
             {
                 start = LengthPrefix.TryRead(at, end, out length);

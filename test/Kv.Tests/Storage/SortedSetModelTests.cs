@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using Kv.Storage;
+using Kv.Tests.Collections;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Storage;
@@ -118,6 +119,36 @@ public class SortedSetModelTests
         });
     }
 
+    // All of a small set, one by one: each change of a score makes an element longer or shorter, in place or elsewhere.
+    [Fact]
+    public void Scores_of_any_size_take_the_place_of_others()
+    {
+        using var test = new TestStore();
+        var model = new Model();
+        Random random = Seed.NewRandom(13);
+        for (int step = 0, steps = TimeBudget.Count(20_000); step < steps; step++)
+        {
+            if (step % 256 == 0) test.Begin();
+            string member = new('m', random.Next(60));
+            double score = PackedScoreTests.Any(random);
+            if (random.Next(10) == 0)
+            {
+                Assert.Equal(model.Remove(member), Remove(test, member));
+            }
+            else
+            {
+                Set(test, member, score);
+                model.Set(member, score);
+            }
+
+            if (step % 16 == 0) Compare(test, model, random, member, score);
+            if (step % 1024 == 0) test.Check();
+        }
+
+        CompareAll(test, model);
+        Assert.Equal(model.Count == 0 ? 0 : (long)ValueKind.PackedSortedSet, model.Count == 0 ? 0 : With(test, value => (long)value.Kind));
+    }
+
     // M06: whichever allocation is refused, the answer says so and the set is as it was.
     [Fact]
     public void Every_refused_allocation_leaves_the_set_as_it_was()
@@ -180,6 +211,7 @@ public class SortedSetModelTests
         2 => -0.0,
         3 => 0.0,
         4 => double.Epsilon,
+        >= 5 and < 20 => PackedScoreTests.Any(random),
         _ => scores < 100 ? random.Next(scores) : (random.NextDouble() - 0.5) * 1e9,
     };
 
@@ -258,7 +290,7 @@ public class SortedSetModelTests
         if (held.Status == StoreStatus.OutOfMemory) return ScoreOutcome.OutOfMemory;
         var set = new SortedSetValue(held.Value);
         var room = default(ScoreRoom);
-        room.Add(bytes.Length);
+        room.Add(bytes.Length, score);
         ScoreOutcome outcome = set.Set(bytes, ref score, rule, ref room);
         set.Settle();
         return outcome;

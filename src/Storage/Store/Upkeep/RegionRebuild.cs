@@ -103,7 +103,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         // Ends: at the end of the step, which is no further than that of the set.
         while (true)
         {
-            int size = PackedScores.SizeOf(MemberItem.MemberOf(cursor.Item).Length);
+            int size = ScoreItem.SizeOf(MemberItem.MemberOf(cursor.Item).Length);
             if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_target, 1) + ScoreTree.BuildBytes(1))) return false;
             uint item = Insert(cursor.Item, size);
             new ScoreTreeBuilder(new ScoreTree(_target)).Append(cursor.Score, item);

@@ -4,9 +4,10 @@ namespace Kv.Storage;
 
 /// <summary>A list of many leaves, in a region.</summary>
 /// <remarks>
-/// A leaf has 512 to 8,192 bytes, a multiple of 512, fixed when it is made: an eighth of the list, or as much as is being
-/// added. So at most an eighth of a list is spare at its ends, and none is moved for having grown. A leaf that is made at the left
-/// is reversed: pushing and popping at either end moves no bytes. An element of over 1,024 bytes has a leaf of its own.
+/// A leaf has 512 to 8,192 bytes, a multiple of 512. The one at an end that grows alone is the last piece of the region: it is
+/// made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other is an eighth of the list, or as much
+/// as is being added, and stays as it is. A leaf that is made at the left is reversed: pushing and popping at
+/// either end moves no bytes (lengthening, the slots). An element of over 1,024 bytes has a leaf of its own.
 /// A leaf without elements goes to a list of free ones, by size; neighbours that are sparse become one.
 /// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
@@ -19,7 +20,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Most bytes of an element that shares a leaf.</summary>
     public const int SharedBytesMax = 1024;
 
-    private const int LeafStep = 512, Sizes = LeafBytesMax / LeafStep, EighthShift = 3, SparseBytes = LeafBytesMax / 2;
+    private const int LeafStep = 512, Sizes = LeafBytesMax / LeafStep, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2;
 
     private readonly Region _region = region;
 
@@ -63,6 +64,7 @@ internal readonly unsafe struct LargeList(Region region)
             leafBytes = list.Directory.LeafBytes;
             // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step more for being one of more.
             if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
+            else if (hasEnd && longest <= SharedBytesMax && list.IsLastPiece(left)) return list.LastPieceBytes(end, left, size, longest);
         }
 
         // One leaf has room for all, or those before the last one are full but for an element.
@@ -116,6 +118,8 @@ internal readonly unsafe struct LargeList(Region region)
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void PushSlow(bool left, ReadOnlySpan<byte> element, long bytesBehind)
     {
+        bool isLast = bytesBehind >= 0 && IsLastPiece(left);
+        if (isLast && TryLengthen(left, element, bytesBehind)) return;
         Directory.MakeRoom(1);
         ListDirectory directory = Directory;
         uint name;
@@ -128,12 +132,63 @@ internal readonly unsafe struct LargeList(Region region)
             // Between elements that are alone a short one should not take a large leaf.
             bool isTight = bytesBehind < 0 || (TryEnd(left, out ListLeaf end) && end.IsAlone);
             long wanted = ListLeaf.HeaderBytes + ListLeaf.SizeOf(element.Length);
-            name = TakeLeaf(isTight ? wanted : Math.Max(wanted + bytesBehind, directory.LeafBytes >> EighthShift), left);
+            name = TakeLeaf(isTight ? wanted : Math.Max(wanted + bytesBehind, directory.LeafBytes >> (isLast ? LastShift : EighthShift)), left);
             new ListLeaf(_region.At(name)).Push(left, element);
         }
 
         directory.Insert(left ? 0 : directory.Leaves, name, 1);
         directory.Count++;
+    }
+
+    /// <summary>Whether the leaf at an end is the last piece of the region: nothing has been taken since but for that end.</summary>
+    private bool IsLastPiece(bool left)
+    {
+        ListDirectory directory = Directory;
+        int leaves = directory.Leaves;
+        if (leaves == 0) return false;
+        uint name = directory.Names[left ? 0 : leaves - 1];
+        return _region.IsLast(name, SizeOf(new ListLeaf(_region.At(name))));
+    }
+
+    /// <summary>What must be reserved when the leaf at an end is the region's last piece.</summary>
+    private long LastPieceBytes(ListLeaf leaf, bool left, long size, int longest)
+    {
+        long more = Directory.LeafBytes >> LastShift, lengthened = 0, behind = size;
+        if (MayLengthen(leaf, left))
+        {
+            int claimed = leaf.ClaimedBytes;
+            lengthened = Math.Min(LeafBytesMax, RoundUp(Math.Max(claimed + size, leaf.Capacity + more))) - leaf.Capacity;
+            // Longer than that it does not become: all that it has no room for, at worst less than an element's, begins another.
+            behind = claimed + size <= LeafBytesMax ? 0 : Math.Min(size, claimed + size - LeafBytesMax + ListLeaf.SizeOf(longest));
+        }
+
+        if (behind == 0) return lengthened;
+        long other = Math.Min(LeafBytesMax, RoundUp(Math.Max(behind + ListLeaf.HeaderBytes, more + ((LeafBytesMax + size + size) >> LastShift))));
+        if (behind > LeafBytesMax - ListLeaf.HeaderBytes) other += behind + (behind / 6);
+        return lengthened + other + (3 * ListDirectory.ReserveBytes(_region, (behind / 7000) + 3));
+    }
+
+    /// <summary>Whether the leaf at an end that grows may become longer: not when much is free at its front, as in a queue's. Pushing does not change it.</summary>
+    private static bool MayLengthen(ListLeaf leaf, bool left) =>
+        !leaf.IsAlone && leaf.IsReversed == left && leaf.ClaimedBytes - ListLeaf.HeaderBytes - leaf.UsedBytes <= leaf.Capacity / 8;
+
+    /// <summary>Makes the leaf at an end, the region's last piece, longer and puts an element there, if it may and would not be too long.</summary>
+    private bool TryLengthen(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    {
+        ListDirectory directory = Directory;
+        int at = left ? 0 : directory.Leaves - 1, size = ListLeaf.SizeOf(element.Length);
+        ListLeaf leaf = directory.Leaf(at);
+        int claimed = leaf.ClaimedBytes;
+        if (element.Length > SharedBytesMax || claimed + size > LeafBytesMax || !MayLengthen(leaf, left)) return false;
+        long wanted = claimed + Math.Max(size + bytesBehind, directory.LeafBytes >> LastShift);
+        int capacity = leaf.Capacity, wider = (int)Math.Min(LeafBytesMax, RoundUp(wanted));
+        _region.Lengthen(directory.Names[at], capacity, wider);
+        leaf.Widen(wider);
+        directory.LeafBytes += wider - capacity;
+        leaf.Push(left, element);
+        directory.Counts[at]++;
+        directory.Count++;
+        return true;
     }
 
     /// <summary>Bytes that must be reserved before an element is put at a place in between, or exchanged.</summary>

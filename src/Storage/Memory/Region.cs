@@ -34,7 +34,7 @@ internal readonly unsafe struct Region
     public const int HeadOffset = 280, HeadBytes = 168;
 
     private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
-    private const long FirstBytes = 1024, RunFromBytes = 8 * 1024, ChargeStep = 64 * 1024;
+    private const long FirstBytes = 1024, RunFromBytes = 8 * 1024, ChargeStep = 16 * 1024;
     private const int TriesMax = 8;
     private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
@@ -377,7 +377,7 @@ internal readonly unsafe struct Region
     private long ChargeFor(long bytes)
     {
         if (IsRun) return Math.Min(Field(0), RoundUpTo(bytes, (long)VirtualMemory.PageBytes));
-        return IsMapped ? Math.Min(Field(0), RoundUpTo(bytes + (bytes / 16), ChargeStep)) : Field(0);
+        return IsMapped ? Math.Min(Field(0), RoundUpTo(bytes, ChargeStep)) : Field(0);
     }
 
     private void Charge(long bytes)

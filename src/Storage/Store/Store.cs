@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -17,6 +18,7 @@ public sealed class Store : IDisposable
 
     private const int HelpFromCount = 1024;
     private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 4L << 20;
+    private static readonly long HelpEvery = Stopwatch.Frequency / 1000;
 
     private readonly Lock _tableLock = new(), _freeLock = new();
     private readonly Stack<int> _freeSlots = new();
@@ -28,7 +30,7 @@ public sealed class Store : IDisposable
     private readonly KeyHash _hash = KeyHash.Create();
     private Database?[] _table;
     private int _databaseIds, _sessions;
-    private long _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
+    private long _helpedAt, _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
     private bool _disposed;
 
     /// <summary>Makes an empty store.</summary>
@@ -389,7 +391,13 @@ public sealed class Store : IDisposable
     /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>
     internal void HelpFreeing()
     {
-        if (Deferred.Bytes > HelpFromBytes || Deferred.Count > HelpFromCount) _thread?.Wake();
+        if (Deferred.Bytes <= HelpFromBytes && Deferred.Count <= HelpFromCount) return;
+        // Once a millisecond: what waits for a session that is long in its turn (a long command's) is not freed by asking more often,
+        // and each round takes processor from a worker. Plain: two who ask at once wake the thread twice.
+        long now = Stopwatch.GetTimestamp();
+        if (now - Volatile.Read(ref _helpedAt) < HelpEvery) return;
+        Volatile.Write(ref _helpedAt, now);
+        _thread?.Wake();
     }
 
     /// <summary>What the store holds and has done.</summary>

@@ -403,6 +403,7 @@ internal readonly unsafe ref struct MemberTable
             _place = from.Place;
             _bucket = from.Bucket == null ? table.Bucket(0) : from.Bucket;
             table.Prefetch(_bucket);
+            PrefetchNext();
         }
 
         /// <summary>Where it is, to go on from there while nothing has changed.</summary>
@@ -430,9 +431,15 @@ internal readonly unsafe ref struct MemberTable
                 else
                 {
                     _bucket = _table.Bucket(_number);
-                    _table.Prefetch(_bucket);
+                    PrefetchNext();
                 }
             }
+        }
+
+        // A bucket ahead: what is asked for when it is needed comes too late.
+        private readonly void PrefetchNext()
+        {
+            if (_number + 1 < _table.Buckets) _table.Prefetch(_table.Bucket(_number + 1));
         }
 
         private bool Stop()

@@ -23,7 +23,10 @@ internal unsafe struct SetBuilder
 
     /// <summary>Adds a member, unless it is there.</summary>
     /// <returns>False when there is no memory.</returns>
-    public bool TryAdd(scoped ReadOnlySpan<byte> member)
+    public bool TryAdd(scoped ReadOnlySpan<byte> member) => TryAdd(member, _store.Hash.Of(member), mayBeThere: true);
+
+    /// <summary>The same, by one who knows the member's hash, and perhaps that it is not there.</summary>
+    public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, bool mayBeThere)
     {
         int size = LengthPrefix.SizeWith(member.Length);
         if (_region.IsNone)
@@ -33,8 +36,7 @@ internal unsafe struct SetBuilder
             new MemberTable(_region, in _store.Hash).Begin();
         }
 
-        ulong hash = _store.Hash.Of(member);
-        if (new MemberTable(_region, in _store.Hash).Find(member, hash) != null) return true;
+        if (mayBeThere && new MemberTable(_region, in _store.Hash).Find(member, hash) != null) return true;
         if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
         if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
         uint item = _region.Take(size);
@@ -44,6 +46,12 @@ internal unsafe struct SetBuilder
         _longest = Math.Max(_longest, member.Length);
         _bytes += size;
         return true;
+    }
+
+    /// <summary>Asks for the memory that adding members will look at.</summary>
+    public readonly void Prefetch(scoped ref MemberBatch members)
+    {
+        if (!_region.IsNone) members.Prefetch(_region);
     }
 
     /// <summary>Removes a member if it is there.</summary>

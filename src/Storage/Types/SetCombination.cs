@@ -67,23 +67,60 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         for (; _set < _end; _set++, _place = default)
         {
             if (!held.Exists(first + _set)) continue;
+            if (held.Value(first + _set).Kind == ValueKind.Set)
+            {
+                if (!RunLarge(held, ref members)) return Status != StoreStatus.Ok;
+                continue;
+            }
+
             var walk = View(held, _set, digits).GetWalk(_place);
             while (Count < Limit && walk.Next(out var member))
             {
-                if (Takes(held, member) && !TryTake(member))
-                {
-                    Status = StoreStatus.OutOfMemory;
-                    return true;
-                }
-
                 // A small set is done in one go.
-                if (--members > 0 || held.Value(first + _set).Kind != ValueKind.Set) continue;
-                _place = walk.Place;
-                return false;
+                members--;
+                ulong hash = store.Hash.Of(member);
+                if (!Takes(held, member, hash) || TryTake(member, hash)) continue;
+                Status = StoreStatus.OutOfMemory;
+                return true;
             }
         }
 
         return true;
+    }
+
+    /// <summary>Looks at members of a large set.</summary>
+    /// <returns>False when that was enough, or nothing comes of it.</returns>
+    private bool RunLarge(in HeldKeys held, ref long members)
+    {
+        if (members <= 0) return false;
+        var walk = new MemberTable(held.Value(first + _set).Region, in store.Hash).GetWalk(_place);
+        var batch = new MemberBatch();
+        // Ends: at the limit, or with the set's members.
+        while (Count < Limit && batch.Fill(ref walk, in store.Hash))
+        {
+            Prefetch(held, ref batch);
+            for (int i = 0; i < batch.Count && Count < Limit; i++)
+            {
+                if (!Takes(held, batch.Member(i), batch.Hash(i)) || TryTake(batch.Member(i), batch.Hash(i))) continue;
+                Status = StoreStatus.OutOfMemory;
+                return false;
+            }
+
+            members -= batch.Count;
+            if (members > 0) continue;
+            _place = walk.Place;
+            return false;
+        }
+
+        return true;
+    }
+
+    private readonly void Prefetch(in HeldKeys held, scoped ref MemberBatch batch)
+    {
+        if (!OnlyCounts) _result.Prefetch(ref batch);
+        if (operation == SetOperation.Union) return;
+        for (int i = 0; i < count; i++)
+            if (i != _set && held.Exists(first + i) && held.Value(first + i).HoldsRegion) batch.Prefetch(held.Value(first + i).Region);
     }
 
     /// <summary>Frees the result, unless it is a key's value by now.</summary>
@@ -105,14 +142,14 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         }
     }
 
-    private bool Takes(in HeldKeys held, ReadOnlySpan<byte> member) => operation switch
+    private bool Takes(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash) => operation switch
     {
         SetOperation.Union => true,
-        SetOperation.Difference => !AnyOtherHas(held, member),
-        _ => AllHave(held, member),
+        SetOperation.Difference => !AnyOtherHas(held, member, hash),
+        _ => AllHave(held, member, hash),
     };
 
-    private bool TryTake(scoped ReadOnlySpan<byte> member)
+    private bool TryTake(scoped ReadOnlySpan<byte> member, ulong hash)
     {
         if (OnlyCounts)
         {
@@ -120,7 +157,8 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
             return true;
         }
 
-        bool done = _result.TryAdd(member);
+        // Of one set each member comes once.
+        bool done = _result.TryAdd(member, hash, mayBeThere: operation == SetOperation.Union && _set > 0);
         Count = _result.Count;
         return done;
     }
@@ -142,17 +180,17 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         return smallest;
     }
 
-    private bool AllHave(in HeldKeys held, ReadOnlySpan<byte> member)
+    private bool AllHave(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
     {
         for (int i = 0; i < count; i++)
-            if (i != _set && !View(held, i, default).Contains(member)) return false;
+            if (i != _set && !View(held, i, default).Contains(member, hash)) return false;
         return true;
     }
 
-    private bool AnyOtherHas(in HeldKeys held, ReadOnlySpan<byte> member)
+    private bool AnyOtherHas(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
     {
         for (int i = 1; i < count; i++)
-            if (held.Exists(first + i) && View(held, i, default).Contains(member)) return true;
+            if (held.Exists(first + i) && View(held, i, default).Contains(member, hash)) return true;
         return false;
     }
 

@@ -54,12 +54,15 @@ internal unsafe struct SortedSetBuilder
 
     /// <summary>Adds a member, or another score of one that is there.</summary>
     /// <returns>False when there is no memory.</returns>
-    public bool TryAdd(scoped ReadOnlySpan<byte> member, double score, ScoreAggregate aggregate)
+    public bool TryAdd(scoped ReadOnlySpan<byte> member, double score, ScoreAggregate aggregate) =>
+        TryAdd(member, _store.Hash.Of(member), score, aggregate, mayBeThere: true);
+
+    /// <summary>The same, by one who knows the member's hash, and perhaps that it is not there.</summary>
+    public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, double score, ScoreAggregate aggregate, bool mayBeThere)
     {
         if (_region.IsNone && !TryBegin()) return false;
-        ulong hash = _store.Hash.Of(member);
         MemberTable table = Table;
-        uint* place = table.Find(member, hash);
+        uint* place = mayBeThere ? table.Find(member, hash) : null;
         if (place != null)
         {
             byte* there = table.ItemAt(place);
@@ -75,6 +78,12 @@ internal unsafe struct SortedSetBuilder
         _longest = Math.Max(_longest, member.Length);
         _bytes += size;
         return true;
+    }
+
+    /// <summary>Asks for the memory that adding members will look at.</summary>
+    public readonly void Prefetch(scoped ref MemberBatch members)
+    {
+        if (!_region.IsNone) members.Prefetch(_region);
     }
 
     /// <summary>Two scores as one. A sum that is no number (inf and -inf) is 0; of what is no number itself the first is taken.</summary>

@@ -10,7 +10,6 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private int _at, _end;
     private bool _isCollected;
     private MemberPlace _place;
-    private long _rank;
 
     /// <summary>What the score of each set is multiplied by, in the order of the keys; null: by 1.</summary>
     public double[]? Weights { get; init; }
@@ -58,32 +57,68 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         if (_isCollected) return Finish(members);
         Begin(held);
         Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        for (; _at < _end; _at++, _rank = 0, _place = default)
+        for (; _at < _end; _at++, _place = default)
         {
             int set = _order![_at];
             if (IsMissing(held, set)) continue;
             ValueView value = Value(held, set);
-            if (_rank > 0 && _rank == CountOf(value)) continue;     // the last step ended with its last member
-            bool isLarge = value.Kind is ValueKind.Set or ValueKind.SortedSet;
-            var walk = new Walk(value, in store.Hash, digits, _place, _rank);
-            while (Count < Limit && walk.Next(out var member, out double score))
+            if (value.Kind is ValueKind.Set or ValueKind.SortedSet)
             {
-                _rank++;
-                if (Takes(held, set, member, ref score) && !TryTake(member, score))
-                {
-                    Status = StoreStatus.OutOfMemory;
-                    return true;
-                }
+                if (!RunLarge(held, set, ref members)) return Status != StoreStatus.Ok;
+                continue;
+            }
 
-                // A small set is done in one go.
-                if (--members > 0 || !isLarge) continue;
-                _place = walk.Place;
-                return false;
+            // A small set is done in one go.
+            var walk = new Walk(value, in store.Hash, digits);
+            for (; Count < Limit && walk.Next(out var member, out double score); members--)
+            {
+                ulong hash = store.Hash.Of(member);
+                if (!Takes(held, set, member, hash, ref score) || TryTake(member, hash, score)) continue;
+                Status = StoreStatus.OutOfMemory;
+                return true;
             }
         }
 
         _isCollected = true;
         return Finish(members);
+    }
+
+    /// <summary>Looks at members of a large set, in the order of its table: that of another one's is about the same.</summary>
+    /// <returns>False when that was enough, or nothing comes of it.</returns>
+    private unsafe bool RunLarge(in HeldKeys held, int set, ref long members)
+    {
+        if (members <= 0) return false;
+        HeldValue value = held.Value(first + set);
+        bool isSet = value.Kind == ValueKind.Set;
+        var walk = new MemberTable(value.Region, in store.Hash).GetWalk(_place);
+        var batch = new MemberBatch();
+        // Ends: at the limit, or with the set's members.
+        while (Count < Limit && batch.Fill(ref walk, in store.Hash))
+        {
+            Prefetch(held, set, ref batch);
+            for (int i = 0; i < batch.Count && Count < Limit; i++)
+            {
+                double score = isSet ? 1 : ScoreItem.ScoreOf(batch.Item(i));
+                if (!Takes(held, set, batch.Member(i), batch.Hash(i), ref score) || TryTake(batch.Member(i), batch.Hash(i), score)) continue;
+                Status = StoreStatus.OutOfMemory;
+                return false;
+            }
+
+            members -= batch.Count;
+            if (members > 0) continue;
+            _place = walk.Place;
+            return false;
+        }
+
+        return true;
+    }
+
+    private void Prefetch(in HeldKeys held, int set, scoped ref MemberBatch batch)
+    {
+        if (!OnlyCounts) _result.Prefetch(ref batch);
+        if (operation == SetOperation.Union) return;
+        for (int i = 0; i < count; i++)
+            if (i != set && !IsMissing(held, i) && held.Value(first + i).HoldsRegion) batch.Prefetch(held.Value(first + i).Region);
     }
 
     private bool Finish(long members)
@@ -120,12 +155,12 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         else _end = IsMissing(held, _order[0]) ? 0 : 1;
     }
 
-    private bool Takes(in HeldKeys held, int set, ReadOnlySpan<byte> member, ref double score)
+    private bool Takes(in HeldKeys held, int set, ReadOnlySpan<byte> member, ulong hash, ref double score)
     {
         if (operation == SetOperation.Difference)
         {
             for (int i = 1; i < count; i++)
-                if (!IsMissing(held, i) && TryGetScore(held, i, member, out _)) return false;
+                if (!IsMissing(held, i) && TryGetScore(held, i, member, hash, out _)) return false;
             return true;
         }
 
@@ -133,7 +168,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         if (operation == SetOperation.Union) return true;
         for (int i = 1; i < _order!.Length; i++)
         {
-            if (!TryGetScore(held, _order[i], member, out double other)) return false;
+            if (!TryGetScore(held, _order[i], member, hash, out double other)) return false;
             // As Redis: 0 times infinity counts as 0 in the first set, in the others only in a sum.
             score = SortedSetBuilder.Combine(score, WeightOf(_order[i]) * other, Aggregate);
         }
@@ -141,7 +176,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         return true;
     }
 
-    private bool TryTake(scoped ReadOnlySpan<byte> member, double score)
+    private bool TryTake(scoped ReadOnlySpan<byte> member, ulong hash, double score)
     {
         if (OnlyCounts)
         {
@@ -149,7 +184,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             return true;
         }
 
-        bool done = _result.TryAdd(member, score, Aggregate);
+        // Of one set each member comes once.
+        bool done = _result.TryAdd(member, hash, score, Aggregate, mayBeThere: operation == SetOperation.Union && _at > 0);
         Count = _result.Count;
         return done;
     }
@@ -177,12 +213,12 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private long CountOf(in ValueView value) =>
         value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Count : new SortedSetView(value, in store.Hash).Count;
 
-    private bool TryGetScore(in HeldKeys held, int set, ReadOnlySpan<byte> member, out double score)
+    private bool TryGetScore(in HeldKeys held, int set, ReadOnlySpan<byte> member, ulong hash, out double score)
     {
         ValueView value = Value(held, set);
         score = 1;
-        return value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Contains(member)
-            : new SortedSetView(value, in store.Hash).TryGetScore(member, out score);
+        return value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Contains(member, hash)
+            : new SortedSetView(value, in store.Hash).TryGetScore(member, hash, out score);
     }
 
     private double WeightOf(int set) => Weights == null ? 1 : Weights[set];
@@ -193,23 +229,19 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         return double.IsNaN(weighted) ? 0 : weighted;       // 0 times infinity
     }
 
-    /// <summary>The members of a set or sorted set.</summary>
+    /// <summary>The members of a small set or sorted set.</summary>
     private ref struct Walk
     {
         private readonly bool _isSet;
         private SetView.Walk _set;
         private SortedSetView.Walk _sorted;
 
-        /// <param name="place">Where to begin in a set.</param>
-        /// <param name="rank">Where to begin in a sorted one.</param>
-        public Walk(in ValueView value, ref readonly KeyHash hash, Span<byte> digits, MemberPlace place, long rank)
+        public Walk(in ValueView value, ref readonly KeyHash hash, Span<byte> digits)
         {
             _isSet = value.Type == DataType.Set;
-            if (_isSet) _set = new SetView(value, in hash, digits).GetWalk(place);
-            else _sorted = new SortedSetView(value, in hash).From(rank);
+            if (_isSet) _set = new SetView(value, in hash, digits).GetWalk();
+            else _sorted = new SortedSetView(value, in hash).From(0);
         }
-
-        public readonly MemberPlace Place => _isSet ? _set.Place : default;
 
         public bool Next(out ReadOnlySpan<byte> member, out double score)
         {

@@ -34,8 +34,14 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryGetScore(ReadOnlySpan<byte> member, out double score)
     {
-        if (IsPacked) return _packed.Find(member, out score) != null;
-        uint* place = _table.Find(member, _table.HashOf(member));
+        return IsPacked ? _packed.Find(member, out score) != null : TryGetScore(member, _table.HashOf(member), out score);
+    }
+
+    /// <summary>The same, by one who knows the member's hash.</summary>
+    public bool TryGetScore(ReadOnlySpan<byte> member, ulong hash, out double score)
+    {
+        if (IsPacked) return TryGetScore(member, out score);
+        uint* place = _table.Find(member, hash);
         score = place == null ? 0 : ScoreItem.ScoreOf(_table.ItemAt(place));
         return place != null;
     }

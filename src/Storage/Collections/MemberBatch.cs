@@ -10,10 +10,10 @@ internal unsafe ref struct MemberBatch
 
     public int Count { get; private set; }
 
-    /// <summary>The item of a member (<see cref="MemberItem"/>).</summary>
-    public readonly byte* Item(int index) => (byte*)_items[index];
+    public readonly ReadOnlySpan<byte> Member(int index) => MemberItem.MemberOf((byte*)_items[index]);
 
-    public readonly ReadOnlySpan<byte> Member(int index) => MemberItem.MemberOf(Item(index));
+    /// <summary>The score of a member of a sorted set.</summary>
+    public readonly double Score(int index) => ScoreItem.ScoreOf((byte*)_items[index]);
 
     public readonly ulong Hash(int index) => _hashes[index];
 

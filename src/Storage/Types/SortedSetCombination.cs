@@ -85,7 +85,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
 
     /// <summary>Looks at members of a large set, in the order of its table: that of another one's is about the same.</summary>
     /// <returns>False when that was enough, or nothing comes of it.</returns>
-    private unsafe bool RunLarge(in HeldKeys held, int set, ref long members)
+    private bool RunLarge(in HeldKeys held, int set, ref long members)
     {
         if (members <= 0) return false;
         HeldValue value = held.Value(first + set);
@@ -98,7 +98,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             Prefetch(held, set, ref batch);
             for (int i = 0; i < batch.Count && Count < Limit; i++)
             {
-                double score = isSet ? 1 : ScoreItem.ScoreOf(batch.Item(i));
+                double score = isSet ? 1 : batch.Score(i);
                 if (!Takes(held, set, batch.Member(i), batch.Hash(i), ref score) || TryTake(batch.Member(i), batch.Hash(i), score)) continue;
                 Status = StoreStatus.OutOfMemory;
                 return false;

@@ -125,6 +125,14 @@ internal readonly unsafe struct Region
         return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted, ref left);
     }
 
+    /// <summary>The same of a region that nobody else knows of: what it has moved away from is freed.</summary>
+    public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes)
+    {
+        if (!TryReserve(ref region, budget, bytes, out Region left)) return false;
+        if (!left.IsNone) left.FreeMemory();
+        return true;
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool TryReserveSlow(ref Region region, MemoryBudget budget, long wanted, ref Region left)
     {

@@ -248,12 +248,7 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
 
     private readonly StreamConsumer Consumer(uint record) => new(_region, record);
 
-    private bool TryReserve(long bytes)
-    {
-        if (!Region.TryReserve(ref _region, _budget, bytes, out Region left)) return false;
-        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
-        return true;
-    }
+    private bool TryReserve(long bytes) => Region.TryReserve(ref _region, _budget, bytes);
 
     private bool TryReadInteger(scoped ref ListpackReader listpack, out long number)
     {

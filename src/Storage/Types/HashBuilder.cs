@@ -113,8 +113,7 @@ internal unsafe struct HashBuilder
         isNew = Table.Members.Find(field, hash) == null;
         if (!isNew) return true;
         int size = HashItem.SizeOf(field.Length, value.Length, expiryMs != FieldExpiry.None);
-        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
-        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
+        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
         Table.Members.Insert(Table.Write(field, value, expiryMs), hash);
         return true;
     }

@@ -40,7 +40,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         return true;
     }
 
-    /// <summary>Begins a leaf with an element.</summary>
+    /// <summary>Begins a leaf with an element, or makes the last one longer for it.</summary>
     private bool TryAddSlow(scoped ReadOnlySpan<byte> element)
     {
         EndLeaf();
@@ -50,10 +50,9 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
             _region = Region.Create(_budget, needed);
             if (_region.IsNone) return false;
         }
-        else
+        else if (!Region.TryReserve(ref _region, _budget, needed))
         {
-            if (!Region.TryReserve(ref _region, _budget, needed, out Region left)) return false;
-            if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
+            return false;
         }
 
         var list = new LargeList(_region);

@@ -37,8 +37,7 @@ internal unsafe struct SetBuilder
         }
 
         if (mayBeThere && new MemberTable(_region, in _store.Hash).Find(member, hash) != null) return true;
-        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1), out Region left)) return false;
-        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
+        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
         uint item = _region.Take(size);
         MemberItem.Write(_region.At(item), member);
         new MemberTable(_region, in _store.Hash).Insert(item, hash);

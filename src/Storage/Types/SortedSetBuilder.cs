@@ -217,12 +217,7 @@ internal unsafe struct SortedSetBuilder
         _region = default;
     }
 
-    private bool TryReserve(long bytes)
-    {
-        if (!Region.TryReserve(ref _region, _store.Budget, bytes, out Region left)) return false;
-        if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
-        return true;
-    }
+    private bool TryReserve(long bytes) => Region.TryReserve(ref _region, _store.Budget, bytes);
 
     private bool TryBegin()
     {

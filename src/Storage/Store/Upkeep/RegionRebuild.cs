@@ -146,12 +146,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 
     private bool TryReserve(long bytes)
     {
-        if (Region.TryReserve(ref _target, store.Budget, bytes, out Region left))
-        {
-            if (!left.IsNone) left.FreeMemory();        // nobody else knows of it
-            return true;
-        }
-
+        if (Region.TryReserve(ref _target, store.Budget, bytes)) return true;
         Dispose();
         return false;
     }

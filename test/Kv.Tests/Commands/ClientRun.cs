@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
@@ -6,16 +5,14 @@ namespace Kv.Tests.Commands;
 /// <summary>Clients on threads of their own for a bounded time; what goes wrong on any of them fails the test.</summary>
 internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposable
 {
-    private readonly List<Thread> _threads = [];
-    private readonly ConcurrentQueue<Exception> _failures = new();
-    private volatile bool _stop;
+    private readonly TestThreads _threads = new();
 
     /// <summary>Adds a client that does one thing again and again, at least once.</summary>
     public void Add(Action<RespClient, Random> body) => Start(random =>
     {
         using var client = server.Connect();
         do body(client, random);
-        while (!_stop);
+        while (!_threads.IsStopping);
     });
 
     /// <summary>The same of a client without a connection.</summary>
@@ -25,7 +22,7 @@ internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposa
         using var client = new WindowClient(instance);
         var body = prepare(random);
         do body(client);
-        while (!_stop);
+        while (!_threads.IsStopping);
     });
 
     /// <summary>Adds a thread without a connection.</summary>
@@ -34,33 +31,10 @@ internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposa
     private void Start(Action<Random> body)
     {
         var random = Seed.NewRandom(_threads.Count);
-        var thread = new Thread(() =>
-        {
-            try
-            {
-                body(random);
-            }
-            catch (Exception failure)
-            {
-                _failures.Enqueue(failure);
-                _stop = true;
-            }
-        }) { IsBackground = true };
-        _threads.Add(thread);
-        thread.Start();
+        _threads.Start(() => body(random));
     }
 
-    public void Finish()
-    {
-        while (budget.Continues && !_stop) Thread.Sleep(10);
-        _stop = true;
-        _threads.ForEach(thread => thread.Join());
-        if (!_failures.IsEmpty) Assert.Fail($"{_failures.First()}\n{Seed.Hint}");
-    }
+    public void Finish() => _threads.Finish(budget);
 
-    public void Dispose()
-    {
-        _stop = true;
-        _threads.ForEach(thread => thread.Join());
-    }
+    public void Dispose() => _threads.Dispose();
 }

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;
@@ -8,10 +7,8 @@ namespace Kv.Tests.Stress;
 /// <summary>Threads on one store for a bounded time; what goes wrong on any of them fails the test.</summary>
 internal sealed class StressRun : IDisposable
 {
-    private readonly List<Thread> _threads = [];
-    private readonly ConcurrentQueue<Exception> _failures = new();
+    private readonly TestThreads _threads = new();
     private readonly TimeBudget _budget;
-    private volatile bool _stop;
     private long _time;
 
     public StressRun(double seconds)
@@ -36,24 +33,24 @@ internal sealed class StressRun : IDisposable
     public void Add(Action<StoreSession, Random> body)
     {
         int number = _threads.Count;
-        Start(() =>
+        _threads.Start(() =>
         {
             using StoreSession session = Store.CreateSession();
             Random random = Seed.NewRandom(number);
-            while (!_stop)
+            while (!_threads.IsStopping)
             {
                 session.BeginTurn();
                 session.Select(0);
-                for (int i = 0; i < 16 && !_stop; i++) body(session, random);
+                for (int i = 0; i < 16 && !_threads.IsStopping; i++) body(session, random);
                 session.GoOffline();
             }
         });
     }
 
     /// <summary>Adds a thread that has no session.</summary>
-    public void AddOutside(Action body) => Start(() =>
+    public void AddOutside(Action body) => _threads.Start(() =>
     {
-        while (!_stop) body();
+        while (!_threads.IsStopping) body();
     });
 
     /// <summary>What makes a store move: upkeep, keys that come and go elsewhere in the same index, and the collector.</summary>
@@ -91,36 +88,14 @@ internal sealed class StressRun : IDisposable
     /// <summary>Lets the threads go on for the budget, joins them, and checks the store.</summary>
     public void Finish()
     {
-        while (_budget.Continues && _failures.IsEmpty) Thread.Sleep(10);
-        _stop = true;
-        _threads.ForEach(thread => thread.Join());
-        if (!_failures.IsEmpty) Assert.Fail($"{_failures.First()}\n{Seed.Hint}");
+        _threads.Finish(_budget);
         Store.Maintain();
         Store.CheckIntegrity();
     }
 
     public void Dispose()
     {
-        _stop = true;
-        _threads.ForEach(thread => thread.Join());
+        _threads.Dispose();
         Store.Dispose();
-    }
-
-    private void Start(Action body)
-    {
-        var thread = new Thread(() =>
-        {
-            try
-            {
-                body();
-            }
-            catch (Exception failure)
-            {
-                _failures.Enqueue(failure);
-                _stop = true;
-            }
-        }) { IsBackground = true };
-        _threads.Add(thread);
-        thread.Start();
     }
 }

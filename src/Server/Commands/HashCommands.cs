@@ -270,16 +270,7 @@ internal static class HashCommands
         while (walk.Next(out var field, out var value)) context.Reply.WriteBulk(fields ? field : value);
     }
 
-    private static void HLen(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        scoped var read = new ReadCount(in context.Store.MemberHash);
-        var status = context.Store.Read(key, DataType.Hash, ref read);
-        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
-    }
+    private static void HLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.Hash);
 
     private static void HExists(ref CommandContext context)
     {
@@ -448,14 +439,7 @@ internal static class HashCommands
         var key = context.Args.NextKey();
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
         using var held = context.Store.Hold(key, DataType.Hash);
-        if (!context.TryBegin(held.Status)) return;
-        if (held.Status != StoreStatus.Ok)
-        {
-            ScanArguments.WriteNothing(context.Reply);
-            return;
-        }
-
-        if (!context.Args.Finish(context.Reply)) return;
+        if (!ScanArguments.TryBegin(ref context, held.Status)) return;
         var mark = context.Reply.Mark();
         var hash = new HashValue(held.Value).View;
         scoped var visit = new ReplyPairs(context.Reply, scan);
@@ -509,18 +493,6 @@ internal static class HashCommands
         public int Length { get; private set; }
 
         public void Read(in ValueView value) => Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
-    }
-
-    /// <summary>How many fields there are.</summary>
-    private ref struct ReadCount : IValueRead
-    {
-        private readonly ref readonly KeyHash _hash;
-
-        public ReadCount(ref readonly KeyHash hash) => _hash = ref hash;
-
-        public long Count { get; private set; }
-
-        public void Read(in ValueView value) => Count = new HashView(value, in _hash, nowMs: 0).Count;
     }
 
     /// <summary>Writes what HRANDFIELD returns: fields, or pairs, which RESP3 has as arrays of two.</summary>

@@ -234,15 +234,7 @@ internal static class ListCommands
         }
     }
 
-    private static void LLen(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        var read = default(ReadCount);
-        var status = context.Store.Read(key, DataType.List, ref read);
-        if (context.TryBegin(status)) context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
-    }
+    private static void LLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.List);
 
     private static void LIndex(ref CommandContext context)
     {
@@ -504,13 +496,6 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         if (!rule.TryTake(ref context, keys)) context.Reply.WriteNullArray();
-    }
-
-    private struct ReadCount : IValueRead
-    {
-        public long Count;
-
-        public void Read(in ValueView value) => Count = new ListView(value).Count;
     }
 
     private ref struct ReadElement : IValueRead

@@ -275,16 +275,7 @@ internal static class SetCommands
         }
     }
 
-    private static void SCard(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        scoped var read = new ReadCount(in context.Store.MemberHash);
-        var status = context.Store.Read(key, DataType.Set, ref read);
-        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
-    }
+    private static void SCard(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.Set);
 
     private static void SMembers(ref CommandContext context)
     {
@@ -465,14 +456,7 @@ internal static class SetCommands
         var key = context.Args.NextKey();
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
         using var held = context.Store.Hold(key, DataType.Set);
-        if (!context.TryBegin(held.Status)) return;
-        if (held.Status != StoreStatus.Ok)
-        {
-            ScanArguments.WriteNothing(context.Reply);
-            return;
-        }
-
-        if (!context.Args.Finish(context.Reply)) return;
+        if (!ScanArguments.TryBegin(ref context, held.Status)) return;
         var mark = context.Reply.Mark();
         var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
         ulong cursor = 0;
@@ -488,35 +472,6 @@ internal static class SetCommands
         }
 
         context.Reply.EndScan(mark, cursor, visit.Written);
-    }
-
-    /// <summary>Whether there is a member.</summary>
-    private ref struct ReadMember : IValueRead
-    {
-        private readonly ReadOnlySpan<byte> _member;
-        private readonly ref readonly KeyHash _hash;
-
-        public ReadMember(ReadOnlySpan<byte> member, ref readonly KeyHash hash)
-        {
-            _member = member;
-            _hash = ref hash;
-        }
-
-        public bool IsMember { get; private set; }
-
-        public void Read(in ValueView value) => IsMember = new SetView(value, in _hash, default).Contains(_member);
-    }
-
-    /// <summary>How many members there are.</summary>
-    private ref struct ReadCount : IValueRead
-    {
-        private readonly ref readonly KeyHash _hash;
-
-        public ReadCount(ref readonly KeyHash hash) => _hash = ref hash;
-
-        public long Count { get; private set; }
-
-        public void Read(in ValueView value) => Count = new SetView(value, in _hash, default).Count;
     }
 
     private readonly struct WriteMember(ReplyWriter reply) : IMemberSink

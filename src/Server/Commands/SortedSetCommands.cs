@@ -344,7 +344,7 @@ internal static class SortedSetCommands
         var member = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
 
-        scoped var read = new ReadElement(member, in context.Store.MemberHash);
+        scoped var read = new ReadScore(member, in context.Store.MemberHash);
         var status = context.Store.Read(key, DataType.SortedSet, ref read);
         if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
         else if (status == StoreStatus.Ok && read.IsMember) context.Reply.WriteDouble(read.Score);
@@ -369,16 +369,7 @@ internal static class SortedSetCommands
         }
     }
 
-    private static void ZCard(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        scoped var read = new ReadElementCount(in context.Store.MemberHash);
-        var status = context.Store.Read(key, DataType.SortedSet, ref read);
-        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
-    }
+    private static void ZCard(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.SortedSet);
 
     private static void ZCount(ref CommandContext context) => Count(ref context, RangeKind.Score);
 
@@ -390,7 +381,7 @@ internal static class SortedSetCommands
         var range = ElementRange.ReadEnds(ref context.Args, kind);
         if (!context.Args.Finish(context.Reply)) return;
 
-        scoped var read = new ReadElementCount(in context.Store.MemberHash) { Range = range, IsInRange = true };
+        scoped var read = new ReadElementCount(in context.Store.MemberHash) { Range = range };
         var status = context.Store.Read(key, DataType.SortedSet, ref read);
         if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
         else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Count : 0);
@@ -407,7 +398,7 @@ internal static class SortedSetCommands
         bool withScore = context.Args.TryKeyword("WITHSCORE"u8);
         if (!context.Args.Finish(context.Reply)) return;
 
-        scoped var read = new ReadElement(member, in context.Store.MemberHash) { WantsRank = true, IsReversed = isReversed };
+        scoped var read = new ReadScore(member, in context.Store.MemberHash) { WantsRank = true, IsReversed = isReversed };
         var status = context.Store.Read(key, DataType.SortedSet, ref read);
         var reply = context.Reply;
         if (status == StoreStatus.WrongType)
@@ -620,14 +611,7 @@ internal static class SortedSetCommands
         if (!ScanArguments.TryRead(ref context, out var scan)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
-        if (!context.TryBegin(held.Status)) return;
-        if (held.Status != StoreStatus.Ok)
-        {
-            ScanArguments.WriteNothing(context.Reply);
-            return;
-        }
-
-        if (!context.Args.Finish(context.Reply)) return;
+        if (!ScanArguments.TryBegin(ref context, held.Status)) return;
         var mark = context.Reply.Mark();
         var set = new SortedSetValue(held.Value).View;
         scoped var visit = new ReplyElements(set, context.Reply, scan);

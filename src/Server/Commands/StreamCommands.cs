@@ -167,16 +167,7 @@ internal static class StreamCommands
         return last.Number != ulong.MaxValue;
     }
 
-    private static void XLen(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        var read = default(ReadLength);
-        var status = context.Store.Read(key, DataType.Stream, ref read);
-        if (status == StoreStatus.WrongType) context.Fail(Errors.WrongType);
-        else context.Reply.WriteInteger(status == StoreStatus.Ok ? read.Length : 0);
-    }
+    private static void XLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.Stream);
 
     private static void XRange(ref CommandContext context) => Range(ref context, isBackward: false);
 
@@ -362,18 +353,8 @@ internal static class StreamCommands
             reply.WriteInteger(group.Consumers.Count);
             reply.WriteBulk("pending"u8);
             reply.WriteInteger(group.Pending.Count);
-            WriteProgress(reply, stream, group);
+            StreamInfo.WriteProgress(reply, stream, group);
         }
-    }
-
-    private static void WriteProgress(ReplyWriter reply, StreamView stream, StreamGroup group)
-    {
-        reply.WriteBulk("last-delivered-id"u8);
-        StreamIdText.Write(reply, group.LastId);
-        reply.WriteBulk("entries-read"u8);
-        StreamReply.WriteKnown(reply, group.EntriesRead != StreamGroup.NotKnown, group.EntriesRead);
-        reply.WriteBulk("lag"u8);
-        StreamReply.WriteKnown(reply, stream.TryGetLag(group, out long lag), lag);
     }
 
     private static void XInfoStream(ref CommandContext context)
@@ -433,12 +414,5 @@ internal static class StreamCommands
     {
         if (stream.Between(StreamId.Zero, StreamId.Max, isBackward).Next(out StreamEntry entry)) StreamReply.WriteEntry(reply, entry);
         else reply.WriteNull();
-    }
-
-    private struct ReadLength : IValueRead
-    {
-        public long Length;
-
-        public void Read(in ValueView value) => Length = new StreamView(value).Length;
     }
 }

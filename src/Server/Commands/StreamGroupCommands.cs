@@ -153,7 +153,11 @@ internal static class StreamGroupCommands
         return group != 0;
     }
 
-    private static void XGroupCreateConsumer(ref CommandContext context)
+    private static void XGroupCreateConsumer(ref CommandContext context) => ChangeConsumer(ref context, adds: true);
+
+    private static void XGroupDelConsumer(ref CommandContext context) => ChangeConsumer(ref context, adds: false);
+
+    private static void ChangeConsumer(ref CommandContext context, bool adds)
     {
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
@@ -162,20 +166,10 @@ internal static class StreamGroupCommands
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group)) return;
         var groups = new StreamValue(held.Value).Groups;
-        if (groups[group].Find(consumer).Exists) context.Reply.WriteInteger(0);
+        if (!adds) context.Reply.WriteInteger(Math.Max(0, groups.RemoveConsumer(group, consumer)));
+        else if (groups[group].Find(consumer).Exists) context.Reply.WriteInteger(0);
         else if (groups.TryAddConsumer(group, consumer, context.Store.NowMs) == 0) context.Fail(Errors.OutOfMemory);
         else context.Reply.WriteInteger(1);
-    }
-
-    private static void XGroupDelConsumer(ref CommandContext context)
-    {
-        var key = context.Args.NextKey();
-        var name = context.Args.NextBytes();
-        var consumer = context.Args.NextBytes();
-        if (!context.Args.Finish(context.Reply)) return;
-        using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group)) return;
-        context.Reply.WriteInteger(Math.Max(0, new StreamValue(held.Value).Groups.RemoveConsumer(group, consumer)));
     }
 
     private static void XGroupDestroy(ref CommandContext context)

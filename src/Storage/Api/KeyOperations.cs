@@ -6,6 +6,15 @@ internal static class KeyOperations
     /// <summary>Whether the store takes no element of this length.</summary>
     public static bool IsTooLarge(int length) => length > Store.ValueBytesMax;
 
+    /// <summary>Counts the elements of a collection.</summary>
+    public static StoreStatus Count(this StoreSession session, ReadOnlySpan<byte> key, DataType type, out long count)
+    {
+        scoped var read = new ReadCount(in session.MemberHash);
+        var status = session.Read(session.Key(key), type, ref read);
+        count = status == StoreStatus.Ok ? read.Count : 0;
+        return status;
+    }
+
     /// <summary>Holds two keys of the session's database: indexes 0 and 1.</summary>
     /// <param name="expectedBytes">Of the value of the second, where it is new.</param>
     public static HeldKeys HoldTwo(this StoreSession session, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, int expectedBytes = 8)

@@ -107,13 +107,7 @@ public readonly struct StoreHashes
 
     /// <summary>Counts the fields; those that have expired count until they are removed, within about a second.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    public StoreStatus Count(ReadOnlySpan<byte> key, out long count)
-    {
-        scoped var read = new ReadCount(in _session.MemberHash);
-        var status = _session.Read(_session.Key(key), DataType.Hash, ref read);
-        count = status == StoreStatus.Ok ? read.Count : 0;
-        return status;
-    }
+    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.Hash, out count);
 
     /// <summary>Removes a field.</summary>
     /// <returns>Ok, NotFound (no such key or field) or WrongType.</returns>
@@ -305,17 +299,6 @@ public readonly struct StoreHashes
             ExpiryMs = IsThere ? expiryMs : FieldExpiry.None;
             if (IsThere) _read.Read(found);
         }
-    }
-
-    private ref struct ReadCount : IValueRead
-    {
-        private readonly ref readonly KeyHash _hash;
-
-        public ReadCount(ref readonly KeyHash hash) => _hash = ref hash;
-
-        public long Count { get; private set; }
-
-        public void Read(in ValueView value) => Count = new HashView(value, in _hash, nowMs: 0).Count;
     }
 
     private readonly struct CopyPairs(FieldBuffer fields) : IPairSink

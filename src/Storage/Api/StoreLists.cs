@@ -123,13 +123,7 @@ public readonly struct StoreLists
 
     /// <summary>Counts the elements.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    public StoreStatus Count(ReadOnlySpan<byte> key, out long count)
-    {
-        var read = default(ReadCount);
-        var status = _session.Read(_session.Key(key), DataType.List, ref read);
-        count = status == StoreStatus.Ok ? read.Count : 0;
-        return status;
-    }
+    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.List, out count);
 
     /// <summary>Copies the element at an index.</summary>
     /// <param name="key">The key.</param>
@@ -301,13 +295,6 @@ public readonly struct StoreLists
         if (last < 0) last += count;
         last = Math.Min(last, count - 1);
         return last < first ? 0 : last - first + 1;
-    }
-
-    private struct ReadCount : IValueRead
-    {
-        public long Count { get; private set; }
-
-        public void Read(in ValueView value) => Count = new ListView(value).Count;
     }
 
     /// <summary>Shows one element to a reader.</summary>

@@ -77,13 +77,7 @@ public readonly struct StoreSets
 
     /// <summary>Counts the members.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    public StoreStatus Count(ReadOnlySpan<byte> key, out long count)
-    {
-        scoped var read = new ReadMember(default, in _session.MemberHash);
-        var status = _session.Read(_session.Key(key), DataType.Set, ref read);
-        count = status == StoreStatus.Ok ? read.Count : 0;
-        return status;
-    }
+    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.Set, out count);
 
     /// <summary>Moves a member from one set to another, as one step: nobody sees it in both, or in none.</summary>
     /// <param name="source">The key that it leaves.</param>
@@ -232,30 +226,6 @@ public readonly struct StoreSets
         var walk = sets.Result.GetWalk();
         while (walk.Next(out byte* item)) members!.Add(MemberItem.MemberOf(item));
         return StoreStatus.Ok;
-    }
-
-    /// <summary>Looks for a member, and counts.</summary>
-    private ref struct ReadMember : IValueRead
-    {
-        private readonly ReadOnlySpan<byte> _member;
-        private readonly ref readonly KeyHash _hash;
-
-        public ReadMember(ReadOnlySpan<byte> member, ref readonly KeyHash hash)
-        {
-            _member = member;
-            _hash = ref hash;
-        }
-
-        public bool IsMember { get; private set; }
-
-        public long Count { get; private set; }
-
-        public void Read(in ValueView value)
-        {
-            var set = new SetView(value, in _hash, default);
-            Count = set.Count;
-            IsMember = set.Contains(_member);
-        }
     }
 
     private readonly unsafe struct CopyMembers(ElementBuffer members) : IMemberSink, IMemberVisit

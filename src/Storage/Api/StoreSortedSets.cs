@@ -87,7 +87,7 @@ public readonly struct StoreSortedSets
     /// <returns>Ok, NotFound (no such key or member) or WrongType.</returns>
     public StoreStatus GetScore(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, out double score)
     {
-        scoped var read = new ReadMember(member, wantsRank: false, in _session.MemberHash);
+        scoped var read = new ReadScore(member, in _session.MemberHash);
         var status = Read(key, ref read);
         score = status == StoreStatus.Ok ? read.Score : 0;
         return status;
@@ -97,7 +97,7 @@ public readonly struct StoreSortedSets
     /// <returns>Ok, NotFound (no such key or member) or WrongType.</returns>
     public StoreStatus GetRank(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, out long rank, out double score)
     {
-        scoped var read = new ReadMember(member, wantsRank: true, in _session.MemberHash);
+        scoped var read = new ReadScore(member, in _session.MemberHash) { WantsRank = true };
         var status = Read(key, ref read);
         (rank, score) = status == StoreStatus.Ok ? (read.Rank, read.Score) : (-1, 0);
         return status;
@@ -105,13 +105,13 @@ public readonly struct StoreSortedSets
 
     /// <summary>Counts the members.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => Count(key, ScoreRange.All, out count);
+    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.SortedSet, out count);
 
     /// <summary>Counts the members whose scores are in a range.</summary>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     public StoreStatus Count(ReadOnlySpan<byte> key, ScoreRange range, out long count)
     {
-        scoped var read = new ReadCount(range, in _session.MemberHash);
+        scoped var read = new ReadRangeCount(range, in _session.MemberHash);
         var status = _session.Read(_session.Key(key), DataType.SortedSet, ref read);
         count = status == StoreStatus.Ok ? read.Count : 0;
         return status;
@@ -286,7 +286,7 @@ public readonly struct StoreSortedSets
         return StoreStatus.Ok;
     }
 
-    private StoreStatus Read(ReadOnlySpan<byte> key, scoped ref ReadMember read)
+    private StoreStatus Read(ReadOnlySpan<byte> key, scoped ref ReadScore read)
     {
         var status = _session.Read(_session.Key(key), DataType.SortedSet, ref read);
         return status == StoreStatus.Ok && !read.IsMember ? StoreStatus.NotFound : status;
@@ -316,41 +316,12 @@ public readonly struct StoreSortedSets
         return last < first ? 0 : last - first + 1;
     }
 
-    /// <summary>Looks for a member.</summary>
-    private ref struct ReadMember : IValueRead
-    {
-        private readonly ReadOnlySpan<byte> _member;
-        private readonly ref readonly KeyHash _hash;
-        private readonly bool _wantsRank;
-        private double _score;
-        private long _rank;
-
-        public ReadMember(ReadOnlySpan<byte> member, bool wantsRank, ref readonly KeyHash hash)
-        {
-            _member = member;
-            _wantsRank = wantsRank;
-            _hash = ref hash;
-        }
-
-        public readonly double Score => _score;
-
-        public readonly long Rank => _rank;
-
-        public bool IsMember { get; private set; }
-
-        public void Read(in ValueView value)
-        {
-            var set = new SortedSetView(value, in _hash);
-            IsMember = _wantsRank ? set.TryGetRank(_member, out _rank, out _score) : set.TryGetScore(_member, out _score);
-        }
-    }
-
-    private ref struct ReadCount : IValueRead
+    private ref struct ReadRangeCount : IValueRead
     {
         private readonly ScoreRange _range;
         private readonly ref readonly KeyHash _hash;
 
-        public ReadCount(ScoreRange range, ref readonly KeyHash hash)
+        public ReadRangeCount(ScoreRange range, ref readonly KeyHash hash)
         {
             _range = range;
             _hash = ref hash;
@@ -358,11 +329,7 @@ public readonly struct StoreSortedSets
 
         public long Count { get; private set; }
 
-        public void Read(in ValueView value)
-        {
-            var set = new SortedSetView(value, in _hash);
-            Count = _range == ScoreRange.All ? set.Count : _range.Find(set, out _);
-        }
+        public void Read(in ValueView value) => Count = _range.Find(new SortedSetView(value, in _hash), out _);
     }
 
     private readonly unsafe ref struct CopyElements(SortedSetView set, ScoreBuffer page) : IMemberVisit

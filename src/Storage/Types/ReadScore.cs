@@ -1,9 +1,7 @@
-using Kv.Storage;
-
-namespace Kv.Server.Dispatch;
+namespace Kv.Storage;
 
 /// <summary>The score of one member of a sorted set, and its place, where that is wanted.</summary>
-internal ref struct ReadElement : IValueRead
+internal ref struct ReadScore : IValueRead
 {
     private readonly ReadOnlySpan<byte> _member;
     private readonly ref readonly KeyHash _hash;
@@ -12,7 +10,7 @@ internal ref struct ReadElement : IValueRead
     public double Score;
     public long Rank;
 
-    public ReadElement(ReadOnlySpan<byte> member, ref readonly KeyHash hash)
+    public ReadScore(ReadOnlySpan<byte> member, ref readonly KeyHash hash)
     {
         _member = member;
         _hash = ref hash;

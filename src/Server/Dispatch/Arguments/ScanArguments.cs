@@ -71,8 +71,18 @@ internal ref struct ScanArguments
         reply.WriteBulk(digits[..length]);
     }
 
+    /// <summary>Begins to scan the elements of a key that is held. A missing key is answered ahead of what is wrong with the rest of the arguments.</summary>
+    /// <returns>False when that was all.</returns>
+    public static bool TryBegin(ref CommandContext context, StoreStatus status)
+    {
+        if (!context.TryBegin(status)) return false;
+        if (status == StoreStatus.Ok) return context.Args.Finish(context.Reply);
+        WriteNothing(context.Reply);
+        return false;
+    }
+
     /// <summary>Answers that there is nothing: cursor 0 and no elements.</summary>
-    public static void WriteNothing(ReplyWriter reply)
+    private static void WriteNothing(ReplyWriter reply)
     {
         WriteCursor(reply, 0);
         reply.WriteArray(0);

@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>How many elements a sorted set has, in all or in a range.</summary>
+/// <summary>How many elements of a sorted set are in a range.</summary>
 internal ref struct ReadElementCount : IValueRead
 {
     private readonly ref readonly KeyHash _hash;
@@ -13,14 +13,6 @@ internal ref struct ReadElementCount : IValueRead
 
     public ElementRange Range { get; init; }
 
-    /// <summary>Whether only those in the range count.</summary>
-    public bool IsInRange { get; init; }
-
     /// <inheritdoc/>
-    public void Read(in ValueView value)
-    {
-        var set = new SortedSetView(value, in _hash);
-        Count = set.Count;
-        if (IsInRange) Range.Find(set, out _, out Count);
-    }
+    public void Read(in ValueView value) => Range.Find(new SortedSetView(value, in _hash), out _, out Count);
 }

@@ -3,7 +3,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>What XINFO STREAM FULL tells of groups, their consumers, and what is pending.</summary>
+/// <summary>What XINFO tells of groups, their consumers, and what is pending.</summary>
 internal static unsafe class StreamInfo
 {
     /// <summary>Answers "groups" and all of them.</summary>
@@ -18,12 +18,7 @@ internal static unsafe class StreamInfo
             reply.WriteMap(7);
             reply.WriteBulk("name"u8);
             reply.WriteBulk(group.Name);
-            reply.WriteBulk("last-delivered-id"u8);
-            StreamIdText.Write(reply, group.LastId);
-            reply.WriteBulk("entries-read"u8);
-            StreamReply.WriteKnown(reply, group.EntriesRead != StreamGroup.NotKnown, group.EntriesRead);
-            reply.WriteBulk("lag"u8);
-            StreamReply.WriteKnown(reply, stream.TryGetLag(group, out long lag), lag);
+            WriteProgress(reply, stream, group);
             reply.WriteBulk("pel-count"u8);
             reply.WriteInteger(group.Pending.Count);
             reply.WriteBulk("pending"u8);
@@ -32,6 +27,17 @@ internal static unsafe class StreamInfo
             reply.WriteArray(group.Consumers.Count);
             for (int j = 0; j < group.Consumers.Count; j++) WriteConsumer(reply, group, group.ConsumerAt(j), most);
         }
+    }
+
+    /// <summary>Answers how far a group has come: three fields and their values.</summary>
+    public static void WriteProgress(ReplyWriter reply, StreamView stream, StreamGroup group)
+    {
+        reply.WriteBulk("last-delivered-id"u8);
+        StreamIdText.Write(reply, group.LastId);
+        reply.WriteBulk("entries-read"u8);
+        StreamReply.WriteKnown(reply, group.EntriesRead != StreamGroup.NotKnown, group.EntriesRead);
+        reply.WriteBulk("lag"u8);
+        StreamReply.WriteKnown(reply, stream.TryGetLag(group, out long lag), lag);
     }
 
     private static void WriteConsumer(ReplyWriter reply, StreamGroup group, StreamConsumer consumer, long most)

@@ -330,7 +330,7 @@ internal static class CommandGenerators
         // SPOP without its count takes any member: the servers would go apart.
         if (g.Chance(0.02) && words.Count > 1 && name != "SPOP") words.RemoveAt(g.Random.Next(1, words.Count));
         // 7.2 takes a third argument of ZRANK; behind a time-out another one would be that, and 0 for ever.
-        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal) && name is not ("ZRANK" or "ZREVRANK" or "BLPOP" or "BRPOP" or "BZPOPMIN" or "BZPOPMAX")) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
+        if (g.Chance(0.01) && !name.EndsWith("SUBSCRIBE", StringComparison.Ordinal) && name is not ("ZRANK" or "ZREVRANK" or ['B', 'L' or 'R' or 'Z', ..])) words.Add(RespText.Bytes(g.Pick("x", "NX", "", "0")));
         return [.. g.TakeAhead(), [.. words]];
     }
 

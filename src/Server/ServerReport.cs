@@ -81,6 +81,7 @@ internal static class ServerReport
             CpuSystem = cpu.PrivilegedTime,
             CpuUser = cpu.UserTime,
             Collections = GC.CollectionCount(0),
+            FullCollections = GC.CollectionCount(GC.MaxGeneration),
             CollectionPause = GC.GetTotalPauseDuration(),
 
             Keyspace = Keyspace(server),

@@ -10,6 +10,9 @@ internal sealed class ServerCounters(int commands)
     /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds up.</summary>
     private const int ErrorKindsMax = 128;
 
+    private const int CodeLettersMax = 32;
+    private const string OtherCode = "OTHER";
+
     private readonly Lock _guard = new();
     private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
     private WorkerCounters[] _all = [];
@@ -57,11 +60,13 @@ internal sealed class ServerCounters(int commands)
 
     public void CountError(ReadOnlySpan<byte> code)
     {
-        string name = code.Length <= 32 ? Encoding.Latin1.GetString(code) : "OTHER";
-        if (!_errors.TryGetValue(name, out var count))
+        // A name is made for the first of a kind only: a client that does everything wrong keeps no collector busy.
+        Span<char> letters = stackalloc char[CodeLettersMax];
+        ReadOnlySpan<char> name = code.Length <= CodeLettersMax ? letters[..Encoding.Latin1.GetChars(code, letters)] : OtherCode;
+        if (!_errors.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(name, out var count))
         {
-            if (_errors.Count >= ErrorKindsMax) name = "OTHER";
-            count = _errors.GetOrAdd(name, static _ => new StrongBox());
+            if (_errors.Count >= ErrorKindsMax) name = OtherCode;
+            count = _errors.GetOrAdd(name.ToString(), static _ => new StrongBox());
         }
 
         // Interlocked: workers share the count, and errors are rare.

@@ -272,6 +272,8 @@ internal static class MetricTable
             f => f.Stalls),
         new(InfoSection.Stats, "kv_gc_collections", MetricKind.Counter, "Collections of the managed heap",
             f => f.Collections),
+        new(InfoSection.Stats, "kv_gc_full_collections", MetricKind.Counter, "Those of all of it",
+            f => f.FullCollections),
         new(InfoSection.Stats, "kv_gc_pause_ms", MetricKind.Counter, "Milliseconds they stopped the process",
             f => (long)f.CollectionPause.TotalMilliseconds),
 

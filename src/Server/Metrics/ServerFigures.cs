@@ -75,6 +75,7 @@ internal sealed class ServerFigures
     public TimeSpan CpuSystem { get; init; }
     public TimeSpan CpuUser { get; init; }
     public long Collections { get; init; }
+    public long FullCollections { get; init; }
     public TimeSpan CollectionPause { get; init; }
 
     public IReadOnlyList<KeyspaceFigures> Keyspace { get; init; } = [];

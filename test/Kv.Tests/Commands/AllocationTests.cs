@@ -34,6 +34,7 @@ public class AllocationTests
         "SADD t a", "DUMP t", "ZADD z 1.5 a", "DUMP z", "DUMP missing", "RESTORE l 0 \"\\x01\\x01\\x01a\\n\\x00\\xf5\\xb0R\\x93\\x8d\\xc0\\xe4b\" REPLACE", "DEL k r l h s t z")]
     [InlineData("GEOADD g 13.361389 38.115556 a", "GEOADD g 15.087269 37.502669 b", "GEODIST g a b km", "GEOPOS g a c", "GEOHASH g b", "DEL g")]
     [InlineData("XADD s * a 1 b 2", "XADD s MAXLEN ~ 100 * a 2 b 3", "XLEN s", "XRANGE s - + COUNT 2", "XGROUP CREATE s g 0", "XREADGROUP GROUP g c COUNT 2 STREAMS s >", "XPENDING s g", "XACK s g 1-1", "XGROUP DESTROY s g")]
+    [InlineData("RPUSH l a", "GET l", "HGET l f", "ZADD l 1 a", "DEL l")]
     [InlineData("LPUSHX", "GET", "INCRBY k x", "SET k v EX 0")]
     public void Nothing_is_allocated_by(params string[] pipeline)
     {

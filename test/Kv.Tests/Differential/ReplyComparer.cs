@@ -59,11 +59,14 @@ internal static class ReplyComparer
         }
     }
 
-    // What has no order, or the same place in it, comes as it is kept. Texts have the same place there when they are the same up to a NUL.
+    // What has no order, or the same place in it, comes as it is kept. Texts have the same place there when they are the same up to a NUL;
+    // which ones were sorted does not show where others are got for them.
     private static bool IsSameSorted(byte[][] command, Reply ours, Reply theirs) =>
         ours.Items is not null && theirs.Items is not null
-        && (command.Any(word => Reply.Latin(word).Equals("BY", StringComparison.OrdinalIgnoreCase)) || ours.Items.Any(item => item.Text?.Contains((byte)0) == true))
-        && (command.Any(word => Reply.Latin(word).Equals("LIMIT", StringComparison.OrdinalIgnoreCase)) ? ours.Items.Count == theirs.Items.Count : IsSameInAnyOrder(ours, theirs));
+        && (Has(command, "BY") || (Has(command, "ALPHA") && Has(command, "GET")) || ours.Items.Any(item => item.Text?.Contains((byte)0) == true))
+        && (Has(command, "LIMIT") ? ours.Items.Count == theirs.Items.Count : IsSameInAnyOrder(ours, theirs));
+
+    private static bool Has(byte[][] command, string word) => command.Any(given => Reply.Latin(given).Equals(word, StringComparison.OrdinalIgnoreCase));
 
     // Once a number was beyond what a double holds, it takes no other for one until something else resets its errno.
     private static bool IsStaleRange(byte[][] command, Reply ours, Reply theirs) =>

@@ -34,7 +34,8 @@ internal static class DumpCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         var writer = context.Output.ValueWriter;
-        var status = Write(ref context, key, writer);
+        var status = Write(ref context, key, writer, out bool isLong);
+        if (isLong) return;
         if (status == StoreStatus.Ok)
         {
             DumpPayload.Finish(writer.Output);
@@ -52,7 +53,8 @@ internal static class DumpCommands
         }
         else if (writer.Output.IsInBlock)
         {
-            context.WriteBlock(writer.Output.TakeBlock());
+            Block block = writer.Output.TakeBlock(out int first);
+            context.Output.WriteBlock(context.Reply, block, first, (int)block.Length - first);
         }
         else
         {
@@ -60,12 +62,14 @@ internal static class DumpCommands
         }
     }
 
-    private static StoreStatus Write(ref CommandContext context, in Key key, RdbValueWriter writer)
+    private static StoreStatus Write(ref CommandContext context, in Key key, RdbValueWriter writer, out bool isLong)
     {
         Block block = default;
+        isLong = false;
         using (var held = context.Store.Hold(key, DataType.Any))
         {
             if (held.Status != StoreStatus.Ok) return held.Status;
+            if (isLong = LongDump.TryBegin(ref context, held)) return StoreStatus.Ok;
             ValueView value = held.Value.View;
             writer.Output.Begin(context.Server.Options.RdbCompression, value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
             block = value.Block;

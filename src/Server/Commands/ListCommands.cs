@@ -334,13 +334,18 @@ internal static class ListCommands
             var value = held.Value;
             var list = new ListValue(value);
             long has = list.Count, count = Normalize(ref start, stop, has);
-            value.BeginChange();
             if (count == 0)
             {
+                value.BeginChange();
                 value.Delete();
+            }
+            else if (LongCut.TryBegin(ref context, held, start, count))
+            {
+                return;
             }
             else
             {
+                value.BeginChange();
                 list.Remove(start + count, has - start - count);
                 list.Remove(0, start);
                 list.Settle();
@@ -367,6 +372,7 @@ internal static class ListCommands
             return;
         }
 
+        if (LongSearch.TryBegin(ref context, held, pivot, element, isBefore)) return;
         var list = new ListValue(held.Value);
         var walk = list.View.GetWalk();
         long index = 0;
@@ -403,6 +409,7 @@ internal static class ListCommands
         {
             // The least integer has no positive: as many as there can be.
             long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
+            if (LongRemoveEqual.TryBegin(ref context, held, element, most, fromRight: count < 0)) return;
             var list = new ListValue(held.Value);
             removed = list.RemoveEqual(element, most, fromRight: count < 0);
             if (removed != 0) list.Settle();
@@ -445,17 +452,18 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status == StoreStatus.Ok) WritePlaces(context.Reply, new ListValue(held.Value).View, element, rank, count, most);
+        if (held.Status == StoreStatus.Ok) WritePlaces(ref context, held, element, new ListSearch { Rank = rank, Count = count, Looked = most });
         else if (held.Status != StoreStatus.NotFound) context.Fail(Errors.For(held.Status));
         else if (count >= 0) context.Reply.WriteArray(0);
         else context.Reply.WriteNull();
     }
 
-    /// <param name="rank">Which match is the first one; below 0 from the end on.</param>
-    /// <param name="count">How many to answer, 0 all; -1: one, not in an array.</param>
-    /// <param name="most">How many elements to look at, 0 all.</param>
-    private static void WritePlaces(ReplyWriter reply, ListView list, ReadOnlySpan<byte> element, long rank, long count, long most)
+    private static void WritePlaces(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, in ListSearch search)
     {
+        if (LongSearch.TryBegin(ref context, held, element, search)) return;
+        var reply = context.Reply;
+        var list = new ListValue(held.Value).View;
+        (long rank, long count, long most) = (search.Rank, search.Count, search.Looked);
         bool backwards = rank < 0;
         long length = list.Count, matches = 0, first = Math.Abs(rank), looked = most == 0 ? length : Math.Min(most, length);
         int found = 0;

@@ -152,8 +152,8 @@ internal static class StreamCommands
             return;
         }
 
-        if (add.Trims) stream.Trim(in add.Trim);
-        StreamIdText.Write(context.Reply, id);
+        if (add.Trims) LongTrim.Run(ref context, held, in add.Trim, id);
+        else StreamIdText.Write(context.Reply, id);
     }
 
     /// <summary>The id of an entry that is to be added.</summary>
@@ -190,7 +190,13 @@ internal static class StreamCommands
         if (held.Status == StoreStatus.NotFound) context.Reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (count == 0) context.Reply.WriteNullArray();
-        else StreamReply.WriteRange(context.Reply, new StreamView(held.Value.View), range.First, range.Last, count < 0 ? long.MaxValue : count, isBackward);
+        else WriteRange(ref context, held, range, count < 0 ? long.MaxValue : count, isBackward);
+    }
+
+    private static void WriteRange(ref CommandContext context, in HeldKey held, in StreamRange range, long most, bool isBackward)
+    {
+        if (!LongEntries.TryBegin(ref context, held, range.First, range.Last, most, isBackward))
+            StreamReply.WriteRange(context.Reply, new StreamView(held.Value.View), range.First, range.Last, most, isBackward);
     }
 
     private static void XDel(ref CommandContext context)
@@ -231,7 +237,7 @@ internal static class StreamCommands
         if (!trim.TryRead(ref context, isAdd: false)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        context.Reply.WriteInteger(new StreamValue(held.Value).Trim(in trim.Trim));
+        LongTrim.Run(ref context, held, in trim.Trim);
     }
 
     /// <summary>Answers 0 for an absent key, and what stops a command.</summary>
@@ -369,7 +375,8 @@ internal static class StreamCommands
         {
             if (options == 3) count = context.Args.NextInt64();
             if (!context.Args.Finish(context.Reply)) return;
-            WriteStream(ref context, new StreamView(held.Value.View), isFull, count < 0 ? FullCount : count == 0 ? long.MaxValue : count);
+            count = count < 0 ? FullCount : count == 0 ? long.MaxValue : count;
+            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count)) WriteStream(ref context, new StreamView(held.Value.View), isFull, count);
             return;
         }
 
@@ -379,21 +386,7 @@ internal static class StreamCommands
     private static void WriteStream(ref CommandContext context, scoped StreamView stream, bool isFull, long count)
     {
         var reply = context.Reply;
-        reply.WriteMap(isFull ? 9 : 10);
-        reply.WriteBulk("length"u8);
-        reply.WriteInteger(stream.Length);
-        reply.WriteBulk("radix-tree-keys"u8);
-        reply.WriteInteger(stream.Leaves);
-        reply.WriteBulk("radix-tree-nodes"u8);
-        reply.WriteInteger(stream.IndexNodes);
-        reply.WriteBulk("last-generated-id"u8);
-        StreamIdText.Write(reply, stream.LastId);
-        reply.WriteBulk("max-deleted-entry-id"u8);
-        StreamIdText.Write(reply, stream.MaxDeletedId);
-        reply.WriteBulk("entries-added"u8);
-        reply.WriteInteger(stream.Added);
-        reply.WriteBulk("recorded-first-entry-id"u8);
-        StreamIdText.Write(reply, stream.FirstId);
+        StreamInfo.WriteHead(reply, stream, isFull);
         if (isFull)
         {
             reply.WriteBulk("entries"u8);

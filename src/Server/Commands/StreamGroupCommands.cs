@@ -165,6 +165,7 @@ internal static class StreamGroupCommands
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group)) return;
+        if (!adds && LongConsumerRemove.TryBegin(ref context, held, group, consumer)) return;
         var groups = new StreamValue(held.Value).Groups;
         if (!adds) context.Reply.WriteInteger(Math.Max(0, groups.RemoveConsumer(group, consumer)));
         else if (groups[group].Find(consumer).Exists) context.Reply.WriteInteger(0);
@@ -179,7 +180,7 @@ internal static class StreamGroupCommands
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status)) return;
-        context.Reply.WriteInteger(new StreamValue(held.Value).Groups.Remove(name) ? 1 : 0);
+        if (!LongGroupRemove.TryBegin(ref context, held, name)) context.Reply.WriteInteger(new StreamValue(held.Value).Groups.Remove(name) ? 1 : 0);
     }
 
     private static void XGroupSetId(ref CommandContext context)

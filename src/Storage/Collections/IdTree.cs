@@ -182,8 +182,36 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     /// <summary>Gives all nodes back.</summary>
     public void Clear()
     {
-        if (head->Root != 0) Clear(head->Root);
+        if (head->Root != 0) Clear(head->Root, 0);
         *head = default;
+    }
+
+    /// <summary>Gives all nodes back, some at a time.</summary>
+    /// <param name="leaf">0 at first, then where to go on. As long as it has not ended, the tree is good for nothing else.</param>
+    /// <param name="most">At most so many, and goes down by how many there were.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool Clear(ref uint leaf, ref int most)
+    {
+        if (head->Height == 0)
+        {
+            Clear();
+            most--;
+            return true;
+        }
+
+        if (leaf == 0) leaf = LeafOf(StreamId.Zero);
+        // Ends: leaf after leaf. What is above them goes at once: one for thirty.
+        for (; leaf != 0 && most > 0; most--)
+        {
+            uint next = NodeAt(leaf).Next;
+            GiveNode(leaf);
+            leaf = next;
+        }
+
+        if (leaf != 0) return false;
+        Clear(head->Root, 1);
+        *head = default;
+        return true;
     }
 
     /// <summary>Walks everything and throws, with what is wrong. For tests.</summary>
@@ -396,12 +424,12 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         GiveNode(name);
     }
 
-    private void Clear(uint name)
+    private void Clear(uint name, int lowest)
     {
         IdNode node = NodeAt(name);
         // Recursion is as deep as the tree: seven for any number of ids.
-        if (node.Level != 0)
-            for (int i = 0; i < node.Count; i++) Clear(node.Children[i]);
+        if (node.Level > lowest)
+            for (int i = 0; i < node.Count; i++) Clear(node.Children[i], lowest);
         GiveNode(name);
     }
 

@@ -315,11 +315,25 @@ internal readonly unsafe struct LargeList(Region region)
     /// <inheritdoc cref="ListLeaf.RemoveEqual"/>
     public long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight)
     {
+        int at = 0;
+        long removed = RemoveEqual(element, most, fromRight, ref at, int.MaxValue);
+        if (removed == 0) return 0;
+        at = -1;
+        EndRemoval(ref at, int.MaxValue);
+        return removed;
+    }
+
+    /// <summary>The same in some leaves. Leaves those that become empty for <see cref="EndRemoval"/> to take out; nothing else is done before.</summary>
+    /// <param name="first">How many leaves have been looked at, from the end where it begins.</param>
+    /// <param name="leavesMost">At most so many are.</param>
+    public long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first, int leavesMost)
+    {
         ListDirectory directory = Directory;
         long left = most;
-        for (int i = 0, leaves = directory.Leaves; i < leaves && left != 0; i++)
+        int leaves = directory.Leaves, end = (int)Math.Min(leaves, (long)first + leavesMost);
+        for (; first < end && left != 0; first++)
         {
-            int at = fromRight ? leaves - 1 - i : i;
+            int i = first, at = fromRight ? leaves - 1 - i : i;
             ListLeaf leaf = directory.Leaf(at);
             int removed = !leaf.IsAlone ? leaf.RemoveEqual(element, left, fromRight) : leaf.Alone.SequenceEqual(element) ? 1 : 0;
             left -= removed;
@@ -327,13 +341,39 @@ internal readonly unsafe struct LargeList(Region region)
             if (directory.Counts[at] == 0) GiveLeaf(directory.Names[at]);
         }
 
-        if (left == most) return 0;
         directory.Count -= most - left;
-        directory.RemoveEmpty();
-        bool joined = false;
-        for (int at = directory.Leaves - 2; at >= 0; at--) joined |= TryJoin(at);
-        if (joined) directory.RemoveEmpty();
         return most - left;
+    }
+
+    /// <summary>Takes out the leaves that have become empty, and joins sparse neighbours.</summary>
+    /// <param name="at">-1 to begin; then which leaf is looked at next.</param>
+    /// <param name="leavesMost">At most so many leaves are looked at.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool EndRemoval(ref int at, int leavesMost)
+    {
+        ListDirectory directory = Directory;
+        if (at < 0)
+        {
+            directory.RemoveEmpty();
+            at = Math.Max(0, directory.Leaves - 1);
+        }
+
+        // Ends: from the last leaf to the first.
+        for (; at > 0 && leavesMost > 0; at--, leavesMost--) TryJoin(at - 1);
+        if (at > 0) return false;
+        directory.RemoveEmpty();
+        return true;
+    }
+
+    /// <summary>Elements from a place on, it included, up to the end of so many leaves.</summary>
+    /// <param name="backwards">From the place towards the first.</param>
+    public long CountIn(long index, int leaves, bool backwards)
+    {
+        ListDirectory directory = Directory;
+        int at = directory.Find(index, out int offset);
+        long count = backwards ? offset + 1 : directory.Counts[at] - (long)offset;
+        for (int i = backwards ? at - 1 : at + 1; leaves > 1 && (uint)i < (uint)directory.Leaves; i += backwards ? -1 : 1, leaves--) count += directory.Counts[i];
+        return count;
     }
 
     /// <summary>Begins a list in an empty region.</summary>

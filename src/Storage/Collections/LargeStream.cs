@@ -183,13 +183,18 @@ internal readonly unsafe struct LargeStream(Region region)
     }
 
     /// <summary>Removes entries from the front.</summary>
-    /// <returns>How many.</returns>
-    public long Trim(in StreamTrim trim)
+    /// <param name="removed">How many have been removed, 0 at first; goes up.</param>
+    /// <param name="leavesMost">At most so many leaves are taken out.</param>
+    /// <returns>False: there is more to do.</returns>
+    public bool Trim(in StreamTrim trim, ref long removed, long leavesMost)
     {
-        long removed = 0;
+        long before = removed;
+        bool isDone = true;
         // Ends: each round takes a leaf out, or is the last.
         while (FirstLeaf != 0 && (trim.IsByAge || Length > trim.MaxLength))
         {
+            isDone = leavesMost-- > 0;
+            if (!isDone) break;
             uint name = FirstLeaf;
             StreamLeaf leaf = LeafAt(name);
             int live = leaf.Live;
@@ -207,8 +212,8 @@ internal readonly unsafe struct LargeStream(Region region)
             break;
         }
 
-        if (removed != 0) FindFirst();
-        return removed;
+        if (removed != before) FindFirst();
+        return isDone;
     }
 
     /// <summary>Looks again which entry is the first.</summary>

@@ -21,15 +21,32 @@ internal static class DumpPayload
     /// <summary>Ends a payload whose value has been written.</summary>
     public static void Finish(RdbOutput output)
     {
+        var sum = default(PartialChecksum);
+        TryFinish(output, ref sum, long.MaxValue);
+    }
+
+    /// <summary>The same, from where it left off.</summary>
+    /// <param name="sum">The default one to begin.</param>
+    /// <param name="most">Bytes that are looked at.</param>
+    /// <returns>True when it has ended.</returns>
+    public static bool TryFinish(RdbOutput output, ref PartialChecksum sum, long most)
+    {
+        ReadOnlySpan<byte> written = output.Written;
+        int count = (int)Math.Min(most, written.Length - sum.Bytes);
+        sum = new PartialChecksum(Crc64.Append(sum.Crc, written.Slice(sum.Bytes, count)), sum.Bytes + count);
+        if (sum.Bytes != written.Length) return false;
         Span<byte> footer = stackalloc byte[FooterBytes];
-        bool expires = !output.Written.IsEmpty && output.Written[0] == (byte)RdbType.HashExpiry;
+        bool expires = !written.IsEmpty && written[0] == (byte)RdbType.HashExpiry;
         BinaryPrimitives.WriteUInt16LittleEndian(footer, expires ? VersionOfExpiry : Version);
-        ulong crc = Crc64.Append(Crc64.Append(0, output.Written), footer[..VersionBytes]);
-        BinaryPrimitives.WriteUInt64LittleEndian(footer[VersionBytes..], crc);
+        BinaryPrimitives.WriteUInt64LittleEndian(footer[VersionBytes..], Crc64.Append(sum.Crc, footer[..VersionBytes]));
         output.Write(footer);
+        return true;
     }
 
     /// <summary>Whether a payload is long enough to be one, and of a version that is known.</summary>
     public static bool HasKnownVersion(ReadOnlySpan<byte> payload) =>
         payload.Length >= FooterBytes && BinaryPrimitives.ReadUInt16LittleEndian(payload[^FooterBytes..]) <= VersionMax;
 }
+
+/// <summary>The checksum of the first bytes.</summary>
+internal readonly record struct PartialChecksum(ulong Crc, int Bytes);

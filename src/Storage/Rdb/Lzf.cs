@@ -33,24 +33,47 @@ internal sealed unsafe class Lzf : IDisposable
     public int Compress(ReadOnlySpan<byte> input, Span<byte> output)
     {
         if (input.IsEmpty || output.IsEmpty) return 0;
-        if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
         fixed (byte* start = input)
         fixed (byte* to = output)
         {
-            int written = Compress(start, input.Length, to, to + output.Length);
-            _base += (uint)input.Length;
-            return written;
+            var run = Begin(start, input.Length, to, output.Length);
+            Compress(ref run, input.Length);
+            return run.Written;
         }
     }
 
-    private int Compress(byte* start, int length, byte* output, byte* outputEnd)
+    /// <summary>Begins to compress, a piece at a time; nothing else is compressed meanwhile.</summary>
+    /// <param name="input">Stays where it is until the end. At most 1 GB.</param>
+    /// <param name="output">Where there is room for so many bytes, at least one.</param>
+    public LzfRun Begin(byte* input, int length, byte* output, int room)
     {
-        byte* from = start, to = output + 1, end = start + length;     // a run of literals has its length ahead
+        if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
+        // A run of literals has its length ahead.
+        return new LzfRun { Start = input, From = input, End = input + length, Output = output, To = output + 1, OutputEnd = output + room };
+    }
+
+    /// <summary>Compresses a piece.</summary>
+    /// <param name="most">About so many bytes of the input.</param>
+    /// <returns>True when it has ended: <see cref="LzfRun.Written"/> says how.</returns>
+    public bool Compress(ref LzfRun run, int most)
+    {
+        bool isDone = run.End - run.From <= (long)most + TailBytes;
+        byte* pause = isDone ? run.End - TailBytes : run.From + most;
+        int written = Compress(ref run, pause, isDone);
+        if (written < 0) return false;
+        run.Written = written;
+        _base += (uint)(run.End - run.Start);
+        return true;
+    }
+
+    private int Compress(ref LzfRun run, byte* pause, bool isLast)
+    {
+        byte* start = run.Start, from = run.From, to = run.To, end = run.End, output = run.Output, outputEnd = run.OutputEnd;
         uint* table = _table;
         uint first = _base;
-        int literals = 0;
+        int literals = run.Literals;
         // Ends: each round goes on by a byte or a match.
-        while (from < end - TailBytes)
+        while (from < pause)
         {
             uint* slot = table + HashOf(from);
             uint last = *slot, here = first + (uint)(from - start);
@@ -76,6 +99,14 @@ internal sealed unsafe class Lzf : IDisposable
             if (from >= end - TailBytes) break;
             table[HashOf(from - 2)] = first + (uint)(from - 2 - start);
             table[HashOf(from - 1)] = first + (uint)(from - 1 - start);
+        }
+
+        if (!isLast && from < end - TailBytes)
+        {
+            run.From = from;
+            run.To = to;
+            run.Literals = literals;
+            return -1;
         }
 
         if (to + 3 > outputEnd) return 0;
@@ -207,3 +238,13 @@ internal sealed unsafe class Lzf : IDisposable
 
 /// <summary>How far a string has been expanded: bytes of the input that were read, bytes that were written.</summary>
 internal readonly record struct LzfPlace(int From, int To);
+
+/// <summary>A string that is being compressed: where it and the output are, and how far each has come.</summary>
+internal unsafe struct LzfRun
+{
+    public byte* Start, From, End, Output, To, OutputEnd;
+    public int Literals;
+
+    /// <summary>Bytes of the output, at the end; 0 when there was no room.</summary>
+    public int Written;
+}

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -24,17 +25,29 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     public const int BufferBytes = 32 * 1024;
 
     /// <summary>Shorter strings are not compressed; nor are they, if that saves less.</summary>
-    private const int CompressedMin = 21, SavedMin = 4;
+    private const int CompressedMin = 21, SavedMin = 4, CompressedHeaderMax = 1 + 5 + 5;
 
     /// <summary>Longer strings are not compressed: it would take longer than a worker may be kept.</summary>
     private const int CompressedMax = 16 << 20;
 
-    private const int ChargeStep = 1 << 20;
+    private const int ChargeStep = 1 << 20, PassedBytes = 5;
+
+    /// <summary>Longer strings may be written in pieces.</summary>
+    private const int PieceBytes = 256 * 1024;
+
+    /// <summary>What a unit of work is, beside a thing that is written: so many bytes copied, or compressed.</summary>
+    private const int BytesPerWork = 256, CompressedPerWork = 32;
 
     private readonly Lzf _lzf = new();
     private byte* _buffer, _start, _at, _end;
     private Block _block;
     private long _expected;
+
+    // A long string that is being written.
+    private byte* _text;
+    private int _textLength, _textAt;
+    private bool _isCompressing;
+    private LzfRun _run;
 
     /// <summary>Ok; OutOfMemory or TooLarge: what was written is not whole.</summary>
     public StoreStatus Status { get; private set; }
@@ -47,6 +60,9 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
 
     /// <summary>How many bytes that are.</summary>
     public long Length => _at - _start;
+
+    /// <summary>How much may be done until the next pause: about so many elements, or bytes that cost as much.</summary>
+    public long Work { get; set; } = long.MaxValue;
 
     /// <summary>Begins anew.</summary>
     /// <param name="expectedBytes">What will probably be enough.</param>
@@ -67,11 +83,13 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     public bool IsInBlock => !_block.IsNone;
 
     /// <summary>The block with all that was written: the caller's.</summary>
-    public Block TakeBlock()
+    /// <param name="first">Where in it that begins; it goes to the block's end.</param>
+    public Block TakeBlock(out int first)
     {
         Block block = _block;
         _block = default;
-        if (!block.IsNone) block.SetLength(Length);
+        first = block.IsNone ? 0 : (int)(_start - block.Content);
+        if (!block.IsNone) block.SetLength(first + Length);
         Forget();
         return block;
     }
@@ -84,6 +102,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         _start = _at = _buffer;
         _end = _buffer + BufferBytes;
         Status = StoreStatus.Ok;
+        _text = null;
+        Work = long.MaxValue;
     }
 
     /// <summary>Makes room for bytes that the caller writes, and then commits.</summary>
@@ -129,30 +149,94 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         if (TryReserve(9, out byte* at)) Commit(PutLength(at, length));
     }
 
-    /// <summary>Writes a number of things at a place that was passed over, once it is known; what is behind moves if it has to.</summary>
-    /// <param name="place">Where: <see cref="Length"/> of that time.</param>
-    /// <param name="passed">Bytes that were passed over.</param>
-    public void InsertLength(long place, int passed, ulong length)
+    /// <summary>Passes over as many bytes as the greatest number of things takes, up to 2^32.</summary>
+    /// <returns>The place.</returns>
+    public long PassLength()
     {
-        byte* header = stackalloc byte[9];
-        int bytes = PutLength(header, length), behind = (int)(Length - place - passed);
-        if (bytes > passed && !TryReserve(bytes - passed, out _)) return;
+        long place = Length;
+        if (TryReserve(PassedBytes, out _)) Commit(PassedBytes);
+        return place;
+    }
+
+    /// <summary>Writes a number of things at a place that was passed over, once it is known; what is ahead, which should be little, moves.</summary>
+    /// <param name="place">From <see cref="PassLength"/>.</param>
+    public void InsertLength(long place, ulong length)
+    {
         if (Status != StoreStatus.Ok) return;
-        byte* at = _start + place;
-        if (bytes != passed) Buffer.MemoryCopy(at + passed, at + bytes, behind, behind);
-        Buffer.MemoryCopy(header, at, bytes, bytes);
-        _at += bytes - passed;
+        byte* header = stackalloc byte[9];
+        int bytes = PutLength(header, length), moved = PassedBytes - bytes;
+        Buffer.MemoryCopy(_start, _start + moved, place, place);
+        _start += moved;
+        Buffer.MemoryCopy(header, _start + place, bytes, bytes);
     }
 
     /// <summary>Writes a string in the shortest way that Redis takes: as an integer, compressed, or as it is.</summary>
     public void WriteString(scoped ReadOnlySpan<byte> text)
     {
+        Work -= 1 + (text.Length / BytesPerWork);
         if (text.Length <= 11 && IntegerText.TryParse(text, out long number) && number == (int)number) WriteInteger((int)number);
         else if (!Compresses || text.Length is < CompressedMin or > CompressedMax || !TryWriteCompressed(text))
         {
             WriteLength((ulong)text.Length);
             Write(text);
         }
+    }
+
+    /// <summary>The same; a long one is only begun, and stays where it is until <see cref="GoOn"/> says that it is written. Nothing else is written before.</summary>
+    public void BeginString(ReadOnlySpan<byte> text)
+    {
+        if (text.Length <= PieceBytes)
+        {
+            WriteString(text);
+            return;
+        }
+
+        _text = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(text));
+        _textLength = text.Length;
+        _textAt = 0;
+        _isCompressing = Compresses && text.Length <= CompressedMax && TryReserve(CompressedHeaderMax + (long)text.Length, out _);
+        if (_isCompressing) _run = _lzf.Begin(_text, text.Length, _at + CompressedHeaderMax, text.Length - SavedMin);
+        else WriteLength((ulong)text.Length);
+    }
+
+    /// <summary>Goes on with a string that was begun.</summary>
+    /// <returns>Whether no string is left to be written.</returns>
+    public bool GoOn()
+    {
+        // Ends: each round does a piece.
+        while (_text != null)
+        {
+            if (Work <= 0) return false;
+            if (_isCompressing) CompressPiece();
+            else CopyPiece();
+        }
+
+        return true;
+    }
+
+    private void CompressPiece()
+    {
+        int most = (int)Math.Min(PieceBytes, Math.Min(PieceBytes, Work) * CompressedPerWork);
+        Work -= most / CompressedPerWork;
+        if (!_lzf.Compress(ref _run, most)) return;
+        _isCompressing = false;
+        if (_run.Written == 0)
+        {
+            WriteLength((ulong)_textLength);
+            return;
+        }
+
+        EndCompressed(_run.Written, _textLength);
+        _text = null;
+    }
+
+    private void CopyPiece()
+    {
+        int count = Math.Min(PieceBytes, _textLength - _textAt);
+        Write(new ReadOnlySpan<byte>(_text + _textAt, count));
+        Work -= count / BytesPerWork;
+        _textAt += count;
+        if (_textAt == _textLength || Status != StoreStatus.Ok) _text = null;
     }
 
     private void WriteInteger(int number)
@@ -166,16 +250,23 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
 
     private bool TryWriteCompressed(scoped ReadOnlySpan<byte> text)
     {
-        const int headerMax = 1 + 5 + 5;
-        if (!TryReserve(headerMax + (long)text.Length, out byte* at)) return false;
-        int compressed = _lzf.Compress(text, new Span<byte>(at + headerMax, text.Length - SavedMin));
+        if (!TryReserve(CompressedHeaderMax + (long)text.Length, out byte* at)) return false;
+        Work -= text.Length / CompressedPerWork;
+        int compressed = _lzf.Compress(text, new Span<byte>(at + CompressedHeaderMax, text.Length - SavedMin));
         if (compressed == 0) return false;
+        EndCompressed(compressed, text.Length);
+        return true;
+    }
+
+    /// <summary>Writes what stands in front of a string that was compressed.</summary>
+    private void EndCompressed(int compressed, int length)
+    {
+        byte* at = _at;
         at[0] = 0xC3;
         int header = 1 + PutLength(at + 1, (ulong)compressed);
-        header += PutLength(at + header, (ulong)text.Length);
-        if (header != headerMax) Buffer.MemoryCopy(at + headerMax, at + header, compressed, compressed);
+        header += PutLength(at + header, (ulong)length);
+        if (header != CompressedHeaderMax) Buffer.MemoryCopy(at + CompressedHeaderMax, at + header, compressed, compressed);
         Commit(header + compressed);
-        return true;
     }
 
     private static int PutLength(byte* at, ulong length)

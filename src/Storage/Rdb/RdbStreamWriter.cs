@@ -11,31 +11,86 @@ namespace Kv.Storage;
 //   listpack of a node:  entries, deleted ones, fields, each field, 0; then of each entry:
 //   flags (1 deleted, 2 the fields are those of the node), ms - first ms, number - first number, [fields], [field] value ..., elements so far
 
-/// <summary>Writes streams as RDB files and DUMP have them.</summary>
-internal static class RdbStreamWriter
+/// <summary>Writes a stream as RDB files and DUMP have it, as much at a time as one likes.</summary>
+internal struct RdbStreamWriter
 {
-    public static void Write(LargeStream stream, RdbOutput output, ListpackWriter listpack)
+    private Stage _stage;
+    private uint _leaf;
+    private int _group, _consumer;
+    private IdCursor _at;
+
+    private enum Stage : byte
     {
-        output.WriteLength(stream.Leaves);
-        Span<byte> id = stackalloc byte[StreamId.Bytes];
-        for (uint name = stream.FirstLeaf; name != 0;)
+        Begin,
+        Leaves,
+        Group,
+        Pending,
+        Consumer,
+        Held,
+        Done,
+    }
+
+    /// <summary>Writes, from where it left off.</summary>
+    /// <returns>True when it has ended.</returns>
+    public bool Write(LargeStream stream, RdbOutput output, ListpackWriter listpack)
+    {
+        // Ends: each round ends a stage, or stops.
+        while (_stage != Stage.Done)
         {
-            StreamLeaf leaf = stream.LeafAt(name);
+            if (!output.GoOn() || output.Work <= 0) return false;
+            switch (_stage)
+            {
+                case Stage.Begin:
+                    output.WriteLength(stream.Leaves);
+                    _leaf = stream.FirstLeaf;
+                    _stage = Stage.Leaves;
+                    break;
+                case Stage.Leaves:
+                    WriteLeaves(stream, output, listpack);
+                    break;
+                case Stage.Group:
+                    BeginGroup(stream, output);
+                    break;
+                case Stage.Pending:
+                    WritePending(GroupOf(stream), output);
+                    break;
+                case Stage.Consumer:
+                    BeginConsumer(GroupOf(stream), output);
+                    break;
+                default:
+                    WriteHeld(GroupOf(stream).ConsumerAt(_consumer), output);
+                    break;
+            }
+        }
+
+        return true;
+    }
+
+    private readonly StreamGroup GroupOf(LargeStream stream) => new(stream.Region, stream.Groups[_group]);
+
+    private void WriteLeaves(LargeStream stream, RdbOutput output, ListpackWriter listpack)
+    {
+        Span<byte> id = stackalloc byte[StreamId.Bytes];
+        while (_leaf != 0)
+        {
+            if (!output.GoOn() || output.Work <= 0) return;
+            StreamLeaf leaf = stream.LeafAt(_leaf);
             PutId(id, leaf.First);
             output.WriteString(id);
             WriteLeaf(leaf, listpack);
-            output.WriteString(listpack.Finish());
-            name = leaf.Next;
+            output.Work -= leaf.Count;
+            output.BeginString(listpack.Finish());
+            _leaf = leaf.Next;
         }
 
+        if (!output.GoOn()) return;
         output.WriteLength((ulong)stream.Length);
         WriteId(output, stream.LastId);
         WriteId(output, stream.FirstId);
         WriteId(output, stream.MaxDeletedId);
         output.WriteLength((ulong)stream.Added);
-        NameTable groups = stream.Groups;
-        output.WriteLength((ulong)groups.Count);
-        for (int i = 0; i < groups.Count; i++) WriteGroup(new StreamGroup(stream.Region, groups[i]), output);
+        output.WriteLength((ulong)stream.Groups.Count);
+        _stage = Stage.Group;
     }
 
     private static unsafe void WriteLeaf(StreamLeaf leaf, ListpackWriter listpack)
@@ -71,31 +126,68 @@ internal static class RdbStreamWriter
         }
     }
 
-    private static unsafe void WriteGroup(StreamGroup group, RdbOutput output)
+    private void BeginGroup(LargeStream stream, RdbOutput output)
     {
+        if (_group == stream.Groups.Count)
+        {
+            _stage = Stage.Done;
+            return;
+        }
+
+        StreamGroup group = GroupOf(stream);
         output.WriteString(group.Name);
         WriteId(output, group.LastId);
         output.WriteLength((ulong)group.EntriesRead);
+        output.WriteLength(group.Pending.Count);
+        _at = group.Pending.From(StreamId.Zero);
+        _stage = Stage.Pending;
+    }
+
+    private unsafe void WritePending(StreamGroup group, RdbOutput output)
+    {
         IdTree pending = group.Pending;
-        output.WriteLength(pending.Count);
-        for (IdCursor at = pending.From(StreamId.Zero); !at.IsEnd; pending.MoveNext(ref at))
+        for (; !_at.IsEnd; pending.MoveNext(ref _at), output.Work--)
         {
-            var entry = (PendingEntry*)pending.PayloadAt(at);
-            WriteRawId(output, pending.IdAt(at));
+            if (output.Work <= 0) return;
+            var entry = (PendingEntry*)pending.PayloadAt(_at);
+            WriteRawId(output, pending.IdAt(_at));
             output.WriteInt64(entry->DeliveredMs);
             output.WriteLength((ulong)entry->Deliveries);
         }
 
         output.WriteLength((ulong)group.Consumers.Count);
-        for (int i = 0; i < group.Consumers.Count; i++)
+        _consumer = 0;
+        _stage = Stage.Consumer;
+    }
+
+    private void BeginConsumer(StreamGroup group, RdbOutput output)
+    {
+        if (_consumer == group.Consumers.Count)
         {
-            StreamConsumer consumer = group.ConsumerAt(i);
-            IdTree held = consumer.Pending;
-            output.WriteString(consumer.Name);
-            output.WriteInt64(consumer.SeenMs);
-            output.WriteLength(held.Count);
-            for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) WriteRawId(output, held.IdAt(at));
+            _group++;
+            _stage = Stage.Group;
+            return;
         }
+
+        StreamConsumer consumer = group.ConsumerAt(_consumer);
+        output.WriteString(consumer.Name);
+        output.WriteInt64(consumer.SeenMs);
+        output.WriteLength(consumer.Pending.Count);
+        _at = consumer.Pending.From(StreamId.Zero);
+        _stage = Stage.Held;
+    }
+
+    private void WriteHeld(StreamConsumer consumer, RdbOutput output)
+    {
+        IdTree held = consumer.Pending;
+        for (; !_at.IsEnd; held.MoveNext(ref _at), output.Work--)
+        {
+            if (output.Work <= 0) return;
+            WriteRawId(output, held.IdAt(_at));
+        }
+
+        _consumer++;
+        _stage = Stage.Consumer;
     }
 
     private static void WriteId(RdbOutput output, StreamId id)

@@ -3,10 +3,18 @@ using System.Buffers;
 namespace Kv.Storage;
 
 /// <summary>Writes values as RDB files and DUMP have them, with the encodings of Redis 7.0.</summary>
-/// <remarks>Keeps its memory for the next value. Threads: one at a time; the key of what is written is held.</remarks>
+/// <remarks>
+/// A large one as much at a time as one likes: one element, and one node of a stream, is written at once. Keeps its memory for the next value.
+/// Threads: one at a time; the key of what is written is held.
+/// </remarks>
 internal sealed class RdbValueWriter(Store store) : IDisposable
 {
     private readonly ListpackWriter _listpack = new();
+    private RdbStreamWriter _stream;
+    private bool _isBegun, _hasNode;
+    private MemberPlace _place;
+    private long _index, _lengthAt;
+    private ulong _nodes;
 
     /// <summary>Where it writes to.</summary>
     public RdbOutput Output { get; } = new(store);
@@ -26,55 +34,69 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         _ => RdbType.String,
     };
 
-    /// <summary>Writes the type of a value and the value.</summary>
-    public void Write(in ValueView value)
+    /// <summary>Writes the type of a value and the value, from where it left off.</summary>
+    /// <param name="value">The same each time, unchanged.</param>
+    /// <param name="work">See <see cref="RdbOutput.Work"/>.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool Write(in ValueView value, long work = long.MaxValue)
     {
-        Output.WriteByte((byte)TypeOf(value));
-        WriteContent(value);
+        Output.Work = work;
+        bool isDone = WriteSome(value);
+        _isBegun = !isDone;
+        if (isDone) _listpack.Release();
+        return isDone;
     }
 
-    /// <summary>Writes the type of a string and the string.</summary>
-    public void WriteString(ReadOnlySpan<byte> text)
+    /// <summary>Writes the type of a string and the string, from where it left off. As long as it is not written, the string stays where it is.</summary>
+    /// <returns>True when it has ended.</returns>
+    public bool WriteString(ReadOnlySpan<byte> text, long work = long.MaxValue)
     {
-        Output.WriteByte((byte)RdbType.String);
-        Output.WriteString(text);
+        Output.Work = work;
+        if (!_isBegun)
+        {
+            Output.WriteByte((byte)RdbType.String);
+            Output.BeginString(text);
+        }
+
+        _isBegun = !Output.GoOn();
+        return !_isBegun;
     }
 
-    /// <summary>Writes a value; its type stands elsewhere.</summary>
-    public void WriteContent(in ValueView value)
+    private bool WriteSome(in ValueView value)
     {
+        if (!_isBegun)
+        {
+            Output.WriteByte((byte)TypeOf(value));
+            _place = default;
+            _index = -1;
+            _stream = new RdbStreamWriter();
+        }
+
         Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         ref readonly KeyHash hash = ref store.Hash;
         switch (value.Kind)
         {
             case ValueKind.PackedList or ValueKind.List:
-                WriteList(new ListView(value));
-                break;
+                return WriteList(new ListView(value));
             case ValueKind.PackedHash or ValueKind.Hash:
-                WriteHash(new HashView(value, in hash, nowMs: 0), EarliestOf(value));
-                break;
+                return WriteHash(new HashView(value, in hash, nowMs: 0), EarliestOf(value));
             case ValueKind.IntegerSet:
                 WriteIntegers(value.IntegerSet);
-                break;
+                return true;
             case ValueKind.PackedSet or ValueKind.Set:
-                WriteSet(new SetView(value, in hash, digits));
-                break;
+                return WriteSet(new SetView(value, in hash, digits));
             case ValueKind.PackedSortedSet or ValueKind.SortedSet:
-                WriteSortedSet(new SortedSetView(value, in hash));
-                break;
+                return WriteSortedSet(new SortedSetView(value, in hash));
             case ValueKind.Stream:
-                RdbStreamWriter.Write(new LargeStream(value.Region), Output, _listpack);
-                break;
+                return _stream.Write(new LargeStream(value.Region), Output, _listpack);
             case ValueKind.Integer:
                 value.Integer.TryFormat(digits, out int length);
                 Output.WriteString(digits[..length]);
-                break;
+                return true;
             default:
                 Output.WriteString(value.Bytes);
-                break;
+                return true;
         }
-
-        _listpack.Release();
     }
 
     public void Dispose()
@@ -83,81 +105,96 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         Output.Dispose();
     }
 
-    private void WriteList(ListView list)
+    private bool WriteList(ListView list)
     {
-        const ulong packedNode = 2;
-        // A node ends where Redis' would, were the elements pushed one behind the other.
         const int estimatedOverhead = 8;
-        long limit = store.PackedLimits.ListSize, place = Output.Length;
-        int passed = list.IsPacked ? 1 : 2;
-        Output.WriteByte(0);
-        if (passed == 2) Output.WriteByte(0);
-        ulong nodes = 0;
-        _listpack.Begin();
-        for (var walk = list.GetWalk(); walk.Next(out var element);)
+        // A node ends where Redis' would, were the elements pushed one behind the other.
+        long limit = store.PackedLimits.ListSize, count = list.Count;
+        if (_index < 0)
         {
+            _lengthAt = Output.PassLength();
+            _nodes = 0;
+            _index = 0;
+            _hasNode = true;
+            _listpack.Begin();
+        }
+
+        ReadOnlySpan<byte> element = default;
+        var walk = _index < count ? list.GetWalk(_index) : default;
+        bool isThere = _index < count && walk.Next(out element);
+        // Ends: each round goes on by an element or a node.
+        while (isThere)
+        {
+            if (!Output.GoOn()) return false;
+            if (!_hasNode) _listpack.Begin();
+            _hasNode = true;
+            if (Output.Work <= 0) return false;
             if (_listpack.Count != 0 && ListpackRule.IsTooLarge(limit, _listpack.Length + element.Length + estimatedOverhead, _listpack.Count + 1))
             {
                 EndNode();
-                _listpack.Begin();
+                continue;
             }
 
             _listpack.Append(element);
+            Output.Work--;
+            _index++;
+            isThere = walk.Next(out element);
         }
 
-        EndNode();
-        Output.InsertLength(place, passed, nodes);
+        if (_hasNode) EndNode();
+        if (!Output.GoOn()) return false;
+        Output.InsertLength(_lengthAt, _nodes);
+        return true;
+    }
 
-        void EndNode()
-        {
-            Output.WriteLength(packedNode);
-            Output.WriteString(_listpack.Finish());
-            nodes++;
-        }
+    private void EndNode()
+    {
+        const ulong packedNode = 2;
+        Output.WriteLength(packedNode);
+        Output.BeginString(_listpack.Finish());
+        _nodes++;
+        _hasNode = false;
     }
 
     /// <summary>Bound of the expiries of a hash's fields.</summary>
     private static unsafe long EarliestOf(in ValueView value) => FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
 
-    private void WriteHash(HashView hash, long earliestMs)
+    //  | earliest expiry 8 | count | expiry | field | value | expiry | ...        an expiry: a length: 0 none, else from the earliest on, plus 1
+    private bool WriteHash(HashView hash, long earliestMs)
     {
-        if (earliestMs != FieldExpiry.Never)
+        bool expires = earliestMs != FieldExpiry.Never;
+        if (hash.IsPacked && !expires)
         {
-            WriteExpiringHash(hash, earliestMs);
-            return;
-        }
-
-        bool isPacked = hash.IsPacked;
-        if (isPacked) _listpack.Begin();
-        else Output.WriteLength((ulong)hash.Count);
-        for (var walk = hash.GetWalk(); walk.Next(out var field, out var value);)
-        {
-            if (isPacked)
+            _listpack.Begin();
+            for (var all = hash.GetWalk(); all.Next(out var field, out var value);)
             {
                 _listpack.Append(field);
                 _listpack.Append(value);
             }
-            else
-            {
-                Output.WriteString(field);
-                Output.WriteString(value);
-            }
+
+            Output.WriteString(_listpack.Finish());
+            return true;
         }
 
-        if (isPacked) Output.WriteString(_listpack.Finish());
-    }
-
-    //  | earliest expiry 8 | count | expiry | field | value | expiry | ...        an expiry: a length: 0 none, else from the earliest on, plus 1
-    private void WriteExpiringHash(HashView hash, long earliestMs)
-    {
-        Output.WriteInt64(earliestMs);
-        Output.WriteLength((ulong)hash.Count);
-        for (var walk = hash.GetWalk(); walk.Next(out var field, out var value, out long expiryMs);)
+        if (!_isBegun)
         {
-            Output.WriteLength(expiryMs == FieldExpiry.None ? 0 : (ulong)(expiryMs - earliestMs + 1));
-            Output.WriteString(field);
-            Output.WriteString(value);
+            if (expires) Output.WriteInt64(earliestMs);
+            Output.WriteLength((ulong)hash.Count);
         }
+
+        var walk = hash.GetWalk(_place);
+        // Ends: each round goes on by a field. A packed hash is written at once.
+        while (Output.GoOn() && (Output.Work > 0 || hash.IsPacked))
+        {
+            if (!walk.Next(out var field, out var value, out long expiryMs)) return true;
+            if (expires) Output.WriteLength(expiryMs == FieldExpiry.None ? 0 : (ulong)(expiryMs - earliestMs + 1));
+            Output.WriteString(field);
+            if (hash.IsPacked) Output.WriteString(value);
+            else Output.BeginString(value);
+        }
+
+        _place = walk.Place;
+        return false;
     }
 
     //  | bytes of a number 4 | count 4 | numbers |        little endian, ascending
@@ -178,35 +215,53 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         }
     }
 
-    private void WriteSet(SetView set)
+    private bool WriteSet(SetView set)
     {
-        Output.WriteLength((ulong)set.Count);
-        for (var walk = set.GetWalk(); walk.Next(out var member);) Output.WriteString(member);
+        if (!_isBegun) Output.WriteLength((ulong)set.Count);
+        var walk = set.GetWalk(_place);
+        bool isPacked = set.Kind != ValueKind.Set;
+        while (Output.Work > 0 || isPacked)
+        {
+            if (!walk.Next(out var member)) return true;
+            Output.WriteString(member);
+        }
+
+        _place = walk.Place;
+        return false;
     }
 
-    private void WriteSortedSet(SortedSetView set)
+    private bool WriteSortedSet(SortedSetView set)
     {
-        long count = set.Count;
         if (set.IsPacked)
         {
             _listpack.Begin();
-            for (var walk = set.From(0); walk.Next(out var member, out double score);)
+            for (var all = set.From(0); all.Next(out var element, out double at);)
             {
-                _listpack.Append(member);
-                AppendScore(score);
+                _listpack.Append(element);
+                AppendScore(at);
             }
 
             Output.WriteString(_listpack.Finish());
-            return;
+            return true;
         }
 
         // From the greatest to the least, as Redis does: a list that is read so is built at its head.
-        Output.WriteLength((ulong)count);
-        for (var walk = set.From(count - 1, isBackward: true); walk.Next(out var member, out double score);)
+        if (_index < 0)
         {
+            _index = set.Count;
+            Output.WriteLength((ulong)_index);
+        }
+
+        var walk = _index == 0 ? default : set.From(_index - 1, isBackward: true);
+        for (; _index > 0; _index--)
+        {
+            if (Output.Work <= 0) return false;
+            walk.Next(out var member, out double score);
             Output.WriteString(member);
             Output.WriteInt64(BitConverter.DoubleToInt64Bits(score));
         }
+
+        return true;
     }
 
     private void AppendScore(double score)

@@ -166,6 +166,25 @@ internal unsafe ref struct ListValue(HeldValue value)
         return removed;
     }
 
+    /// <summary>Takes out elements of a large list that equal one, looking into some of its leaves.</summary>
+    /// <inheritdoc cref="LargeList.RemoveEqual(ReadOnlySpan{byte}, long, bool, ref int, int)"/>
+    public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first, int leavesMost)
+    {
+        long removed = Large.RemoveEqual(element, most, fromRight, ref first, leavesMost);
+        if (removed != 0) _value.BeginChange();
+        return removed;
+    }
+
+    /// <inheritdoc cref="LargeList.EndRemoval"/>
+    public readonly bool EndRemoval(ref int at, int leavesMost) => Large.EndRemoval(ref at, leavesMost);
+
+    /// <summary>How many leaves a large list has; 0: it is in its record.</summary>
+    public readonly int Leaves => _value.Exists && !IsPacked ? Large.Leaves : 0;
+
+    /// <summary>Elements of a large list from a place on, up to the end of so many leaves.</summary>
+    /// <param name="backwards">From the place towards the first.</param>
+    public readonly long CountIn(long index, int leaves, bool backwards = false) => Large.CountIn(index, leaves, backwards);
+
     /// <summary>Ends a change: an empty list is deleted, one that has become short is packed (if there is memory; else next time).</summary>
     public readonly void Settle()
     {

@@ -39,7 +39,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         uint record = groups.Find(name, out int place);
         if (record == 0) return false;
         _value.BeginChange(isWatched: false);
-        StreamGroup group = this[record];
+        StreamGroup group = this[record];       // what is pending may have been cleared before
         for (int i = 0; i < group.Consumers.Count; i++) group.ConsumerAt(i).Pending.Clear();
         group.Consumers.Clear();
         group.Pending.Clear();
@@ -84,6 +84,19 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         held.Clear();
         consumers.RemoveAt(place);
         return count;
+    }
+
+    /// <summary>Ends what is pending with a consumer that is about to be removed, some of it at a time.</summary>
+    /// <param name="at">The default one at first, then where to go on.</param>
+    /// <param name="most">At most so many.</param>
+    /// <returns>True when nothing is left.</returns>
+    public bool EndPending(uint group, uint consumer, ref IdCursor at, int most)
+    {
+        _value.BeginChange(isWatched: false);
+        IdTree held = Consumer(consumer).Pending, pending = this[group].Pending;
+        if (at == default) at = held.From(StreamId.Zero);
+        for (; !at.IsEnd && most > 0; held.MoveNext(ref at), most--) pending.Remove(held.IdAt(at));
+        return at.IsEnd;
     }
 
     /// <summary>Notes that a consumer asked for something.</summary>

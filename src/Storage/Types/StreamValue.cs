@@ -68,10 +68,22 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
     /// <returns>How many.</returns>
     public long Trim(in StreamTrim trim)
     {
-        // Nobody reads a stream without the lock: noted afterwards.
-        long removed = Stream.Trim(in trim);
-        if (removed != 0) _value.BeginChange();
+        long removed = 0;
+        Trim(in trim, ref removed, long.MaxValue);
         return removed;
+    }
+
+    /// <summary>The same in pieces.</summary>
+    /// <param name="removed">How many have been, 0 at first.</param>
+    /// <param name="leavesMost">At most so many leaves are taken out.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool Trim(in StreamTrim trim, ref long removed, long leavesMost)
+    {
+        // Nobody reads a stream without the lock: noted afterwards.
+        long before = removed;
+        bool isDone = Stream.Trim(in trim, ref removed, leavesMost);
+        if (removed != before) _value.BeginChange();
+        return isDone;
     }
 
     /// <summary>Says what the stream has been. For XSETID, and for one that is put together again.</summary>

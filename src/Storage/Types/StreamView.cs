@@ -41,6 +41,55 @@ internal readonly unsafe ref struct StreamView
     /// <param name="isBackward">From the last to the first.</param>
     public Walk Between(StreamId first, StreamId last, bool isBackward = false) => new(_stream, first, last, isBackward);
 
+    /// <summary>Counts the entries from one id to another, both included, leaf by leaf.</summary>
+    /// <param name="at">Where the count goes on; it begins with <see cref="From"/>.</param>
+    /// <param name="most">At most about so many in this call.</param>
+    /// <param name="count">Goes up.</param>
+    /// <returns>True when all have been counted.</returns>
+    public bool Count(ref StreamPlace at, StreamId last, long most, ref long count)
+    {
+        // A leaf that is passed over costs as much as some entries, however few it has.
+        const int leafWork = 16;
+        // Ends: each round goes on by a leaf.
+        for (; !at.IsEnd && most > 0; most -= leafWork)
+        {
+            StreamLeaf leaf = _stream.LeafAt(at.Leaf);
+            bool isWhole = leaf.IdOf(leaf.Count - 1) <= last;
+            if (isWhole && at.Index == 0)
+            {
+                count += leaf.Live;
+            }
+            else
+            {
+                int end = isWhole ? leaf.Count : leaf.CountBelow(last);
+                if (!isWhole && leaf.IdOf(end) == last) end++;
+                for (int i = at.Index; i < end; i++)
+                    if (!leaf.IsDeleted(i)) count++;
+            }
+
+            at = isWhole ? new StreamPlace(leaf.Next, 0) : default;
+        }
+
+        return at.IsEnd;
+    }
+
+    /// <summary>The place of the first entry whose id is not below one.</summary>
+    public StreamPlace From(StreamId id) => _stream.From(id);
+
+    /// <summary>Whether there are more than so many entries from one id to another.</summary>
+    public bool HasMore(StreamId first, StreamId last, long than)
+    {
+        if (Length <= than || first > last) return false;
+        StreamPlace at = From(first);
+        long count = 0;
+        // Ends: each round goes on by a leaf.
+        while (count <= than && !Count(ref at, last, 1, ref count))
+        {
+        }
+
+        return count > than;
+    }
+
     /// <summary>Finds an entry.</summary>
     public bool TryGet(StreamId id, out StreamEntry entry)
     {

@@ -21,6 +21,7 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
     private int _capacity;
     private byte[] _replies = new byte[4096];
     private int _replied;
+    private bool _isDisposed;
 
     public WindowClient(KvInstance instance)
     {
@@ -94,6 +95,8 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
 
     public void Dispose()
     {
+        if (_isDisposed) return;
+        _isDisposed = true;
         _session.End();
         _window.Dispose();
         _store.Dispose();

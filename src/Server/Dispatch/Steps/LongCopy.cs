@@ -5,7 +5,7 @@ namespace Kv.Server.Dispatch;
 /// <summary>A copy of a collection of megabytes, for COPY: of the first key, to the second.</summary>
 internal sealed class LongCopy(Store store) : LongElements
 {
-    private const long BytesMax = 1 << 20, BytesPerStep = 256 * 1024;
+    private const long BytesMax = 1 << 20;
 
     private Region _copy;
     private long _copied;

@@ -17,6 +17,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>So many in one step: some 100 us where they are in no cache.</summary>
     protected const int ElementsPerStep = 1024;
 
+    /// <summary>And so many bytes of the reply.</summary>
+    protected const int BytesPerStep = 256 * 1024;
+
     private LongReply _reply = null!;
     private LongUse? _work;
     private ReplyHead _head;
@@ -30,6 +33,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 
         /// <summary>There are none: the reply is the number.</summary>
         Number,
+
+        /// <summary>Nothing: what is collected is the reply.</summary>
+        None,
     }
 
     /// <inheritdoc/>
@@ -49,7 +55,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>Begins; the key is the work's.</summary>
     /// <param name="count">Elements of the reply, or its number.</param>
     /// <returns>False: do it all in this turn.</returns>
-    protected bool TryBegin(ref CommandContext context, in HeldKey held, ReplyHead head, long count)
+    protected bool TryBegin(ref CommandContext context, scoped HeldKey held, ReplyHead head, long count)
     {
         Prepare(ref context, head, count);
         return HasBegun(ref context, held.TryBeginUse(this));
@@ -57,6 +63,13 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 
     /// <summary>The same with several keys.</summary>
     protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head)
+    {
+        Prepare(ref context, head, count: 0);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    /// <summary>The same with streams.</summary>
+    protected bool TryBegin(ref CommandContext context, scoped HeldStreams held, ReplyHead head)
     {
         Prepare(ref context, head, count: 0);
         return HasBegun(ref context, held.TryBeginUse(this));
@@ -113,6 +126,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
             return true;
         }
 
+        if (_head == ReplyHead.None) return _reply.Begin(context.Output);
         if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
         else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);
         else if (_head == ReplyHead.Map) context.Reply.WriteMap((int)Count);

@@ -17,7 +17,8 @@ internal sealed class LongMembers(bool deletes) : LongElements
     {
         HeldValue value = held.Value(0);
         var walk = new SetValue(value, default).View.GetWalk(_place);
-        for (int i = 0; i < ElementsPerStep; i++)
+        long end = reply.Bytes + BytesPerStep;
+        for (int i = 0; i < ElementsPerStep && reply.Bytes < end; i++)
         {
             if (walk.Next(out var member))
             {

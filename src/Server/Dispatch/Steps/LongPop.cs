@@ -22,7 +22,8 @@ internal sealed class LongPop(long count) : LongElements
         HeldValue value = held.Value(0);
         _hasChanged = true;
         var set = new SetValue(value, default);
-        for (int i = 0; i < ElementsPerStep && _left > 0; i++, _left--)
+        long end = reply.Bytes + BytesPerStep;
+        for (int i = 0; i < ElementsPerStep && _left > 0 && reply.Bytes < end; i++, _left--)
         {
             var member = set.View.Random(Random.Shared);
             reply.Next().WriteBulk(member);

@@ -44,10 +44,13 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     /// <summary>Takes the next value of the reply.</summary>
     public ReplyWriter Next() => NextOutput().Reply;
 
+    /// <summary>How much is collected.</summary>
+    public long Bytes => _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
+
     /// <summary>Throws when more is collected than a reply may have.</summary>
     public void CheckSize()
     {
-        long bytes = _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
+        long bytes = Bytes;
         if (bytes > bytesMax) throw new ReplyTooLargeException(bytes);
     }
 

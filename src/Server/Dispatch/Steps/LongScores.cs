@@ -21,11 +21,14 @@ internal sealed class LongScores(long first, long count, bool isReversed, bool w
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         HeldValue value = held.Value(0);
-        long count = Math.Min(_left, ElementsPerStep);
-        _left -= count;
         var walk = new SortedSetValue(value).View.From(_first, isReversed);
-        _first += isReversed ? -count : count;
-        for (; count > 0 && walk.Next(out var member, out double score); count--) new ElementReply(reply.Next(), withScores).Write(member, score);
+        long end = reply.Bytes + BytesPerStep;
+        for (int i = 0; i < ElementsPerStep && _left > 0 && reply.Bytes < end && walk.Next(out var member, out double score); i++, _left--)
+        {
+            new ElementReply(reply.Next(), withScores).Write(member, score);
+            _first += isReversed ? -1 : 1;
+        }
+
         return _left == 0;
     }
 }

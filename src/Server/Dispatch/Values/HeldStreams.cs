@@ -40,6 +40,9 @@ internal readonly ref struct HeldStreams
 
     public bool Exists(int index) => _isOne ? _one.Status == StoreStatus.Ok : _many.Exists(index);
 
+    /// <inheritdoc cref="HeldKeys.TryBeginUse"/>
+    public LongUse? TryBeginUse(ILongUse use) => _isOne ? _one.TryBeginUse(use) : _many.TryBeginUse(use);
+
     public void Dispose()
     {
         if (_isOne) _one.Dispose();

@@ -31,7 +31,8 @@ def pairs(count, value, stem=b"key"):
 
 
 def cells(pair_count):
-    """Name, what is run before (once), what is run again and again. Each entry is a list of requests, sent one by one."""
+    """Name, what is run before (once), what is run again and again. Each entry is a list of requests, sent one by one; one of the
+    latter may be a function that makes it out of what the server answers to another."""
     key_count = 2 * pair_count
     fill = [command(b"MSET", *pairs(pair_count, b"v" * 8))]
     rest = [command(b"MSET", *pairs(pair_count, b"v" * 8, b"other"))]
@@ -47,6 +48,15 @@ def cells(pair_count):
 
     def scores():
         return elements(b"ZADD", b"scores", 1_000_000, b"%d", b"member:%d")
+
+    def long_list():
+        return elements(b"RPUSH", b"list", 1_000_000, b"element:%d")
+
+    def restore(before, key):
+        return before, [lambda ask: command(b"RESTORE", b"restored", b"0", ask(command(b"DUMP", key)), b"REPLACE")]
+
+    def stream(count=1_000_000):
+        return [command(b"XADD", b"stream", b"%d-1" % (i + 1), b"field", b"value:%d" % i) for i in range(count)]
     return {
         "mset": ([], fill),
         "mset-copy": ([], fill + [command(b"MSET", *pairs(pair_count, b"v" * 40))]),
@@ -66,6 +76,24 @@ def cells(pair_count):
         "spop": lambda: (members(), [command(b"SUNIONSTORE", b"copy", b"set"), command(b"SPOP", b"copy", b"500000")]),
         "copy": lambda: (scores(), [command(b"COPY", b"scores", b"copy", b"REPLACE")]),
         "del-10m": lambda: (members(10_000_000), [command(b"SUNIONSTORE", b"copy", b"set"), command(b"DEL", b"copy")]),
+        "restore": lambda: restore(long_list(), b"list"),
+        "restore-scores": lambda: restore(scores(), b"scores"),
+        "dump": lambda: (long_list(), [command(b"DUMP", b"list")]),
+        "dump-scores": lambda: (scores(), [command(b"DUMP", b"scores")]),
+        "lrem": lambda: (long_list(), [command(b"LREM", b"list", b"0", b"none")]),
+        "lpos": lambda: (long_list(), [command(b"LPOS", b"list", b"none")]),
+        "ltrim": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LTRIM", b"copy", b"400000", b"600000")]),
+        "xrange": lambda: (stream(), [command(b"XRANGE", b"stream", b"-", b"+")]),
+        "xread": lambda: (stream(), [command(b"XREAD", b"STREAMS", b"stream", b"0")]),
+        "xgroup-destroy": lambda: (stream(), [
+            command(b"XGROUP", b"CREATE", b"stream", b"group", b"0"),
+            *(command(b"XREADGROUP", b"GROUP", b"group", b"consumer", b"COUNT", b"1000", b"STREAMS", b"stream", b">") for _ in range(1000)),
+            command(b"XGROUP", b"DESTROY", b"stream", b"group")]),
+        "sadd-arguments": lambda: ([], [command(b"SADD", b"set", *keys(500_000)), command(b"DEL", b"set")]),
+        "rpush-arguments": lambda: ([], [command(b"RPUSH", b"list", *keys(500_000)), command(b"DEL", b"list")]),
+        "hset-arguments": lambda: ([], [command(b"HSET", b"hash", *keys(500_000)), command(b"DEL", b"hash")]),
+        "smismember": lambda: (members(), [command(b"SMISMEMBER", b"set", *(b"member:%08d" % i for i in range(500_000)))]),
+        "srandmember": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"500000")]),
         "getrange": (big, [command(b"GETRANGE", b"big", b"1", b"-1")]),
         "append": (big, [command(b"APPEND", b"big", b"0123456789abcdef")]),
         "setrange-copy": (big, [command(b"SETRANGE", b"big", b"0", b"x"), command(b"COPY", b"big", b"big2", b"REPLACE")]),
@@ -98,6 +126,14 @@ def skip_reply(stream):
     if kind in (b"*", b"~"):
         for _ in range(int(rest)):
             skip_reply(stream)
+
+
+def ask(port, request):
+    """A string that the server answers."""
+    client = connect(port)
+    client.sendall(request)
+    stream = client.makefile("rb", buffering=1 << 20)
+    return stream.read(int(stream.readline()[1:]))
 
 
 def drain(port, request_list, seconds, results):
@@ -173,10 +209,18 @@ def run(name, before, again, options, port):
         if before:
             client = connect(port)
             stream = client.makefile("rb", buffering=1 << 20)
-            for request in before:
-                client.sendall(request)
-                skip_reply(stream)
+            for first in range(0, len(before), 1000):
+                some = before[first:first + 1000]
+                if len(some[0]) > 10_000:       # long ones wait for their replies
+                    for request in some:
+                        client.sendall(request)
+                        skip_reply(stream)
+                    continue
+                client.sendall(b"".join(some))
+                for _ in some:
+                    skip_reply(stream)
             client.close()
+        again = [make(lambda request: ask(port, request)) if callable(make) else make for make in again]
         results, probes = multiprocessing.Queue(), multiprocessing.Queue()
         busy = multiprocessing.Process(target=drain, args=(port, again, options.seconds + 1.5, results))
         busy.start()

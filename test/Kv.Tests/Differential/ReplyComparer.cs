@@ -53,7 +53,7 @@ internal static class ReplyComparer
             case "PTTL" or "PEXPIRETIME": return IsNear(ours, theirs, 2000);
             case "RANDOMKEY": return ours.IsNull == theirs.IsNull;
             case "TIME": return ours.Items?.Count == theirs.Items?.Count;
-            case "OBJECT": return Word(command, 1) is "IDLETIME" ? ours.Type == ':' : IsTextOfAnInteger(ours, theirs) || IsPackedSince70(ours, theirs);
+            case "OBJECT": return Word(command, 1) is "IDLETIME" ? ours.Type == ':' : IsWrittenOtherwise(ours, theirs) || IsPackedSince70(ours, theirs);
             case "DBSIZE": return true; // counts keys that have expired until they are swept
             default: return false;
         }
@@ -79,10 +79,11 @@ internal static class ReplyComparer
             || ours.String.StartsWith("ERR Unrecognized XCLAIM option", StringComparison.Ordinal))
         && theirs.String.StartsWith(ours.String[..16], StringComparison.Ordinal);
 
-    // SETBIT that changes no bit makes it "raw" there. What INCRBYFLOAT leaves is "embstr" there and, when its digits are an integer's, "int" here, as after SET.
+    // SETBIT and BITFIELD that change no bit make it "raw" there. What INCRBYFLOAT leaves is "embstr" there and, when its digits are an integer's, "int" here, as after SET.
     // A small one is shared by all its users there, so that its REFCOUNT tells the same difference.
-    private static bool IsTextOfAnInteger(Reply ours, Reply theirs) =>
-        (ours.Text.AsSpan().SequenceEqual("int"u8) && (theirs.Text.AsSpan().SequenceEqual("embstr"u8) || theirs.Text.AsSpan().SequenceEqual("raw"u8)))
+    private static bool IsWrittenOtherwise(Reply ours, Reply theirs) =>
+        (ours.Text.AsSpan().SequenceEqual("embstr"u8) && theirs.Text.AsSpan().SequenceEqual("raw"u8))
+        || (ours.Text.AsSpan().SequenceEqual("int"u8) && (theirs.Text.AsSpan().SequenceEqual("embstr"u8) || theirs.Text.AsSpan().SequenceEqual("raw"u8)))
         || (ours.Type == ':' && theirs.Type == ':' && ours.Integer == int.MaxValue && theirs.Integer == 1);
 
     // 7.2 reads BITCOUNT's and BITPOS' range before it looks at the key, 7.0 behind it.

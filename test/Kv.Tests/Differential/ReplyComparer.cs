@@ -63,7 +63,7 @@ internal static class ReplyComparer
     // which ones were sorted does not show where others are got for them.
     private static bool IsSameSorted(byte[][] command, Reply ours, Reply theirs) =>
         ours.Items is not null && theirs.Items is not null
-        && (Has(command, "BY") || (Has(command, "ALPHA") && Has(command, "GET")) || ours.Items.Any(item => item.Text?.Contains((byte)0) == true))
+        && (Has(command, "BY") || (Has(command, "ALPHA") && Has(command, "GET")) || ours.Items.Concat(theirs.Items).Any(item => item.Text?.Contains((byte)0) == true))
         && (Has(command, "LIMIT") ? ours.Items.Count == theirs.Items.Count : IsSameInAnyOrder(ours, theirs));
 
     private static bool Has(byte[][] command, string word) => command.Any(given => Reply.Latin(given).Equals(word, StringComparison.OrdinalIgnoreCase));

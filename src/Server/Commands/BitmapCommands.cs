@@ -124,8 +124,11 @@ internal static class BitmapCommands
         if (context.Args.Remaining > 0) scan.First = context.Args.NextInt64();
         if (context.Args.Remaining > 0)
         {
-            scan.Last = context.Args.NextInt64();
+            // What is wrong with the unit is told before what is wrong with the end.
+            var last = context.Args.NextBytes();
             scan.IsBits = ReadUnit(ref context);
+            if (NumberText.TryParseInt64(last, out long lastAt)) scan.Last = lastAt;
+            else context.Args.Fail(Errors.NotAnInteger);
             scan.HasEnd = true;
         }
 

@@ -128,17 +128,18 @@ internal static class HashCommands
 
     private static void HSet(ref CommandContext context)
     {
-        if (TrySetPairs(ref context, out int created)) context.Reply.WriteInteger(created);
+        if (TrySetPairs(ref context, mayBeLong: true, out int created)) context.Reply.WriteInteger(created);
     }
 
     private static void HMSet(ref CommandContext context)
     {
-        if (TrySetPairs(ref context, out _)) context.Reply.WriteOk();
+        if (TrySetPairs(ref context, mayBeLong: false, out _)) context.Reply.WriteOk();
     }
 
     /// <summary>Sets the pairs behind the key, all or (without memory) none.</summary>
-    /// <returns>False when an error was written.</returns>
-    private static bool TrySetPairs(ref CommandContext context, out int created)
+    /// <param name="mayBeLong">Whether it may be left to later turns, which answer how many fields were created.</param>
+    /// <returns>False when an error was written, or will the answer be.</returns>
+    private static bool TrySetPairs(ref CommandContext context, bool mayBeLong, out int created)
     {
         created = 0;
         var key = context.Args.NextKey();
@@ -164,6 +165,7 @@ internal static class HashCommands
         int fields = (count - first) / 2;
         using var held = context.Store.Hold(key, DataType.Hash, HashValue.ExpectedBytes(fields, bytes, longest));
         if (!TryReserve(context.Reply, held, fields, bytes, longest)) return false;
+        if (mayBeLong && LongHashArguments.TryBegin(ref context, held, first, ArgumentUse.Add)) return false;
         var hash = new HashValue(held.Value);
         for (int i = first; i < count; i += 2)
             if (hash.Set(context.Args[i].Span, context.Args[i + 1].Span)) created++;
@@ -223,6 +225,7 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok && LongHashArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -310,6 +313,7 @@ internal static class HashCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
+            if (LongHashArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
             var hash = new HashValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (hash.Remove(context.Args[i].Span)) removed++;

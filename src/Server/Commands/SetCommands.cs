@@ -161,11 +161,13 @@ internal static class SetCommands
         {
             var set = new SetValue(held.Value, digits);
             int i = 2;
-            // To add what is there is no change, of which WATCH would hear.
-            while (held.Value.Exists && i < count + 2 && set.View.Contains(context.Args[i].Span)) i++;
+            // To add what is there is no change, of which WATCH would hear. Of very many members only the first ones are asked about.
+            int end = LongArguments.AreMany(ref context) ? LongElements.ElementsMax : count + 2;
+            while (held.Value.Exists && i < end && set.View.Contains(context.Args[i].Span)) i++;
             if (i < count + 2 && !set.TryReserve(count, bytes, longest, areIntegers)) status = StoreStatus.OutOfMemory;
             if (i < count + 2 && status == StoreStatus.Ok)
             {
+                if (LongSetArguments.TryBegin(ref context, held, i, ArgumentUse.Add)) return;
                 for (; i < count + 2; i++)
                     if (set.Add(context.Args[i].Span)) added++;
                 set.Settle();
@@ -187,6 +189,7 @@ internal static class SetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
+            if (LongSetArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
             var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -267,6 +270,7 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok && LongSetArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {

@@ -329,6 +329,7 @@ internal static class SortedSetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
+            if (LongScoreArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
             var set = new SortedSetValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -360,6 +361,7 @@ internal static class SortedSetCommands
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok && LongScoreArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
@@ -18,7 +19,14 @@ public sealed class LongStepTests
         ("list", "LREM k 0 same"), ("list", "LREM k 5000 same"), ("list", "LREM k -7000 same"), ("list", "LREM k 0 none"), ("alone", "LTRIM k 100 -300"), ("alone", "LTRIM k 5000 5000"), ("alone", "LREM k 0 same"),
         ("list", "LPOS k none"), ("list", "LPOS k last"), ("list", "LPOS k same COUNT 0"), ("list", "LPOS k same RANK -3 COUNT 4000 MAXLEN 25000"), ("list", "LPOS k same RANK 9000"),
         ("list", "LINSERT k BEFORE last new"), ("list", "LINSERT k AFTER last new"), ("list", "LINSERT k AFTER none new"),
+        // Of very many arguments: a part of them there, a part not.
+        ("set", "SADD k " + Words("member:{0}")), ("set", "SREM k " + Words("member:{0}")), ("set", "SMISMEMBER k " + Words("member:{0}")),
+        ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")), ("hash", "HMGET k " + Words("f{0}")),
+        ("scores", "ZREM k " + Words("m{0}")), ("scores", "ZMSCORE k " + Words("m{0}")),
     ];
+
+    private static string Words(string form) =>
+        string.Join(' ', Enumerable.Range(Many - 3000, 9000).Select(i => string.Format(CultureInfo.InvariantCulture, form, i)));
 
     public static TheoryData<int> Kinds => [2, 3];
 
@@ -42,9 +50,9 @@ public sealed class LongStepTests
             client.Between = _ => Assert.Equal("+PONG\r\n", other.Run("PING"));
             string answer = client.Run(line);
             client.Between = null;
-            Assert.True(client.Steps >= 2, $"{line} of {kind}: {client.Steps} steps");
-            Assert.True(expected == "*1\r\n" + answer, $"{line} of {kind}");
-            Assert.True(left == Left(client, "k"), $"{line} of {kind} left something else");
+            Assert.True(client.Steps >= 2, $"{line[..Math.Min(60, line.Length)]} of {kind}: {client.Steps} steps");
+            Assert.True(expected == "*1\r\n" + answer, $"{line[..Math.Min(60, line.Length)]} of {kind}");
+            Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
         }
     }
@@ -72,12 +80,12 @@ public sealed class LongStepTests
             {
                 if (step == 1) other.Run(interference);
             };
-            Assert.True(expected == client.Run(line), $"{line} of {kind}");
+            Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             client.Between = null;
-            if (interference.StartsWith("RENAME", StringComparison.Ordinal)) Assert.True(left == Left(client, "moved"), $"{line} of {kind} left something else");
+            if (interference.StartsWith("RENAME", StringComparison.Ordinal)) Assert.True(left == Left(client, "moved"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             else if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) client.Run(interference);
-            else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal) ? ":1\r\n" : ":0\r\n"), $"{line} of {kind}");
-            if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) Assert.True(left == Left(client, "k"), $"{line} of {kind} left something else");
+            else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal) ? ":1\r\n" : ":0\r\n"), $"{line[..Math.Min(60, line.Length)]} of {kind}");
+            if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
         }
     }
@@ -113,10 +121,10 @@ public sealed class LongStepTests
                     hasLeft = true;
                 }
 
-                Assert.True(hasLeft, $"{line} of {kind}: {leaver.Steps} steps");
+                Assert.True(hasLeft, $"{line[..Math.Min(60, line.Length)]} of {kind}: {leaver.Steps} steps");
                 leaver.Dispose();
                 string left = Left(client, "k");
-                Assert.True(left == before || left == after, $"{line} of {kind} left a part");
+                Assert.True(left == before || left == after, $"{line[..Math.Min(60, line.Length)]} of {kind} left a part");
                 if (left == after) break;
             }
 

@@ -38,12 +38,12 @@ LOADS = {
 
 # name: what it needs, depth, requests a round, command; requests for Garnet (0: it is not asked)
 CELLS = {
-    "zrank-1m": (["zbig"], 16, 400_000, "ZRANK zbig m:__rand_int__", 400_000),
-    "zrange-10-1m": (["zbig"], 16, 400_000, "ZRANGE zbig 500000 500009", 400),
+    "zrank-1m": (["zbig"], 16, 400_000, "ZRANK zbig m:__rand_int__", 200),
+    "zrange-10-1m": (["zbig"], 16, 400_000, "ZRANGE zbig 500000 500009", 200),
     "zrangebyscore-10-1m": (["zbig"], 16, 200_000, "ZRANGEBYSCORE zbig __rand_int__ 1000000 LIMIT 0 10", 0),
     "lindex-middle-1m": (["lbig"], 16, 100_000, "LINDEX lbig 500000", 2_000),
-    "srandmember-1m": (["sbig"], 16, 400_000, "SRANDMEMBER sbig", 400),
-    "spop-1m": (["spop"], 16, 200_000, "SPOP spop", 400),
+    "srandmember-1m": (["sbig"], 16, 400_000, "SRANDMEMBER sbig", 200),
+    "spop-1m": (["spop"], 16, 200_000, "SPOP spop", 200),
     "lrange-600": (["l600"], 4, 40_000, "LRANGE l600 0 599", 40_000),
     "hgetall-1000": (["h1000"], 4, 20_000, "HGETALL h1000", 20_000),
     "smembers-1000": (["s1000"], 4, 30_000, "SMEMBERS s1000", 30_000),

@@ -13,7 +13,14 @@ public sealed class TairRunTests : IDisposable
     {
         var run = Run("-c", "8", "-s", "1", "--progress", "tty", "SET {key uniform 100000} {value 64}");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
-        Assert.Equal(MaskedText.Of(Goldens.Read("tair-resp-benchmark-0.1.7-set.txt")), MaskedText.Of(run.Output).Replace("no data", "cnt: # avg: #ms, p#: #ms"));
+        Assert.Equal(MaskedText.Of(Goldens.Read("tair-resp-benchmark-0.1.7-set.txt")), WithoutRepeated(MaskedText.Of(run.Output).Replace("no data", "cnt: # avg: #ms, p#: #ms")));
+    }
+
+    // How many lines of progress there are depends on when the processor is there for them.
+    private static string WithoutRepeated(string text)
+    {
+        string[] lines = text.Split('\n');
+        return string.Join('\n', lines.Where((line, i) => i == 0 || line != lines[i - 1] || !line.Contains("overall", StringComparison.Ordinal)));
     }
 
     [Fact]

@@ -128,18 +128,18 @@ internal static class HashCommands
 
     private static void HSet(ref CommandContext context)
     {
-        if (TrySetPairs(ref context, mayBeLong: true, out int created)) context.Reply.WriteInteger(created);
+        if (TrySetPairs(ref context, ReplyHead.Number, out int created)) context.Reply.WriteInteger(created);
     }
 
     private static void HMSet(ref CommandContext context)
     {
-        if (TrySetPairs(ref context, mayBeLong: false, out _)) context.Reply.WriteOk();
+        if (TrySetPairs(ref context, ReplyHead.Ok, out _)) context.Reply.WriteOk();
     }
 
     /// <summary>Sets the pairs behind the key, all or (without memory) none.</summary>
-    /// <param name="mayBeLong">Whether it may be left to later turns, which answer how many fields were created.</param>
+    /// <param name="reply">What is answered, when very many are left to later turns.</param>
     /// <returns>False when an error was written, or will the answer be.</returns>
-    private static bool TrySetPairs(ref CommandContext context, bool mayBeLong, out int created)
+    private static bool TrySetPairs(ref CommandContext context, ReplyHead reply, out int created)
     {
         created = 0;
         var key = context.Args.NextKey();
@@ -150,6 +150,7 @@ internal static class HashCommands
                 : "ERR wrong number of arguments for 'hmset' command"u8);
         }
 
+        if (LongAdditions<SetFields>.TryBegin(ref context, first, new SetFields { Head = reply })) return false;
         long bytes = 0;
         int longest = 0;
         for (int i = first; i < count; i++)
@@ -165,7 +166,6 @@ internal static class HashCommands
         int fields = (count - first) / 2;
         using var held = context.Store.Hold(key, DataType.Hash, HashValue.ExpectedBytes(fields, bytes, longest));
         if (!TryReserve(context.Reply, held, fields, bytes, longest)) return false;
-        if (mayBeLong && LongHashArguments.TryBegin(ref context, held, first, ArgumentUse.Add)) return false;
         var hash = new HashValue(held.Value);
         for (int i = first; i < count; i += 2)
             if (hash.Set(context.Args[i].Span, context.Args[i + 1].Span)) created++;
@@ -225,7 +225,7 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongHashArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
+        if (held.Status == StoreStatus.Ok && LongArguments<FindFields>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -313,7 +313,7 @@ internal static class HashCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongHashArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
+            if (LongArguments<RemoveFields>.TryBegin(ref context, held, first: 2)) return;
             var hash = new HashValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (hash.Remove(context.Args[i].Span)) removed++;
@@ -529,6 +529,76 @@ internal static class HashCommands
             reply.WriteBulk(field);
             reply.WriteBulk(value);
             Written++;
+        }
+    }
+
+    /// <summary>Very many fields and values for HSET and HMSET.</summary>
+    private struct SetFields : IArgumentAddition
+    {
+        private long _bytes;
+        private int _count, _longest;
+        private bool _isReserved;
+
+        public static DataType Type => DataType.Hash;
+        public static int Stride => 2;
+        public static bool Changes => true;
+        public ReplyHead Head { readonly get; init; }
+
+        public void Read(ref CommandArguments arguments)
+        {
+            int field = arguments.NextBytes().Length, value = arguments.NextBytes().Length;
+            _count++;
+            _bytes += field + value;
+            _longest = Math.Max(_longest, Math.Max(field, value));
+        }
+
+        public readonly int ExpectedBytes(PackedLimits limits) => HashValue.ExpectedBytes(_count, _bytes, _longest);
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            var hash = new HashValue(value);
+            if (!_isReserved && !hash.TryReserve(_count, _bytes, _longest)) return StoreStatus.OutOfMemory;
+            _isReserved = true;
+            if (hash.Set(arguments[0].Span, arguments[1].Span)) count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value) => new HashValue(value).Settle();
+    }
+
+    /// <summary>For HDEL.</summary>
+    private struct RemoveFields : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            if (new HashValue(value).Remove(arguments[0].Span)) count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value) => new HashValue(value).Settle();
+    }
+
+    /// <summary>For HMGET.</summary>
+    private struct FindFields : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => false;
+        public readonly ReplyHead Head => ReplyHead.Array;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            if (new HashValue(value).View.TryGet(arguments[0].Span, out var found)) reply.Next().WriteBulk(found);
+            else reply.Next().WriteNull();
+            count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
         }
     }
 }

@@ -139,6 +139,7 @@ internal static class SetCommands
 
     private static void SAdd(ref CommandContext context)
     {
+        if (LongAdditions<AddMembers>.TryBegin(ref context, first: 2)) return;
         var key = context.Args.NextKey();
         int count = context.Args.Remaining, longest = 0, added = 0;
         long bytes = 0;
@@ -161,13 +162,11 @@ internal static class SetCommands
         {
             var set = new SetValue(held.Value, digits);
             int i = 2;
-            // To add what is there is no change, of which WATCH would hear. Of very many members only the first ones are asked about.
-            int end = LongArguments.AreMany(ref context) ? LongElements.ElementsMax : count + 2;
-            while (held.Value.Exists && i < end && set.View.Contains(context.Args[i].Span)) i++;
+            // To add what is there is no change, of which WATCH would hear.
+            while (held.Value.Exists && i < count + 2 && set.View.Contains(context.Args[i].Span)) i++;
             if (i < count + 2 && !set.TryReserve(count, bytes, longest, areIntegers)) status = StoreStatus.OutOfMemory;
             if (i < count + 2 && status == StoreStatus.Ok)
             {
-                if (LongSetArguments.TryBegin(ref context, held, i, ArgumentUse.Add)) return;
                 for (; i < count + 2; i++)
                     if (set.Add(context.Args[i].Span)) added++;
                 set.Settle();
@@ -189,7 +188,7 @@ internal static class SetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongSetArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
+            if (LongArguments<RemoveMembers>.TryBegin(ref context, held, first: 2)) return;
             var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -270,7 +269,7 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongSetArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
+        if (held.Status == StoreStatus.Ok && LongArguments<FindMembers>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -500,6 +499,84 @@ internal static class SetCommands
             if (!_scan.Takes(member)) return;
             reply.WriteBulk(member);
             Written++;
+        }
+    }
+
+    /// <summary>Very many members for SADD.</summary>
+    private struct AddMembers : IArgumentAddition
+    {
+        private long _bytes;
+        private int _count, _longest;
+        private bool _hasTexts, _isReserved;
+
+        public static DataType Type => DataType.Set;
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public void Read(ref CommandArguments arguments)
+        {
+            var member = arguments.NextBytes();
+            _count++;
+            _bytes += member.Length;
+            _longest = Math.Max(_longest, member.Length);
+            _hasTexts = _hasTexts || !IntegerText.TryParse(member, out _);
+        }
+
+        public readonly int ExpectedBytes(PackedLimits limits) => SetValue.ExpectedBytes(_count, _bytes, _longest, !_hasTexts);
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            var set = new SetValue(value, stackalloc byte[SetView.DigitsMax]);
+            if (!_isReserved)
+            {
+                if (value.Exists && set.View.Contains(arguments[0].Span)) return StoreStatus.Ok;
+                if (!set.TryReserve(_count, _bytes, _longest, !_hasTexts)) return StoreStatus.OutOfMemory;
+                _isReserved = true;
+            }
+
+            if (set.Add(arguments[0].Span)) count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
+            if (_isReserved) new SetValue(value, default).Settle();
+        }
+    }
+
+    /// <summary>For SREM.</summary>
+    private struct RemoveMembers : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            if (new SetValue(value, stackalloc byte[SetView.DigitsMax]).Remove(arguments[0].Span)) count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value) => new SetValue(value, default).Settle();
+    }
+
+    /// <summary>For SMISMEMBER.</summary>
+    private struct FindMembers : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => false;
+        public readonly ReplyHead Head => ReplyHead.Array;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            reply.Next().WriteInteger(new SetValue(value, default).View.Contains(arguments[0].Span) ? 1 : 0);
+            count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
         }
     }
 }

@@ -329,7 +329,7 @@ internal static class SortedSetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongScoreArguments.TryBegin(ref context, held, 2, ArgumentUse.Remove)) return;
+            if (LongArguments<RemoveScored>.TryBegin(ref context, held, first: 2)) return;
             var set = new SortedSetValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -361,7 +361,7 @@ internal static class SortedSetCommands
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongScoreArguments.TryBegin(ref context, held, 2, ArgumentUse.Find)) return;
+        if (held.Status == StoreStatus.Ok && LongArguments<FindScores>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -640,6 +640,42 @@ internal static class SortedSetCommands
             reply.WriteBulk(member);
             reply.WriteBulk(text[..NumberText.FormatDouble(score, text)]);      // a bulk in RESP3, too
             Written++;
+        }
+    }
+
+    /// <summary>Very many members for ZREM.</summary>
+    private struct RemoveScored : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            if (new SortedSetValue(value).Remove(arguments[0].Span)) count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value) => new SortedSetValue(value).Settle();
+    }
+
+    /// <summary>For ZMSCORE.</summary>
+    private struct FindScores : IArgumentUse
+    {
+        public static int Stride => 1;
+        public static bool Changes => false;
+        public readonly ReplyHead Head => ReplyHead.Array;
+
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            if (new SortedSetValue(value).View.TryGetScore(arguments[0].Span, out double score)) reply.Next().WriteDouble(score);
+            else reply.Next().WriteNull();
+            count++;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
         }
     }
 }

@@ -23,11 +23,15 @@ public sealed class LongStepTests
         ("set", "SADD k " + Words("member:{0}")), ("set", "SREM k " + Words("member:{0}")), ("set", "SMISMEMBER k " + Words("member:{0}")),
         ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")), ("hash", "HMGET k " + Words("f{0}")),
         ("scores", "ZREM k " + Words("m{0}")), ("scores", "ZMSCORE k " + Words("m{0}")),
+        ("hash", "HMSET k " + Words("f{0} new:{0}")), ("set", "SADD k " + Words("member:{0}").Replace("member:3", "member:1", StringComparison.Ordinal)),
         ("none", "SADD k " + Words("member:{0}")), ("none", "HSET k " + Words("f{0} new:{0}")),
     ];
 
     private static string Words(string form) =>
         string.Join(' ', Enumerable.Range(Many - 3000, 9000).Select(i => string.Format(CultureInfo.InvariantCulture, form, i)));
+
+    /// <summary>Whether a command reads all of its arguments before it holds the key.</summary>
+    private static bool ReadsFirst(string line) => line.Split(' ', 2)[0] is "SADD" or "HSET" or "HMSET";
 
     public static TheoryData<int> Kinds => [2, 3];
 
@@ -75,11 +79,13 @@ public sealed class LongStepTests
             Fill(client, kind);
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
-            string expected = client.Run(line), left = Left(client, "k");
+            string expected = client.Run(line);
+            int at = ReadsFirst(line) ? client.Steps - 2 : 1;
+            string left = Left(client, "k");
             client.Run("SELECT 0");
             client.Between = step =>
             {
-                if (step == 1) other.Run(interference);
+                if (step == at) other.Run(interference);
             };
             Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             client.Between = null;
@@ -88,6 +94,35 @@ public sealed class LongStepTests
             else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal) ? ":1\r\n" : ":0\r\n"), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
+        }
+    }
+
+    [Fact]
+    public void What_others_do_while_very_many_arguments_are_read_comes_before()
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        foreach (var (kind, line) in Cases)
+        {
+            if (!ReadsFirst(line)) continue;
+            Fill(client, "none");
+            string expected = client.Run(line), left = Left(client, "k");
+            Fill(client, kind);
+            client.Between = step =>
+            {
+                if (step == 3) other.Run("DEL k");
+            };
+            Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
+            client.Between = null;
+            Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
+            client.Between = step =>
+            {
+                if (step == 3) other.Run("SET k text");
+            };
+            Assert.StartsWith("-WRONGTYPE", client.Run(line), StringComparison.Ordinal);
+            client.Between = null;
+            Assert.Equal("$4\r\ntext\r\n", client.Run("GET k"));
         }
     }
 
@@ -103,9 +138,10 @@ public sealed class LongStepTests
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
             client.Run(line);
+            int late = client.Steps - 2;
             string after = Left(client, "k");
             client.Run("SELECT 0");
-            foreach (int at in new[] { 1, 2 })
+            foreach (int at in ReadsFirst(line) ? [1, 2, late] : new[] { 1, 2 })
             {
                 using var leaver = new WindowClient(instance);
                 leaver.Between = step =>

@@ -70,7 +70,9 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
             used += _window.LastConsumed;
             _window.Begin();
             _store.GoOffline();
-            if (_session.Steps != null) Between?.Invoke(++Steps);
+            if (_session.Steps == null) continue;
+            Steps++;
+            Between?.Invoke(Steps);
         }
 
         return _replies.AsSpan(0, _replied);

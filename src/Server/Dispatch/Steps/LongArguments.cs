@@ -5,41 +5,42 @@ using Kv.Storage;
 namespace Kv.Server.Dispatch;
 
 /// <summary>A command with very many arguments about one collection: what it is to add, to take out, or to look for.</summary>
-/// <remarks>The arguments are copied, those in blocks stay in the session's. What can fail has been done by the handler.</remarks>
-internal abstract unsafe class LongArguments : LongElements
+/// <remarks>The arguments are copied, those in blocks stay in the session's.</remarks>
+internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IArgumentUse
 {
     private readonly Store _store;
     private readonly HeldCommand _command;
-    private readonly int _stride;
-    private readonly ArgumentUse _use;
+    private TUse _use;
     private int _at;
     private bool _isDisposed;
 
     /// <param name="first">The first argument of these.</param>
-    /// <param name="stride">So many belong together.</param>
-    protected LongArguments(ref CommandContext context, int first, int stride, ArgumentUse use)
+    protected LongArguments(ref CommandContext context, int first, in TUse use)
     {
         _store = context.Server.Store;
         _command = context.Args.Copy();
         _at = first;
-        _stride = stride;
         _use = use;
         _store.Charge(_command.Bytes);
     }
 
     /// <inheritdoc/>
-    public override bool HasChanged => _use != ArgumentUse.Find;
+    public override bool HasChanged => TUse.Changes;
 
-    /// <summary>Whether there are so many arguments.</summary>
-    public static bool AreMany(ref CommandContext context) => IsWanted(ref context, context.Args.Count);
+    /// <summary>What is done with each, in place.</summary>
+    protected ref TUse Each => ref _use;
 
-    /// <summary>Begins.</summary>
+    protected HeldCommand Command => _command;
+
+    /// <summary>Begins, if there are very many; what can fail has been done by the handler.</summary>
+    /// <param name="first">The first of them.</param>
     /// <returns>False: do it all in this turn.</returns>
-    protected bool TryBegin(ref CommandContext context, scoped HeldKey held)
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, int first, in TUse use = default)
     {
-        bool finds = _use == ArgumentUse.Find;
-        if (TryBegin(ref context, held, finds ? ReplyHead.Array : ReplyHead.Number, finds ? _command.Count - _at : 0)) return true;
-        Dispose();
+        if (!IsWanted(ref context, context.Args.Count)) return false;
+        var work = new LongArguments<TUse>(ref context, first, use);
+        if (work.TryBegin(ref context, held, use.Head, count: 0)) return true;
+        work.Dispose();
         return false;
     }
 
@@ -52,19 +53,30 @@ internal abstract unsafe class LongArguments : LongElements
         _command.Dispose();
     }
 
-    protected sealed override bool Work(in HeldKeys held, LongReply reply)
+    protected sealed override bool Work(in HeldKeys held, LongReply reply) => Work(held.Value(0), reply);
+
+    /// <inheritdoc cref="Work(in HeldKeys, LongReply)"/>
+    protected bool Work(HeldValue value, LongReply reply)
     {
-        long end = reply.Bytes + BytesPerStep;
-        HeldValue value = held.Value(0);
-        for (int left = ElementsPerStep; left > 0 && _at < _command.Count && reply.Bytes < end; left--, _at += _stride)
-            Do(value, _use, _command.Items[_at].Span, _stride == 1 ? default : _command.Items[_at + 1].Span, reply);
-        if (HasChanged) Settle(value);
-        return _at == _command.Count;
+        long end = reply.Bytes + BytesPerStep, count = Count;
+        for (int left = ElementsPerStep; left > 0 && _at < _command.Count && reply.Bytes < end && Status == StoreStatus.Ok; left--, _at += TUse.Stride)
+            Status = _use.Use(value, new ReadOnlySpan<Argument>(_command.Items + _at, TUse.Stride), reply, ref count);
+        Count = count;
+        if (Status != StoreStatus.Ok) return true;
+        if (_at < _command.Count) return false;
+        if (TUse.Changes) _use.Settle(value);
+        return true;
     }
 
-    /// <summary>Does what there is to do with one of them, or two.</summary>
-    protected abstract void Do(HeldValue value, ArgumentUse use, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, LongReply reply);
+    /// <summary>Does all of it in this turn, where it could not begin.</summary>
+    /// <returns>True when nothing is left to pass on.</returns>
+    protected bool WorkAtOnce(ref CommandContext context, HeldValue value)
+    {
+        // Ends: each round gets on.
+        while (!Work(value, Reply))
+        {
+        }
 
-    /// <summary>Behind some changes.</summary>
-    protected abstract void Settle(HeldValue value);
+        return Answer(ref context);
+    }
 }

@@ -20,23 +20,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>And so many bytes of the reply.</summary>
     protected const int BytesPerStep = 256 * 1024;
 
-    private LongReply _reply = null!;
+    private LongReply? _reply;
     private LongUse? _work;
     private ReplyHead _head;
-
-    /// <summary>What is in front of the elements.</summary>
-    protected enum ReplyHead : byte
-    {
-        Array,
-        Set,
-        Map,
-
-        /// <summary>There are none: the reply is the number.</summary>
-        Number,
-
-        /// <summary>Nothing: what is collected is the reply.</summary>
-        None,
-    }
 
     /// <inheritdoc/>
     public virtual bool HasChanged => false;
@@ -46,6 +32,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 
     /// <summary>Why nothing came of it.</summary>
     protected StoreStatus Status { get; set; }
+
+    /// <summary>What is collected, once it has begun.</summary>
+    protected LongReply Reply => _reply!;
 
     /// <summary>Leaves a command to later turns, if it is about many elements.</summary>
     /// <param name="count">So many.</param>
@@ -92,15 +81,15 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)
     {
-        bool done = Work(held, _reply);
-        _reply.CheckSize();
+        bool done = Work(held, Reply);
+        Reply.CheckSize();
         return done;
     }
 
     /// <inheritdoc/>
-    public bool Step(ref CommandContext context)
+    public virtual bool Step(ref CommandContext context)
     {
-        bool done = _reply.IsBegun ? _reply.PassOn(context.Output) : _work!.Step() && Answer(ref context);
+        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step() && Answer(ref context);
         if (done) Dispose();
         return done;
     }
@@ -110,27 +99,30 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     {
         _work?.Dispose();
         _work = null;
-        _reply.Dispose();
+        _reply?.Dispose();
     }
 
     /// <summary>Does a piece.</summary>
     /// <returns>True when everything is done.</returns>
     protected abstract bool Work(in HeldKeys held, LongReply reply);
 
-    private bool Answer(ref CommandContext context)
+    /// <summary>Answers, when everything is done.</summary>
+    /// <returns>True when nothing is left to pass on.</returns>
+    protected bool Answer(ref CommandContext context)
     {
-        if (_work!.Failure is { } failure) throw failure;
+        if (_work?.Failure is { } failure) throw failure;
         if (Status != StoreStatus.Ok)
         {
             context.Fail(Errors.For(Status));
             return true;
         }
 
-        if (_head == ReplyHead.None) return _reply.Begin(context.Output);
+        if (_head == ReplyHead.None) return Reply.Begin(context.Output);
         if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
+        else if (_head == ReplyHead.Ok) context.Reply.WriteOk();
         else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);
         else if (_head == ReplyHead.Map) context.Reply.WriteMap((int)Count);
         else context.Reply.WriteArray((int)Count);
-        return context.Reply.Owed == 0 || _reply.Begin(context.Output);
+        return context.Reply.Owed == 0 || Reply.Begin(context.Output);
     }
 }

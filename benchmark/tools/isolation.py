@@ -92,6 +92,11 @@ def cells(pair_count):
         "sadd-arguments": lambda: ([], [command(b"SADD", b"set", *keys(500_000)), command(b"DEL", b"set")]),
         "rpush-arguments": lambda: ([], [command(b"RPUSH", b"list", *keys(500_000)), command(b"DEL", b"list")]),
         "hset-arguments": lambda: ([], [command(b"HSET", b"hash", *keys(500_000)), command(b"DEL", b"hash")]),
+        "zadd-arguments": lambda: ([], [
+            command(b"ZADD", b"scores", *(word for i in range(250_000) for word in (b"%d" % (i * 7919 % 250_000), b"member:%d" % i))), command(b"DEL", b"scores")]),
+        "geoadd-arguments": lambda: ([], [
+            command(b"GEOADD", b"places", *(word for i in range(160_000) for word in (b"%.3f" % (i % 180), b"%.3f" % (i % 85), b"member:%d" % i))), command(b"DEL", b"places")]),
+        "pfadd-arguments": lambda: ([], [command(b"PFADD", b"distinct", *keys(500_000)), command(b"DEL", b"distinct")]),
         "smismember": lambda: (members(), [command(b"SMISMEMBER", b"set", *(b"member:%08d" % i for i in range(500_000)))]),
         "srandmember": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"500000")]),
         "getrange": (big, [command(b"GETRANGE", b"big", b"1", b"-1")]),

@@ -118,6 +118,7 @@ internal static class GeoCommands
 
         int first = context.Args.Position, members = context.Args.Remaining / 3;
         if (members == 0 || context.Args.Remaining % 3 != 0 || rule == (ScoreRule.OnlyNew | ScoreRule.OnlyExisting)) context.Args.SyntaxError();
+        if (LongAdditions<AddPlaces>.TryBegin(ref context, first, new AddPlaces(rule, countsChanges))) return;
         double[] scores = members == 1 || context.Args.Failed ? [] : new double[members];
         ulong score = 0;
         var room = default(ScoreRoom);
@@ -291,5 +292,33 @@ internal static class GeoCommands
         {
             result.Dispose();
         }
+    }
+
+    /// <summary>Very many places and members for GEOADD.</summary>
+    private struct AddPlaces(ScoreRule rule, bool countsChanges) : IArgumentAddition
+    {
+        private ScoreAddition _addition = new(rule, countsChanges);
+
+        public static DataType Type => DataType.SortedSet;
+        public static int Stride => 3;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public void Read(ref CommandArguments arguments)
+        {
+            GeoQuery.ReadPlace(ref arguments, out double longitude, out double latitude);
+            if (!arguments.Failed) _addition.Read(arguments.NextBytes(), GeoHash.Encode(longitude, latitude));
+        }
+
+        public readonly int ExpectedBytes(PackedLimits limits) => _addition.ExpectedBytes;
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            NumberText.TryParseDouble(arguments[0].Span, out double longitude);
+            NumberText.TryParseDouble(arguments[1].Span, out double latitude);
+            return _addition.Set(value, arguments[2].Span, GeoHash.Encode(longitude, latitude), ref count);
+        }
+
+        public readonly void Settle(HeldValue value) => _addition.Settle(value);
     }
 }

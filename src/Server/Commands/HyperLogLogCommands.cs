@@ -68,17 +68,13 @@ internal static class HyperLogLogCommands
             }
         }
 
-        PfAddSlow(ref context, key);
+        if (!LongObservations.TryBegin(ref context, ArgumentElements.First)) PfAddSlow(ref context, key);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void PfAddSlow(ref CommandContext context, in Key key)
     {
-        var add = new AddToHyperLogLog<ArgumentElements>(new ArgumentElements(context.Args), DraftOf(ref context));
-        var status = context.Store.Update(key, DataType.String, ref add);
-        if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
-        else if (add.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(add.Status));
-        else context.Reply.WriteInteger(add.HasChanged ? 1 : 0);
+        HyperLogLogReply.Add(ref context, key, new ArgumentElements(context.Args));
     }
 
     private static void PfCount(ref CommandContext context)
@@ -124,7 +120,7 @@ internal static class HyperLogLogCommands
     private static void PfMerge(ref CommandContext context)
     {
         var keys = AllKeys(ref context);
-        var merge = new MergeHyperLogLogs(DraftOf(ref context));
+        var merge = new MergeHyperLogLogs(HyperLogLogReply.DraftOf(ref context));
         using HeldKeys held = context.Store.Hold(keys);
         var status = held.Status;
         if (status == StoreStatus.Ok)
@@ -141,13 +137,6 @@ internal static class HyperLogLogCommands
 
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
-    }
-
-    private static HyperLogLogDraft DraftOf(ref CommandContext context)
-    {
-        var draft = context.Store.Draft;
-        draft.SparseBytesMax = context.Server.Options.HllSparseMaxBytes;
-        return draft;
     }
 
     private static KeyList AllKeys(ref CommandContext context)
@@ -237,11 +226,11 @@ internal static class HyperLogLogCommands
     /// <summary>The elements of a PFADD.</summary>
     private readonly ref struct ArgumentElements(CommandArguments args) : IElementList
     {
-        private const int First = 2;
+        public const int First = 2;
         private readonly CommandArguments _args = args;
 
         public int Count => _args.Count - First;
 
-        public ReadOnlySpan<byte> this[int index] => _args[First + index].Span;
+        public HyperLogLog.Observation Observe(int index) => HyperLogLog.Observe(_args[First + index].Span);
     }
 }

@@ -163,6 +163,7 @@ internal static class ListCommands
     private static void Push(ref CommandContext context, bool left, bool onlyIfThere)
     {
         var key = context.Args.NextKey();
+        if (LongAdditions<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
         int first = context.Args.Position, count = context.Args.Count - first, longest = 0;
         long bytes = 0;
         for (int i = first; i < first + count; i++)
@@ -527,6 +528,44 @@ internal static class ListCommands
             Forget();
             if (new ListView(value).TryGet(Index, out var element)) _reply.WriteBulk(element);
             else _reply.WriteNull();
+        }
+    }
+
+    /// <summary>Very many elements for LPUSH, RPUSH, LPUSHX and RPUSHX.</summary>
+    private struct PushElements(bool left, bool onlyIfThere) : IArgumentAddition
+    {
+        private long _bytes, _bytesBehind;
+        private int _count, _longest;
+        private bool _isReserved;
+
+        public static DataType Type => DataType.List;
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public void Read(ref CommandArguments arguments)
+        {
+            int length = arguments.NextBytes().Length;
+            _count++;
+            _bytes += length;
+            _longest = Math.Max(_longest, length);
+        }
+
+        public readonly int ExpectedBytes(PackedLimits limits) => onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _count, _bytes);
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            var list = new ListValue(value) { BytesBehind = _bytesBehind };
+            if (!_isReserved && !list.TryReservePush(left, _count, _bytes, _longest)) return StoreStatus.OutOfMemory;
+            _isReserved = true;
+            list.Push(left, arguments[0].Span);
+            _bytesBehind = list.BytesBehind;
+            count = list.Count;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
         }
     }
 }

@@ -231,6 +231,7 @@ internal static class SortedSetCommands
         var key = context.Args.NextKey();
         rule |= ReadRule(ref context.Args, out bool countsChanges);
         int first = context.Args.Position, pairs = CountPairs(ref context.Args, rule);
+        if (LongAdditions<SetScores>.TryBegin(ref context, first, new SetScores(rule, countsChanges))) return;
         var room = default(ScoreRoom);
         double score = 0;
         for (int i = 0; i < pairs; i++)
@@ -641,6 +642,33 @@ internal static class SortedSetCommands
             reply.WriteBulk(text[..NumberText.FormatDouble(score, text)]);      // a bulk in RESP3, too
             Written++;
         }
+    }
+
+    /// <summary>Very many scores and members for ZADD.</summary>
+    private struct SetScores(ScoreRule rule, bool countsChanges) : IArgumentAddition
+    {
+        private ScoreAddition _addition = new(rule, countsChanges);
+
+        public static DataType Type => DataType.SortedSet;
+        public static int Stride => 2;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public void Read(ref CommandArguments arguments)
+        {
+            double score = NextScore(ref arguments);
+            _addition.Read(arguments.NextBytes(), score);
+        }
+
+        public readonly int ExpectedBytes(PackedLimits limits) => _addition.ExpectedBytes;
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            TryParseScore(arguments[0].Span, out double score);
+            return _addition.Set(value, arguments[1].Span, score, ref count);
+        }
+
+        public readonly void Settle(HeldValue value) => _addition.Settle(value);
     }
 
     /// <summary>Very many members for ZREM.</summary>

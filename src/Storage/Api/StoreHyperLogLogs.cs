@@ -111,13 +111,13 @@ public readonly struct StoreHyperLogLogs
 
         public int Count => 1;
 
-        public ReadOnlySpan<byte> this[int index] => _element;
+        public HyperLogLog.Observation Observe(int index) => HyperLogLog.Observe(_element);
     }
 
     private readonly struct BufferedElements(ElementBuffer elements) : IElementList
     {
         public int Count => elements.Count;
 
-        public ReadOnlySpan<byte> this[int index] => elements[index];
+        public HyperLogLog.Observation Observe(int index) => HyperLogLog.Observe(elements[index]);
     }
 }

@@ -34,6 +34,13 @@ internal sealed class KeyArrivals
         return taken;
     }
 
+    /// <summary>Leaves them to another session, whose turn it is.</summary>
+    public void MoveTo(KeyArrivals other)
+    {
+        for (int i = 0; i < Count; i++) other.Add(_keys[i]);
+        Clear();
+    }
+
     public void Clear()
     {
         if (_keys.Length > KeptMax) _keys = [];

@@ -51,13 +51,14 @@ internal sealed unsafe class LongUse : IDisposable
     }
 
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
+    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of its own. Null: others do.</param>
     /// <returns>True when everything is done.</returns>
-    public bool Step()
+    public bool Step(StoreSession? caller = null)
     {
         if (!_claim.TryEnter()) return false;
         try
         {
-            return StepClaimed();
+            return StepClaimed(caller);
         }
         finally
         {
@@ -95,7 +96,7 @@ internal sealed unsafe class LongUse : IDisposable
         }
     }
 
-    private bool StepClaimed()
+    private bool StepClaimed(StoreSession? caller = null)
     {
         if (_isDone) return true;
         try
@@ -107,15 +108,16 @@ internal sealed unsafe class LongUse : IDisposable
             Failure = exception;
         }
 
-        End();
+        End(caller);
         return true;
     }
 
-    private void End()
+    private void End(StoreSession? caller = null)
     {
         if (_isDone) return;
         _isDone = true;
         _session.Locks.Release();
+        if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
         _session.GoOffline();
         _holds.End(this, _session);
     }

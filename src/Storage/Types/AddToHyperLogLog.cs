@@ -23,7 +23,7 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
 
         for (int i = 0; i < _elements.Count; i++)
         {
-            var result = draft.Add(HyperLogLog.Observe(_elements[i]));
+            var result = draft.Add(_elements.Observe(i));
             if (result == SparseResult.Corrupt) return End(HyperLogLogStatus.Corrupt);
             HasChanged |= result == SparseResult.Raised;
         }
@@ -40,7 +40,7 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
         Status = HyperLogLogStatus.Ok;
         for (int i = 0; i < _elements.Count; i++)
         {
-            var seen = HyperLogLog.Observe(_elements[i]);
+            var seen = _elements.Observe(i);
             if (DenseRegisters.Get(packed, seen.Register) >= seen.Rank) continue;
             _firstRaised = i;
             HasChanged = true;
@@ -62,7 +62,7 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
         Span<byte> packed = destination[HyperLogLog.HeaderBytes..];
         for (int i = _firstRaised; i < _elements.Count; i++)
         {
-            var seen = HyperLogLog.Observe(_elements[i]);
+            var seen = _elements.Observe(i);
             DenseRegisters.Raise(packed, seen.Register, seen.Rank);
         }
 
@@ -82,6 +82,6 @@ internal interface IElementList
     /// <summary>How many there are.</summary>
     int Count { get; }
 
-    /// <summary>One of them.</summary>
-    ReadOnlySpan<byte> this[int index] { get; }
+    /// <summary>What one of them shows.</summary>
+    HyperLogLog.Observation Observe(int index);
 }

@@ -70,7 +70,9 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         }
 
         const long rest = 8 + 16;       // of the last unit, and of a field that keeps its expiry
-        return _value.TryReserve(packed + (rest * fields) + MemberTable.ReserveBytes(_value.Region, fields));
+        if (_value.TryReserve(packed + (rest * fields) + MemberTable.ReserveBytes(_value.Region, fields))) return true;
+        if (Count == 0) _value.Delete();        // a new hash that got a table, and then no room for its fields, is none
+        return false;
     }
 
     /// <summary>Sets a field.</summary>

@@ -11,6 +11,13 @@ internal unsafe ref struct ListValue(HeldValue value)
     // Bytes of what the command still pushes, and of what is alone then; for the leaves of a large list.
     private long _bytesBehind;
 
+    /// <summary>What is still pushed of a reservation, to go on with in another turn.</summary>
+    public long BytesBehind
+    {
+        readonly get => _bytesBehind;
+        init => _bytesBehind = value;
+    }
+
     /// <summary>For reading, until the next change.</summary>
     public readonly ListView View => new(_value.View);
 

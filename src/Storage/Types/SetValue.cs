@@ -57,7 +57,9 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
             if (!TryUnpack(items)) return false;
         }
 
-        return _value.TryReserve(items + MemberTable.ReserveBytes(_value.Region, members));
+        if (_value.TryReserve(items + MemberTable.ReserveBytes(_value.Region, members))) return true;
+        if (Count == 0) _value.Delete();        // a new set that got a table, and then no room for its members, is none
+        return false;
     }
 
     /// <summary>Adds a member.</summary>

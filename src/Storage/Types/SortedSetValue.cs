@@ -175,7 +175,9 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
 
         Region region = _value.Region;
-        return _value.TryReserve(items + (8L * room.Members) + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members));
+        if (_value.TryReserve(items + (8L * room.Members) + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members))) return true;
+        if (Count == 0) _value.Delete();        // a new set that got a tree, and then no room for its members, is none
+        return false;
     }
 
     private void Put(ReadOnlySpan<byte> member, double score)

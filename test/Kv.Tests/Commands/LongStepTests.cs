@@ -24,14 +24,20 @@ public sealed class LongStepTests
         ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")), ("hash", "HMGET k " + Words("f{0}")),
         ("scores", "ZREM k " + Words("m{0}")), ("scores", "ZMSCORE k " + Words("m{0}")),
         ("hash", "HMSET k " + Words("f{0} new:{0}")), ("set", "SADD k " + Words("member:{0}").Replace("member:3", "member:1", StringComparison.Ordinal)),
+        ("scores", "ZADD k " + Words("{0} m{0}")), ("scores", "ZADD k NX CH " + Words("-{0} m{0}")), ("scores", "ZADD k XX CH " + Words("-{0}.5 m{0}")),
+        ("scores", "ZADD k GT CH " + Words("{1} m{0}")), ("scores", "ZADD k XX LT CH " + Words("{1} m{0}")),
+        ("scores", "GEOADD k " + Words("1{1} -{1}.25 m{0}")), ("scores", "GEOADD k XX CH " + Words("1{1} -{1}.25 m{0}")),
+        ("list", "LPUSH k " + Words("e{0}")), ("list", "RPUSH k " + Words("element:{0}")), ("list", "LPUSHX k " + Words("e{0}")), ("list", "RPUSHX k " + Words("e{0}")),
+        ("alone", "LPUSH k " + Words("e{0}")), ("alone", "RPUSH k " + Words("e{0}")),
+        ("none", "RPUSH k " + Words("{0}")), ("none", "LPUSH k " + Words("{0}")), ("none", "ZADD k " + Words("{1} m{0}")), ("none", "GEOADD k " + Words("{1} {1}.5 m{0}")),
         ("none", "SADD k " + Words("member:{0}")), ("none", "HSET k " + Words("f{0} new:{0}")),
     ];
 
     private static string Words(string form) =>
-        string.Join(' ', Enumerable.Range(Many - 3000, 9000).Select(i => string.Format(CultureInfo.InvariantCulture, form, i)));
+        string.Join(' ', Enumerable.Range(Many - 3000, 9000).Select(i => string.Format(CultureInfo.InvariantCulture, form, i, i % 80)));
 
     /// <summary>Whether a command reads all of its arguments before it holds the key.</summary>
-    private static bool ReadsFirst(string line) => line.Split(' ', 2)[0] is "SADD" or "HSET" or "HMSET";
+    private static bool ReadsFirst(string line) => line.Split(' ', 2)[0] is "SADD" or "HSET" or "HMSET" or "ZADD" or "GEOADD" or "LPUSH" or "RPUSH" or "LPUSHX" or "RPUSHX";
 
     public static TheoryData<int> Kinds => [2, 3];
 
@@ -126,6 +132,114 @@ public sealed class LongStepTests
         }
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void PfAdd_of_very_many_elements_makes_the_bytes_that_one_turn_makes(bool areSame)
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        string line = "PFADD k " + (areSame ? string.Join(' ', Enumerable.Repeat("a b c d e f g h", 700)) : Words("e{0}"));
+        foreach (string before in new[] { "DEL k", "PFADD k", "PFADD k x y z", "PFADD k " + Words("other:{0}"), "SET k text", "RPUSH k e" })
+        {
+            client.Run("FLUSHALL");
+            client.Run(before);
+            client.Run("COPY k k DB 1");
+            client.Run("SELECT 1");
+            client.Run("MULTI");
+            client.Run(line);
+            string expected = client.Run("EXEC"), again = client.Run(line), left = Left(client, "k");
+            client.Run("SELECT 0");
+            string answer = client.Run(line);
+            Assert.True(client.Steps >= 2, $"{client.Steps} steps");
+            Assert.Equal((expected, again, left), ("*1\r\n" + answer, client.Run(line), Left(client, "k")));
+        }
+    }
+
+    [Theory]
+    [InlineData("ZADD k {0}", "1 a ", "x b", "-ERR value is not a valid float")]
+    [InlineData("ZADD k XX {0}", "1 a ", "nan b", "-ERR value is not a valid float")]
+    [InlineData("ZADD k {0}", "1 a ", "2", "-ERR syntax error")]
+    [InlineData("ZADD k NX GT {0}", "1 a ", "2 b", "-ERR GT, LT, and/or NX options at the same time are not compatible")]
+    [InlineData("ZADD k INCR {0}", "1 a ", "2 b", "-ERR INCR option supports a single increment-element pair")]
+    [InlineData("GEOADD k {0}", "1 1 a ", "181 1 b", "-ERR invalid longitude,latitude pair 181.000000,1.000000")]
+    [InlineData("GEOADD k {0}", "1 1 a ", "1 x b", "-ERR value is not a valid float")]
+    [InlineData("GEOADD k {0}", "1 1 a ", "1 1", "-ERR syntax error")]
+    [InlineData("HSET k {0}", "f v ", "f", "-ERR wrong number of arguments for 'hset' command")]
+    [InlineData("HMSET k {0}", "f v ", "f", "-ERR wrong number of arguments for 'hmset' command")]
+    public void One_bad_argument_of_very_many_is_the_answer_whatever_the_key_is_and_nothing_is_changed(string form, string good, string bad, string error)
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        string line = string.Format(CultureInfo.InvariantCulture, form, string.Concat(Enumerable.Repeat(good, 6000)) + bad);
+        foreach (string before in new[] { "DEL k", "ZADD k 5 a", "SET k text" })
+        {
+            client.Run("FLUSHALL");
+            client.Run(before);
+            string left = Left(client, "k");
+            Assert.StartsWith(error, client.Run(line), StringComparison.Ordinal);
+            Assert.Equal(left, Left(client, "k"));
+        }
+    }
+
+    [Fact]
+    public void Very_many_members_of_which_none_is_new_are_no_change_to_those_who_watch()
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        foreach (string line in new[] { "SADD k " + Words("m{0}"), "ZADD k " + Words("{1} m{0}"), "GEOADD k " + Words("{1} {1} m{0}"), "PFADD k " + Words("m{0}") })
+        {
+            foreach (bool changes in new[] { true, false })
+            {
+                client.Run("WATCH k");
+                other.Run(line);
+                client.Run("MULTI");
+                Assert.Equal(changes ? "*-1\r\n" : "*0\r\n", client.Run("EXEC"));
+            }
+
+            client.Run("DEL k");
+        }
+    }
+
+    [Fact]
+    public void Those_who_wait_are_served_behind_the_last_element_in_the_order_of_their_coming()
+    {
+        using var instance = KvInstance.Start();
+        using var pusher = new WindowClient(instance);
+        foreach (var (wait, line, expected) in new[]
+        {
+            ("BLPOP k 0", "RPUSH k " + Words("{0}"), "k {0}"),
+            ("BLPOP k 0", "LPUSH k " + Words("{0}"), "k {1}"),
+            ("BRPOP k 0", "LPUSH k " + Words("{0}"), "k {0}"),
+            ("BZPOPMIN k 0", "ZADD k " + Words("{0} {0}"), "k {0} {0}"),
+        })
+        {
+            pusher.Run("DEL k");
+            var waiting = Enumerable.Range(0, 5).Select(_ => instance.Connect()).ToArray();
+            foreach (var client in waiting) instance.Block(client, wait);
+
+            int turns = 0;
+            pusher.Between = _ =>
+            {
+                turns++;
+                Assert.Equal(waiting.Length, instance.Server.Blocked.Count);
+            };
+            pusher.Run(line);
+            pusher.Between = null;
+            Assert.True(turns > 10, $"{turns} turns");
+            // Before anything that comes behind the push.
+            string size = pusher.Run(line.StartsWith("ZADD", StringComparison.Ordinal) ? "ZCARD k" : "LLEN k");
+            Assert.Equal($":{9000 - waiting.Length}\r\n", size);
+            for (int i = 0; i < waiting.Length; i++)
+            {
+                string reply = string.Format(CultureInfo.InvariantCulture, expected, Many - 3000 + i, Many + 5999 - i);
+                Assert.Equal(reply, string.Join(' ', waiting[i].Read().Items!.Select(item => item.String)));
+                waiting[i].Dispose();
+            }
+        }
+    }
+
     [Fact]
     public void A_client_that_leaves_leaves_all_of_it_or_nothing()
     {
@@ -184,11 +298,24 @@ public sealed class LongStepTests
     [InlineData("stream", "DUMP k")]
     [InlineData("random", "DUMP k")]
     [InlineData("list", "LINSERT k BEFORE last ")]
+    [InlineData("list", "RPUSH k {pairs}")]
+    [InlineData("none", "RPUSH k {pairs}")]
+    [InlineData("none", "RPUSH k {few}")]
+    [InlineData("none", "SADD k {few}")]
+    [InlineData("none", "HSET k {few}")]
+    [InlineData("none", "ZADD k {few}")]
+    [InlineData("set", "SADD k {pairs}")]
+    [InlineData("none", "SADD k {pairs}")]
+    [InlineData("hash", "HSET k {pairs}")]
+    [InlineData("none", "HMSET k {pairs}")]
+    [InlineData("scores", "ZADD k {pairs}")]
+    [InlineData("none", "ZADD k {pairs}")]
     public void Refused_memory_is_an_error_and_changes_nothing(string kind, string line)
     {
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
         if (line.StartsWith("LINSERT", StringComparison.Ordinal)) line += new string('n', 1_000_000);       // so much room there is in no list
+        line = line.Replace("{pairs}", Words("{0} {0}"), StringComparison.Ordinal).Replace("{few}", string.Join(' ', Enumerable.Range(1000, 4000)), StringComparison.Ordinal);
         Fill(client, kind);
         string before = Left(client, "k");
         var store = instance.Server.Store;

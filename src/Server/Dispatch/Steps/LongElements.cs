@@ -89,7 +89,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <inheritdoc/>
     public virtual bool Step(ref CommandContext context)
     {
-        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step() && Answer(ref context);
+        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step(context.Store) && Answer(ref context);
         if (done) Dispose();
         return done;
     }

@@ -205,7 +205,7 @@ internal static class StreamCommands
         int first = context.Args.Position, count = context.Args.Count;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        if (!AreIds(ref context, first)) return;
+        if (LongIdRemoval.TryBegin(ref context, held, group: 0) || !StreamIdText.AreIds(ref context, first)) return;
         var stream = new StreamValue(held.Value);
         int deleted = 0;
         for (int i = first; i < count; i++)
@@ -215,19 +215,6 @@ internal static class StreamCommands
         }
 
         context.Reply.WriteInteger(deleted);
-    }
-
-    /// <summary>Whether all arguments from one on are ids; if not, that is answered.</summary>
-    private static bool AreIds(ref CommandContext context, int first)
-    {
-        for (int i = first; i < context.Args.Count; i++)
-        {
-            if (StreamIdText.TryParse(context.Args[i].Span, 0, out _)) continue;
-            context.Fail(StreamIdText.Invalid);
-            return false;
-        }
-
-        return true;
     }
 
     private static void XTrim(ref CommandContext context)

@@ -224,13 +224,7 @@ internal static class StreamGroupCommands
             return;
         }
 
-        for (int i = first; i < count; i++)
-        {
-            if (StreamIdText.TryParse(context.Args[i].Span, 0, out _)) continue;
-            context.Fail(StreamIdText.Invalid);
-            return;
-        }
-
+        if (LongIdRemoval.TryBegin(ref context, held, group) || !StreamIdText.AreIds(ref context, first)) return;
         var groups = new StreamValue(held.Value).Groups;
         for (int i = first; i < count; i++)
         {
@@ -249,9 +243,8 @@ internal static class StreamGroupCommands
         if (!query.TryRead(ref context)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryHold(ref context, held, key, name, out uint record)) return;
-        StreamGroup group = new StreamValue(held.Value).Groups[record];
-        if (query.IsSummary) StreamPendingQuery.WriteSummary(context.Reply, group);
-        else query.Write(context.Reply, group, context.Store.NowMs);
+        if (query.IsSummary) StreamPendingQuery.WriteSummary(context.Reply, new StreamValue(held.Value).Groups[record]);
+        else query.Run(ref context, held, record);
     }
 
     /// <summary>Finds the group; answers what stops a command.</summary>
@@ -268,9 +261,9 @@ internal static class StreamGroupCommands
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryHold(ref context, held, key, name, out uint group)) return;
+        if (!TryHold(ref context, held, key, name, out uint group) || LongClaim.TryBegin(ref context, held, group)) return;
         var claim = new StreamClaim(held.Value, group, context.Store.NowMs);
-        if (claim.TryRead(ref context)) claim.Run(ref context);
+        if (claim.TryRead(ref context.Args, context.Reply)) claim.Run(ref context);
     }
 
     private static void XAutoClaim(ref CommandContext context)
@@ -281,7 +274,6 @@ internal static class StreamGroupCommands
         var options = default(AutoClaimOptions);
         if (!options.TryRead(ref context)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryHold(ref context, held, key, name, out uint group)) return;
-        new StreamClaim(held.Value, group, context.Store.NowMs).RunFrom(ref context, consumer, in options);
+        if (TryHold(ref context, held, key, name, out uint group)) StreamClaim.RunFrom(ref context, held, group, consumer, in options);
     }
 }

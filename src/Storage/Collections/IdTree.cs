@@ -121,6 +121,22 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         cursor = cursor.Place + 1 < leaf.Count ? new IdCursor(cursor.Node, cursor.Place + 1) : new IdCursor(leaf.Next, 0);
     }
 
+    /// <summary>Counts the ids that are not below one, but stops at about so many.</summary>
+    public long CountSome(StreamId id, long most)
+    {
+        long count = 0;
+        IdCursor at = From(id);
+        // Ends: each round goes on by a leaf.
+        while (!at.IsEnd && count < most)
+        {
+            IdNode leaf = NodeAt(at.Node);
+            count += leaf.Count - at.Place;
+            at = new IdCursor(leaf.Next, 0);
+        }
+
+        return count;
+    }
+
     /// <summary>Adds an id that is not there.</summary>
     /// <returns>Its payload, for the caller to fill.</returns>
     public byte* Insert(StreamId id)

@@ -106,6 +106,16 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         Consumer(consumer).SeenMs = nowMs;
     }
 
+    /// <summary>Finds a consumer, or adds it, and notes that it asked for something.</summary>
+    /// <inheritdoc cref="TryAddConsumer" path="/returns"/>
+    public uint TryTouchConsumer(uint group, ReadOnlySpan<byte> name, long nowMs)
+    {
+        uint record = this[group].Find(name).Record;
+        if (record == 0) return TryAddConsumer(group, name, nowMs);
+        Touch(record, nowMs);
+        return record;
+    }
+
     /// <summary>Makes room for entries becoming pending: all that can fail of <see cref="Assign"/>.</summary>
     /// <param name="first">The least of their ids.</param>
     /// <param name="count">How many; they are handed over in order.</param>

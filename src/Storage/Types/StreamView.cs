@@ -76,19 +76,22 @@ internal readonly unsafe ref struct StreamView
     /// <summary>The place of the first entry whose id is not below one.</summary>
     public StreamPlace From(StreamId id) => _stream.From(id);
 
-    /// <summary>Whether there are more than so many entries from one id to another.</summary>
-    public bool HasMore(StreamId first, StreamId last, long than)
+    /// <summary>Counts the entries from one id to another, both included, but stops at about so many.</summary>
+    public long CountSome(StreamId first, StreamId last, long most)
     {
-        if (Length <= than || first > last) return false;
-        StreamPlace at = From(first);
         long count = 0;
+        if (first > last) return 0;
+        StreamPlace at = From(first);
         // Ends: each round goes on by a leaf.
-        while (count <= than && !Count(ref at, last, 1, ref count))
+        while (count < most && !Count(ref at, last, 1, ref count))
         {
         }
 
-        return count > than;
+        return count;
     }
+
+    /// <summary>Whether there are more than so many entries from one id to another.</summary>
+    public bool HasMore(StreamId first, StreamId last, long than) => Length > than && CountSome(first, last, than + 1) > than;
 
     /// <summary>Finds an entry.</summary>
     public bool TryGet(StreamId id, out StreamEntry entry)

@@ -1,5 +1,6 @@
 using System.Globalization;
 using Kv.Tests.Harness;
+using Kv.Tests.Storage;
 
 namespace Kv.Tests.Commands;
 
@@ -15,6 +16,13 @@ public sealed class LongStepTests
         ("stream", "XRANGE k - +"), ("stream", "XREVRANGE k + - COUNT 9000"), ("stream", "XRANGE k 100 (25000"), ("stream", "XREVRANGE k 29000 7"),
         ("stream", "XREAD STREAMS k 0"), ("stream", "XREAD COUNT 6000 STREAMS none k k 0 5 29990"), ("stream", "XINFO STREAM k FULL COUNT 0"), ("stream", "XINFO STREAM k FULL COUNT 7000"),
         ("stream", "XTRIM k MAXLEN 100"), ("stream", "XTRIM k MINID 29955"), ("stream", "XTRIM k MAXLEN ~ 500 LIMIT 28000"), ("stream", "XADD k MAXLEN 10 30001-5 f v"),
+        ("stream", "XREADGROUP GROUP group new STREAMS k >"), ("stream", "XREADGROUP GROUP group one COUNT 7000 NOACK STREAMS k >"), ("stream", "XREADGROUP GROUP another three STREAMS k k k > 0 >"),
+        ("stream", "XREADGROUP GROUP another new COUNT 3000 STREAMS k k k > > 50"), ("pending", "XREADGROUP GROUP group two STREAMS k 0"), ("pending", "XREADGROUP GROUP group one COUNT 4500 STREAMS k k 100 9000"),
+        ("pending", "XPENDING k group - + 100000"), ("pending", "XPENDING k group (900 29000 6000 two"), ("pending", "XPENDING k group IDLE 1000000 - + 5000"), ("pending", "XPENDING k group IDLE 9000000000000 - + 10"), ("pending", "XPENDING k group IDLE 9000000000000 - + 10 two"),
+        ("stream", "XDEL k " + Words("{0}")), ("stream", "XDEL k " + Words("{0}-0") + " word"), ("pending", "XACK k group " + Words("{0}")), ("pending", "XACK k group " + Words("{0}") + " word 5"),
+        ("pending", "XCLAIM k group five 0 " + Words("{0}")), ("pending", "XCLAIM k group one 1000000 " + Words("{0}") + " JUSTID RETRYCOUNT 7 TIME 5000"), ("pending", "XCLAIM k another five 0 " + Words("{0}") + " FORCE LASTID 29000"),
+        ("pending", "XCLAIM k group five 0 " + Words("{0}") + " WORD"), ("pending", "XCLAIM k group five much " + Words("{0}")),
+        ("pending", "XAUTOCLAIM k group five 0 0 COUNT 100000"), ("pending", "XAUTOCLAIM k group one 1000000 5000 COUNT 5000 JUSTID"), ("pending", "XAUTOCLAIM k group five 999999999 0 COUNT 1000"),
         ("pending", "XGROUP DESTROY k group"), ("pending", "XGROUP DELCONSUMER k group one"), ("pending", "XGROUP DELCONSUMER k group two"),
         ("list", "LREM k 0 same"), ("list", "LREM k 5000 same"), ("list", "LREM k -7000 same"), ("list", "LREM k 0 none"), ("alone", "LTRIM k 100 -300"), ("alone", "LTRIM k 5000 5000"), ("alone", "LREM k 0 same"),
         ("list", "LPOS k none"), ("list", "LPOS k last"), ("list", "LPOS k same COUNT 0"), ("list", "LPOS k same RANK -3 COUNT 4000 MAXLEN 25000"), ("list", "LPOS k same RANK 9000"),
@@ -44,7 +52,7 @@ public sealed class LongStepTests
     [Theory, MemberData(nameof(Kinds))]
     public void What_comes_of_steps_is_what_comes_of_one_turn(int version)
     {
-        using var instance = KvInstance.Start();
+        using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
         client.Run($"HELLO {version}");
@@ -77,7 +85,7 @@ public sealed class LongStepTests
     [InlineData("SWAPDB 0 5")]
     public void What_others_do_with_the_key_comes_behind_the_last_step(string interference)
     {
-        using var instance = KvInstance.Start();
+        using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
         foreach (var (kind, line) in Cases)
@@ -243,7 +251,7 @@ public sealed class LongStepTests
     [Fact]
     public void A_client_that_leaves_leaves_all_of_it_or_nothing()
     {
-        using var instance = KvInstance.Start();
+        using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         foreach (var (kind, line) in Cases)
         {
@@ -312,7 +320,7 @@ public sealed class LongStepTests
     [InlineData("none", "ZADD k {pairs}")]
     public void Refused_memory_is_an_error_and_changes_nothing(string kind, string line)
     {
-        using var instance = KvInstance.Start();
+        using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         if (line.StartsWith("LINSERT", StringComparison.Ordinal)) line += new string('n', 1_000_000);       // so much room there is in no list
         line = line.Replace("{pairs}", Words("{0} {0}"), StringComparison.Ordinal).Replace("{few}", string.Join(' ', Enumerable.Range(1000, 4000)), StringComparison.Ordinal);
@@ -338,6 +346,54 @@ public sealed class LongStepTests
         store.CheckIntegrity();
     }
 
+    // As in one turn: what a consumer is not told of, it must not have.
+    [Theory]
+    [InlineData("stream", "XREADGROUP GROUP group one STREAMS k >")]
+    [InlineData("stream", "XREADGROUP GROUP another three STREAMS k >")]
+    [InlineData("pending", "XCLAIM k another three 0 {0} FORCE")]
+    [InlineData("pending", "XAUTOCLAIM k group one 1 0 COUNT 9000")]
+    public void What_was_given_before_memory_ended_is_pending_and_nothing_else(string kind, string line)
+    {
+        using var instance = KvInstance.Start(new TestClock());
+        using var client = new WindowClient(instance);
+        var store = instance.Server.Store;
+        string group = line.Contains("another", StringComparison.Ordinal) ? "another" : "group", consumer = group == "another" ? "three" : "one";
+        line = string.Format(CultureInfo.InvariantCulture, line, Words("{0}"));
+        int errors = 0, parts = 0, steps = 0;
+        for (int refused = 1; refused < 40; refused += refused < 4 ? 1 : 9)
+        {
+            Fill(client, kind);
+            string before = Left(client, "k");
+            var had = Pending(client, group, consumer);
+            int asked = 0;
+            client.Between = step => steps = Math.Max(steps, step);
+            store.Budget.Refuse = () => ++asked >= refused;
+            string answer = client.Run(line);
+            store.Budget.Refuse = null;
+            client.Between = null;
+            store.CheckIntegrity();
+            if (answer[0] == '-')
+            {
+                errors++;
+                Assert.StartsWith("-OOM", answer, StringComparison.Ordinal);
+                Assert.True(before == Left(client, "k"), "something has changed");
+                continue;
+            }
+
+            if (asked >= refused) parts++;
+            string[] given = [.. answer.Split("\r\n").Where((word, i) => i > 0 && word.EndsWith("-0", StringComparison.Ordinal) && word != "0-0")];
+            var has = Pending(client, group, consumer);
+            if (line[1] != 'A') Assert.Equal(given.Except(had).Order(), has.Except(had).Order());
+            else Assert.Empty(has.Except(had).Except(given));
+        }
+
+        Assert.True(steps >= 2);
+        Assert.True(errors + parts > 0 || line[1] == 'A', "memory was never refused");
+    }
+
+    private static HashSet<string> Pending(WindowClient client, string group, string consumer) =>
+        [.. client.Run($"XPENDING k {group} - + 100000 {consumer}").Split("\r\n").Where(word => word.EndsWith("-0", StringComparison.Ordinal))];
+
     // Nothing else is known of a list or stream than what DUMP shows; of the others its digest is as good as their content.
     private static string Left(WindowClient client, string key) => client.Run($"DUMP {key}");
 
@@ -361,7 +417,11 @@ public sealed class LongStepTests
             client.Run("XREADGROUP GROUP group one COUNT 9000 STREAMS k >");
             client.Run($"XREADGROUP GROUP group two {(kind == "pending" ? "" : "COUNT 9000")} STREAMS k >");
             client.Run("XREADGROUP GROUP another three COUNT 100 STREAMS k >");
-            if (kind == "pending") for (int i = 0; i < 4; i++) client.Run($"XAUTOCLAIM k group four 0 {i * 3000} COUNT 1000 JUSTID");
+            if (kind == "stream") return;
+            for (int i = 0; i < 4; i++) client.Run($"XAUTOCLAIM k group four 0 {i * 3000} COUNT 1000 JUSTID");
+            // By a clock that stands still, nothing else is old.
+            for (int i = 1; i < Many; i += 3000) client.Run($"XCLAIM k group two 0 {string.Join(' ', Enumerable.Range(i, 1500))} TIME {i} JUSTID");
+            for (int i = 7; i < Many; i += 70) client.Run($"XDEL k {i}");
         }
         else
         {

@@ -92,6 +92,28 @@ public sealed class StreamComparisonTests : IDisposable
         }
     }
 
+    // So many that Kv works in steps.
+    [Theory]
+    [InlineData(2)]
+    [InlineData(3)]
+    public void Very_many_at_once_are_given_claimed_and_acknowledged_alike(int resp)
+    {
+        const int entries = 6000;
+        string Ids(int first, int count, int every = 1) => string.Join(' ', Enumerable.Range(0, count).Select(i => $"{first + (i * every)}-0"));
+        List<string> script = [.. Limits(100, 4096)];
+        for (int i = 1; i <= entries; i++) script.Add($"XADD x {i}-0 field {i}");
+        script.AddRange(
+        [
+            "XGROUP CREATE x g 0", "XGROUP CREATE x h 0", "XREADGROUP GROUP g a COUNT 4500 STREAMS x >", "XREADGROUP GROUP g b STREAMS x >", "XREADGROUP GROUP h a COUNT 5000 NOACK STREAMS x >",
+            $"XCLAIM x g c {Day} {Ids(1, 5000)}", $"XCLAIM x g c 0 {Ids(2, 5000)} IDLE {2 * Day} JUSTID", $"XCLAIM x h c 0 {Ids(500, 5000)} FORCE IDLE {3 * Day} RETRYCOUNT 5 LASTID 5900-0",
+            $"XCLAIM x h c 0 {Ids(500, 5000)} LASTID", $"XCLAIM x h c 0 {Ids(500, 5000)} none", $"XPENDING x g IDLE {Day} - + 100000", $"XPENDING x g IDLE {Day} (7 5500 4400 c", $"XPENDING x h IDLE {9 * Day} - + 1",
+            $"XDEL x {Ids(3, 4500, 7)}", $"XDEL x {Ids(4, 4500)} 5-", "XREADGROUP GROUP g c STREAMS x 0", "XREADGROUP GROUP g c COUNT 4200 STREAMS x x 30 >", "XREADGROUP GROUP h a STREAMS x x > 0",
+            $"XCLAIM x g d {Day} {Ids(1, 6000)}", $"XAUTOCLAIM x h d {Day} 0 COUNT 4200", $"XAUTOCLAIM x h e {Day} 0 COUNT 5000 JUSTID", $"XAUTOCLAIM x h e {9 * Day} 0 COUNT 500", "XPENDING x g", "XPENDING x h",
+            $"XACK x g {Ids(10, 5000)}", $"XACK x h {Ids(1, 9000)} word", $"XACK x none {Ids(1, 5000)} word", "XINFO STREAM x FULL COUNT 0", "XGROUP SETID x g 0", "XREADGROUP GROUP g z STREAMS x >", "XPENDING x g", "XINFO STREAM x FULL COUNT 0",
+        ]);
+        Compare(script, resp);
+    }
+
     [Theory]
     [InlineData(1)]
     [InlineData(7)]

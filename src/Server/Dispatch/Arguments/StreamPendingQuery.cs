@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Dispatch;
 
 /// <summary>What XPENDING is asked for behind the group, and the answer.</summary>
-internal unsafe ref struct StreamPendingQuery
+internal ref struct StreamPendingQuery
 {
     private StreamRange _range;
     private long _idleMs, _count;
@@ -72,35 +72,21 @@ internal unsafe ref struct StreamPendingQuery
         reply.EndArray(begin, consumers);
     }
 
-    /// <summary>What is pending, entry by entry.</summary>
-    public readonly void Write(ReplyWriter reply, StreamGroup group, long nowMs)
+    /// <summary>Answers what is pending, entry by entry; where there is much, in later turns.</summary>
+    public readonly void Run(ref CommandContext context, scoped HeldKey held, uint group)
     {
-        StreamConsumer consumer = _hasConsumer ? group.Find(_consumer) : default;
-        if (_hasConsumer && !consumer.Exists)
+        uint consumer = _hasConsumer ? new StreamValue(held.Value).Groups[group].Find(_consumer).Record : 0;
+        if (_hasConsumer && consumer == 0)
         {
-            reply.WriteArray(0);
+            context.Reply.WriteArray(0);
             return;
         }
 
-        IdTree pending = group.Pending, ids = _hasConsumer ? consumer.Pending : pending;
-        var begin = reply.BeginArray();
-        int written = 0;
-        IdCursor at = ids.From(_range.First);
-        for (; !at.IsEnd && written < _count; ids.MoveNext(ref at))
+        var walk = new PendingWalk
         {
-            StreamId id = ids.IdAt(at);
-            if (id > _range.Last) break;
-            var entry = (PendingEntry*)(_hasConsumer ? pending.Find(id) : ids.PayloadAt(at));
-            if (_idleMs != 0 && nowMs - entry->DeliveredMs < _idleMs) continue;
-            written++;
-            reply.WriteArray(4);
-            StreamIdText.Write(reply, id);
-            reply.WriteBulk(group.ConsumerOf(entry).Name);
-            reply.WriteInteger(Math.Max(0, nowMs - entry->DeliveredMs));
-            reply.WriteInteger(entry->Deliveries);
-        }
-
-        reply.EndArray(begin, written);
+            Group = group, Consumer = consumer, First = _range.First, Last = _range.Last, IdleMs = _idleMs, NowMs = context.Store.NowMs, Most = _count,
+        };
+        LongPending.Run(ref context, held, walk);
     }
 
     private static bool Fail(ref CommandContext context)

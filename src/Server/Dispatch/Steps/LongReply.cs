@@ -44,6 +44,18 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     /// <summary>Takes the next value of the reply.</summary>
     public ReplyWriter Next() => NextOutput().Reply;
 
+    /// <summary>Adds what another one has collected, which is empty then.</summary>
+    public void TakeOver(LongReply other)
+    {
+        if (other._pieces.Count == 0) return;
+        _bytes = Bytes + other._bytes;
+        _pieces.AddRange(other._pieces);
+        _charged += other._charged;
+        other._charged = 0;
+        other._pieces.Clear();
+        other.Restart();
+    }
+
     /// <summary>How much is collected.</summary>
     public long Bytes => _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
 

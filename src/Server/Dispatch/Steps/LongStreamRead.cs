@@ -3,90 +3,153 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>Many entries of several streams, for XREAD.</summary>
+/// <summary>Many entries of several streams, for XREAD and XREADGROUP.</summary>
+/// <remarks>What a consumer was given before memory ended is given, as in one turn.</remarks>
 internal sealed class LongStreamRead : LongElements
 {
-    private const int LeavesPerStep = 16 * ElementsPerStep;
+    /// <summary>Each has to be found in trees, too, when it is delivered.</summary>
+    private const int EntriesPerStep = 512;
 
     private readonly byte[][] _keys;
     private readonly StreamId[] _ids;
-    private readonly long _most;
-    private readonly bool _isMap;
-    private int _stream;
-    private Stage _stage;
-    private StreamPlace _place;
-    private StreamId _first;
-    private long _left;
+    private readonly byte[]? _group, _consumer;
+    private readonly long _most, _nowMs;
+    private readonly bool _isMap, _noAck;
+    private bool _hasConsumers;
+    private int _stream, _written;
+    private StreamId _behind;
+    private ReplyWriter? _head;     // of the stream's entries, whose number stands ahead of them
+    private ReplyMark _begin;
 
     private LongStreamRead(ref CommandContext context, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids)
     {
         _isMap = context.Reply.Version == RespVersion.Resp3;
         _most = arguments.Count;
+        _nowMs = context.Store.NowMs;
+        _noAck = arguments.NoAck;
         _ids = ids.ToArray();
         _keys = new byte[ids.Length][];
         for (int i = 0; i < _keys.Length; i++) _keys[i] = context.Args[arguments.FirstKey + i].Span.ToArray();
+        if (arguments.Group == 0) return;
+        _group = context.Args[arguments.Group].Span.ToArray();
+        _consumer = context.Args[arguments.Group + 1].Span.ToArray();
     }
 
-    private enum Stage : byte
-    {
-        Look,
-        Count,
-        Write,
-    }
+    /// <inheritdoc/>
+    public override bool HasChanged => _hasConsumers;
 
     /// <summary>Begins, if there are many entries behind the ids.</summary>
-    /// <param name="ids">Behind which id each stream is read.</param>
+    /// <param name="ids">Behind which id each stream is read; the greatest one for what no consumer of the group has got.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids)
     {
-        if (!IsWanted(ref context, arguments.Count)) return false;
-        bool isLong = false;
-        for (int i = 0; i < ids.Length && !isLong; i++)
-            isLong = held.Exists(i) && ids[i].TryNext(out StreamId first) && new StreamView(held[i].View).HasMore(first, StreamId.Max, ElementsMax);
-        if (!isLong) return false;
+        if (arguments.Count <= ElementsMax / ids.Length || context.InTransaction) return false;
+        long found = 0;
+        for (int i = 0; i < ids.Length && found <= ElementsMax; i++)
+            if (held.Exists(i)) found += Math.Min(arguments.Count, CountBehind(ref context, new StreamView(held[i].View), in arguments, ids[i], ElementsMax + 1 - found));
+        if (!IsWanted(ref context, found)) return false;
         var read = new LongStreamRead(ref context, in arguments, ids);
         return read.TryBegin(ref context, held, read._isMap ? ReplyHead.Map : ReplyHead.Array);
     }
 
+    /// <summary>About how many entries there are to answer, as far as it matters.</summary>
+    private static long CountBehind(ref CommandContext context, scoped StreamView stream, in StreamReadArguments arguments, StreamId id, long most)
+    {
+        StreamGroup group = arguments.Group == 0 ? default : stream.FindGroup(context.Args[arguments.Group].Span);
+        bool isNew = id == StreamId.Max;
+        if (group.Exists && isNew) id = group.LastId;
+        if (!id.TryNext(out StreamId first)) return 0;
+        if (!group.Exists || isNew) return stream.LastId < first ? 0 : stream.CountSome(first, StreamId.Max, most);
+        StreamConsumer consumer = group.Find(context.Args[arguments.Group + 1].Span);
+        return consumer.Exists ? consumer.Pending.CountSome(first, most) : 0;
+    }
+
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
-        for (; _stream < _ids.Length; _stream++, _stage = Stage.Look)
-            if (held.Exists(_stream) && !WorkOnOne(new StreamView(held.View(_stream)), reply)) return false;
+        if (_group != null && !_hasConsumers && !TryFindConsumers(held))
+        {
+            Status = StoreStatus.OutOfMemory;
+            return true;
+        }
+
+        int left = EntriesPerStep;
+        long end = reply.Bytes + BytesPerStep;
+        for (; _stream < _ids.Length; _stream++)
+        {
+            if (left <= 0 || reply.Bytes >= end) return false;
+            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref left, end)) return Status != StoreStatus.Ok;
+        }
+
+        return true;
+    }
+
+    private bool TryFindConsumers(in HeldKeys held)
+    {
+        _hasConsumers = true;
+        for (int i = 0; i < _ids.Length; i++)
+            if (!new StreamGroupRead(held.Value(i), _group, _nowMs).TryFindConsumer(_consumer)) return false;
         return true;
     }
 
     /// <returns>True when the stream is done.</returns>
-    private bool WorkOnOne(StreamView stream, LongReply reply)
+    private bool WorkOnOne(HeldValue value, LongReply reply, ref int left, long end)
     {
-        if (_stage == Stage.Look)
+        left--;
+        if (_head == null)
         {
-            if (!stream.HasBehind(_ids[_stream]) || !_ids[_stream].TryNext(out _first)) return true;
-            _place = stream.From(_first);
-            _left = 0;
-            _stage = Stage.Count;
+            if (!HasAny(value)) return true;
+            _head = reply.Next();
+            if (!_isMap) _head.WriteArray(2);
+            _head.WriteBulk(_keys[_stream]);
+            _begin = _head.BeginArray();
+            _behind = _ids[_stream];
+            _written = 0;
         }
 
-        if (_stage == Stage.Count)
+        // Ends: each round writes some, or is the last.
+        for (int written = 1; written != 0 && _written < _most; left -= written, _written += written)
         {
-            // How many there are stands ahead of them.
-            if (_left < _most && !stream.Count(ref _place, StreamId.Max, LeavesPerStep, ref _left)) return false;
-            _left = Math.Min(_left, _most);
-            var head = reply.Next();
-            if (!_isMap) head.WriteArray(2);
-            head.WriteBulk(_keys[_stream]);
-            head.WriteArray((int)_left);
-            Count++;
-            _stage = Stage.Write;
+            if (left <= 0 || reply.Bytes >= end) return false;
+            written = Write(value, reply.Next(), Math.Min(left, _most - _written));
+            if (Status != StoreStatus.Ok) return false;
         }
 
-        var walk = stream.Between(_first, StreamId.Max);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && _left > 0 && reply.Bytes < end && walk.Next(out StreamEntry entry); i++, _left--)
+        _head.EndArray(_begin, _written);
+        _head = null;
+        Count++;
+        return true;
+    }
+
+    private bool HasAny(HeldValue value)
+    {
+        if (_group == null) return new StreamView(value.View).HasBehind(_ids[_stream]);
+        return _ids[_stream] != StreamId.Max || new StreamGroupRead(value, _group, _nowMs).HasNew;
+    }
+
+    /// <summary>Writes the next entries.</summary>
+    /// <returns>How many; 0: that were all.</returns>
+    private int Write(HeldValue value, ReplyWriter reply, long most)
+    {
+        if (_group == null) return WriteEntries(value, reply, most);
+        var read = new StreamGroupRead(value, _group, _nowMs);
+        read.TryFindConsumer(_consumer);        // it is there
+        if (_ids[_stream] != StreamId.Max) return read.WriteHistory(reply, ref _behind, most, BytesPerStep);
+        // Without memory what was given before is the answer, if something was.
+        if (!read.TryDeliver(reply, most, BytesPerStep, _noAck, out int delivered) && _written == 0 && Count == 0) Status = StoreStatus.OutOfMemory;
+        return delivered;
+    }
+
+    private int WriteEntries(HeldValue value, ReplyWriter reply, long most)
+    {
+        int written = 0;
+        if (!_behind.TryNext(out StreamId first)) return 0;
+        long end = (long)reply.Output.Length + BytesPerStep;
+        for (var walk = new StreamView(value.View).Between(first, StreamId.Max); written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
         {
-            StreamReply.WriteEntry(reply.Next(), entry);
-            entry.Id.TryNext(out _first);
+            StreamReply.WriteEntry(reply, entry);
+            _behind = entry.Id;
         }
 
-        return _left == 0;
+        return written;
     }
 }

@@ -36,6 +36,24 @@ internal ref struct AutoClaimOptions
     }
 }
 
+/// <summary>How far an XAUTOCLAIM has come.</summary>
+internal struct AutoClaimWalk
+{
+    /// <summary>Where it goes on; 0-0: that were all.</summary>
+    public StreamId Next;
+
+    /// <summary>So many more may be given, or looked at.</summary>
+    public long Left, Looks;
+
+    /// <summary>Entries that became the consumer's; and those that were deleted.</summary>
+    public int Claimed, Gone;
+
+    public readonly bool IsEnded => Next.IsZero || Left <= 0 || Looks <= 0;
+
+    /// <summary>Whether something has become of some entry.</summary>
+    public readonly bool HasAny => (Claimed | Gone) != 0;
+}
+
 /// <summary>XCLAIM and XAUTOCLAIM: makes pending entries another consumer's, as if they had been delivered to it.</summary>
 /// <remarks>Where memory ends in the middle, the answer has what was claimed so far; where it ends at once, it is an error.</remarks>
 internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
@@ -44,26 +62,35 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     private readonly StreamGroups _groups = new StreamValue(value).Groups;
     private ReadOnlySpan<byte> _name;
     private int _firstId, _ids;
-    private uint _consumer;
     private StreamClaimTerms _terms;
     private bool _onlyIds;
     private StreamId _lastId;
 
+    /// <summary>Who gets them, by what it is called in the region.</summary>
+    public uint Consumer { readonly get; set; }
+
+    public StreamClaimTerms Terms
+    {
+        readonly get => _terms;
+        init => _terms = value;
+    }
+
     private readonly StreamView View => new(_value.View);
 
     /// <summary>Reads what XCLAIM is asked for behind the group.</summary>
+    /// <param name="ids">How many ids there are, where that is known.</param>
     /// <returns>False when an error was answered.</returns>
-    public bool TryRead(ref CommandContext context)
+    public bool TryRead(ref CommandArguments arguments, ReplyWriter reply, int ids = -1)
     {
-        ref CommandArguments arguments = ref context.Args;
         _name = arguments.NextBytes();
         _terms.IdleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
         _firstId = arguments.Position;
         _terms.DeliveredMs = _terms.Deliveries = -1;
-        while (arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _)) arguments.Skip(1);
+        if (ids > 0) arguments.Skip(ids);
+        while (ids < 0 && arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _)) arguments.Skip(1);
         _ids = arguments.Position - _firstId;
         while (arguments.Remaining > 0) ReadOption(ref arguments);
-        if (!arguments.Finish(context.Reply)) return false;
+        if (!arguments.Finish(reply)) return false;
         _terms.IsDelivery = !_onlyIds;
         if (_terms.DeliveredMs < 0 || _terms.DeliveredMs > nowMs) _terms.DeliveredMs = nowMs;
         return true;
@@ -90,17 +117,25 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         }
     }
 
+    /// <summary>Begins an XCLAIM that was read: all that it changes but for the entries.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryBegin()
+    {
+        if (!TryFindConsumer(_name)) return false;
+        StreamGroup read = _groups[group];
+        if (_lastId > read.LastId) read.LastId = _lastId;
+        return true;
+    }
+
     /// <summary>XCLAIM.</summary>
     public void Run(ref CommandContext context)
     {
-        if (!TryFindConsumer(_name))
+        if (!TryBegin())
         {
             context.Fail(Errors.OutOfMemory);
             return;
         }
 
-        StreamGroup read = _groups[group];
-        if (_lastId > read.LastId) read.LastId = _lastId;
         var reply = context.Reply;
         var begin = reply.BeginArray();
         int claimed = 0;
@@ -123,66 +158,83 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     }
 
     /// <summary>XAUTOCLAIM.</summary>
-    public void RunFrom(ref CommandContext context, ReadOnlySpan<byte> consumer, in AutoClaimOptions options)
+    public static void RunFrom(ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer, in AutoClaimOptions options)
     {
-        _onlyIds = options.OnlyIds;
-        _terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = nowMs, Deliveries = -1, IsDelivery = !_onlyIds };
-        if (!TryFindConsumer(consumer))
-        {
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
+        long now = context.Store.NowMs;
+        var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First), Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
+        var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1, IsDelivery = !options.OnlyIds };
+        if (!LongAutoClaim.TryBegin(ref context, held, group, consumer, in terms, in walk))
+            new StreamClaim(held.Value, group, now) { Terms = terms }.RunFrom(ref context, consumer, walk);
+    }
 
+    private void RunFrom(ref CommandContext context, ReadOnlySpan<byte> consumer, AutoClaimWalk walk)
+    {
         // Entries are written behind each other, and the cursor ahead of them once it is known.
         var reply = context.Reply;
         var begin = reply.BeginArray();
         var deleted = default(DeletedIds);
-        long left = options.Count, looks = options.Count * StreamClaimTerms.LooksEach;
-        int claimed = 0;
-        StreamId next = _groups.PendingFrom(group, options.First);
-        // Ends: each round goes on to a greater id.
-        for (; !next.IsZero && left > 0 && looks > 0; looks--)
+        bool hasMemory = TryFindConsumer(consumer);
+        while (hasMemory && !walk.IsEnded)
         {
-            StreamId id = next;
-            if (!TryClaim(reply, id, out var outcome))
-            {
-                if (claimed != 0 || deleted.Count != 0) break;
-                reply.Rewind(begin);
-                context.Fail(Errors.OutOfMemory);
-                return;
-            }
-
-            if (outcome == StreamClaimOutcome.Claimed) claimed++;
-            if (outcome == StreamClaimOutcome.Gone) deleted.Add(id);
-            if (outcome != StreamClaimOutcome.Passed) left--;
-            next = _groups.PendingBehind(group, id);
+            hasMemory = TryClaimNext(reply, ref walk, out StreamId gone);
+            if (!gone.IsZero) deleted.Add(gone);
         }
 
-        WriteAutoClaim(reply, begin, next, claimed, deleted);
-    }
+        if (!hasMemory && !walk.HasAny)
+        {
+            reply.Rewind(begin);
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
 
-    private static void WriteAutoClaim(ReplyWriter reply, ReplyMark begin, StreamId next, int claimed, in DeletedIds deleted)
-    {
-        Span<byte> cursor = stackalloc byte[StreamIdText.BytesMax];
-        reply.EndCursor(begin, cursor[..StreamIdText.Format(next, cursor)], claimed);
+        EndEntries(reply, begin, in walk);
         reply.WriteArray(deleted.Count);
         for (int i = 0; i < deleted.Count; i++) StreamIdText.Write(reply, deleted[i]);
     }
 
-    private bool TryFindConsumer(ReadOnlySpan<byte> name)
+    /// <summary>Ends the entries of an XAUTOCLAIM; behind them come those that were deleted.</summary>
+    public static void EndEntries(ReplyWriter reply, ReplyMark begin, in AutoClaimWalk walk)
     {
-        _consumer = _groups[group].Find(name).Record;
-        if (_consumer == 0) _consumer = _groups.TryAddConsumer(group, name, nowMs);
-        else _groups.Touch(_consumer, nowMs);
-        return _consumer != 0;
+        Span<byte> cursor = stackalloc byte[StreamIdText.BytesMax];
+        reply.EndCursor(begin, cursor[..StreamIdText.Format(walk.Next, cursor)], walk.Claimed);
     }
 
-    /// <returns>False when there is no memory.</returns>
-    private readonly bool TryClaim(ReplyWriter reply, StreamId id, out StreamClaimOutcome outcome)
+    /// <summary>Finds the consumer, or adds it, and notes that it was here.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryFindConsumer(ReadOnlySpan<byte> name)
     {
-        if (!_groups.TryClaim(group, _consumer, id, in _terms, nowMs, out outcome)) return false;
+        Consumer = _groups.TryTouchConsumer(group, name, nowMs);
+        return Consumer != 0;
+    }
+
+    /// <summary>Looks at the next pending entry, and claims it, if the terms are met.</summary>
+    /// <param name="gone">Its id, if it was deleted; else 0-0.</param>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public readonly bool TryClaimNext(ReplyWriter reply, ref AutoClaimWalk walk, out StreamId gone)
+    {
+        gone = StreamId.Zero;
+        StreamId id = walk.Next;
+        if (!TryClaim(reply, id, out var outcome)) return false;
+        if (outcome == StreamClaimOutcome.Claimed) walk.Claimed++;
+        if (outcome == StreamClaimOutcome.Gone)
+        {
+            walk.Gone++;
+            gone = id;
+        }
+
+        if (outcome != StreamClaimOutcome.Passed) walk.Left--;
+        walk.Looks--;
+        walk.Next = _groups.PendingBehind(group, id);
+        return true;
+    }
+
+    /// <summary>Claims an entry, if the terms are met, and answers it.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public readonly bool TryClaim(ReplyWriter reply, StreamId id, out StreamClaimOutcome outcome)
+    {
+        if (!_groups.TryClaim(group, Consumer, id, in _terms, nowMs, out outcome)) return false;
         if (outcome != StreamClaimOutcome.Claimed) return true;
-        if (_onlyIds)
+        if (!_terms.IsDelivery)
         {
             StreamIdText.Write(reply, id);
         }

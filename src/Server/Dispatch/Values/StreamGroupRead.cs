@@ -33,9 +33,7 @@ internal ref struct StreamGroupRead
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryFindConsumer(ReadOnlySpan<byte> name)
     {
-        _consumer = _groups[_group].Find(name).Record;
-        if (_consumer == 0) _consumer = _groups.TryAddConsumer(_group, name, _nowMs);
-        else _groups.Touch(_consumer, _nowMs);
+        _consumer = _groups.TryTouchConsumer(_group, name, _nowMs);
         return _consumer != 0;
     }
 
@@ -48,20 +46,43 @@ internal ref struct StreamGroupRead
         var begin = reply.BeginArray();
         int written = 0;
         // Ends: each round delivers entries, or is the last.
-        while (written < most && _groups[_group].LastId.TryNext(out StreamId first))
+        while (written < most)
         {
-            int batch = isDone ? int.MaxValue : CountFrom(first, (int)Math.Min(BatchMax, most - written));
-            if (batch == 0) break;
-            if (!isDone && !_groups.TryReserve(_group, _consumer, first, batch))
-            {
-                if (written == 0) return false;
-                break;
-            }
-
-            if (!Deliver(reply, first, Math.Min(batch, most - written), isDone, ref written)) break;
+            if (!TryDeliver(reply, most - written, int.MaxValue, isDone, out int delivered) && written == 0) return false;
+            bool isLast = delivered < Math.Min(BatchMax, most - written);
+            written += delivered;
+            if (isLast) break;
         }
 
         reply.EndArray(begin, written);
+        return true;
+    }
+
+    /// <summary>Delivers some of what no consumer of the group has got.</summary>
+    /// <param name="most">At most so many entries,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <param name="isDone">They are not pending.</param>
+    /// <param name="delivered">How many; 0: there are no more.</param>
+    /// <returns>False when there is no memory: nothing was delivered or written.</returns>
+    public readonly bool TryDeliver(ReplyWriter reply, long most, int bytes, bool isDone, out int delivered)
+    {
+        delivered = 0;
+        if (!_groups[_group].LastId.TryNext(out StreamId first)) return true;
+        if (!isDone)
+        {
+            most = CountFrom(first, (int)Math.Min(BatchMax, most));
+            if (most == 0) return true;
+            if (!_groups.TryReserve(_group, _consumer, first, most)) return false;
+        }
+
+        long end = (long)reply.Output.Length + bytes;
+        for (var walk = View.Between(first, StreamId.Max); delivered < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); delivered++)
+        {
+            StreamReply.WriteEntry(reply, entry);
+            if (isDone) _groups.Advance(_group, entry.Id);
+            else _groups.Deliver(_group, _consumer, entry.Id, _nowMs);
+        }
+
         return true;
     }
 
@@ -74,34 +95,31 @@ internal ref struct StreamGroupRead
         return count;
     }
 
-    /// <returns>False when there is no more.</returns>
-    private readonly bool Deliver(ReplyWriter reply, StreamId first, long most, bool isDone, ref int written)
-    {
-        var walk = View.Between(first, StreamId.Max);
-        for (; most > 0; most--, written++)
-        {
-            if (!walk.Next(out StreamEntry entry)) return false;
-            StreamReply.WriteEntry(reply, entry);
-            if (isDone) _groups.Advance(_group, entry.Id);
-            else _groups.Deliver(_group, _consumer, entry.Id, _nowMs);
-        }
-
-        return true;
-    }
-
     /// <summary>Delivers once more what is pending with the consumer behind an id.</summary>
     public readonly void WriteHistory(ReplyWriter reply, StreamId behind, long most)
     {
         var begin = reply.BeginArray();
+        reply.EndArray(begin, WriteHistory(reply, ref behind, most, int.MaxValue));
+    }
+
+    /// <summary>The same, some of it at a time.</summary>
+    /// <param name="behind">Goes on.</param>
+    /// <param name="most">At most so many,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <returns>How many; 0: there are no more.</returns>
+    public readonly int WriteHistory(ReplyWriter reply, ref StreamId behind, long most, int bytes)
+    {
         int written = 0;
-        if (behind.TryNext(out StreamId first))
+        if (!behind.TryNext(out StreamId first)) return 0;
+        IdTree pending = _groups.Consumer(_consumer).Pending;
+        long end = (long)reply.Output.Length + bytes;
+        for (IdCursor at = pending.From(first); !at.IsEnd && written < most && reply.Output.Length < end; pending.MoveNext(ref at), written++)
         {
-            IdTree pending = _groups.Consumer(_consumer).Pending;
-            for (IdCursor at = pending.From(first); !at.IsEnd && written < most; pending.MoveNext(ref at), written++)
-                WriteAgain(reply, pending.IdAt(at));
+            behind = pending.IdAt(at);
+            WriteAgain(reply, behind);
         }
 
-        reply.EndArray(begin, written);
+        return written;
     }
 
     private readonly void WriteAgain(ReplyWriter reply, StreamId id)

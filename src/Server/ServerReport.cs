@@ -116,7 +116,7 @@ internal static class ServerReport
         {
             var counts = server.Counters.SumOf(command);
             if (counts.Calls == 0 && counts.Rejected == 0) return;
-            all.Add(new(command.FullName, counts.Calls, Microseconds: 0, counts.Rejected, counts.Failed));
+            all.Add(new(command.FullName, counts.Calls, counts.Microseconds, counts.Rejected, counts.Failed));
         }
     }
 

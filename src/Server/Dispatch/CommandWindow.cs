@@ -385,7 +385,11 @@ internal sealed unsafe class CommandWindow : IDisposable
         WindowSlot* slot = _slots + from, end = _slots + count;
         short index = slot->Kind.Input;
         _stretch = from;
-        do slot = ExecuteRun(ref context, slot, end, ref input);
+        do
+        {
+            slot = ExecuteRun(ref context, slot, end, ref input);
+            if (_output.Buffer.Length > FlushBytes) Flush();
+        }
         while (slot < end && slot->Kind.Input == index && IsUsual(slot, session));
 
         CountStretch((int)(slot - _slots));
@@ -408,6 +412,8 @@ internal sealed unsafe class CommandWindow : IDisposable
         int least = command.ArgumentsMin, most = command.ArgumentsMax;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
+        var first = slot;
+        long begin = counts.Begin();
         do
         {
             _executing = slot;
@@ -425,11 +431,11 @@ internal sealed unsafe class CommandWindow : IDisposable
             counts.Calls++;
             if (!reply.IsDone) _dispatcher.FinishSlow(ref context);
             if (store.HasArrivals) _dispatcher.ServeArrivals();
-            if (buffer.Length > FlushBytes) Flush();
             slot++;
         }
-        while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0);
+        while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
+        if (begin != 0) counts.End(begin, (int)(slot - first), command);
         return slot;
     }
 

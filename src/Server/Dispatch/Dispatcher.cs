@@ -59,8 +59,11 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         else
         {
             Fault.Point("command.run");
+            ref var counts = ref counters.ByCommand[context.Command.Id];
+            long begin = counts.Begin();
             context.Command.Handler!(ref context);
-            counters.ByCommand[context.Command.Id].Calls++;
+            counts.Calls++;
+            if (begin != 0) counts.End(begin, 1, context.Command);
             if (!_reply.IsDone) FinishSlow(ref context);
             if (store.HasArrivals) _waits.ServeArrivals();
         }
@@ -116,7 +119,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         store.Select(session.Database);
         _reply.BeginReply();
         _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
+        long begin = Stopwatch.GetTimestamp();
         bool isDone = steps.Step(ref context);
+        counters.ByCommand[context.Command.Id].AddStep(begin);
         if (store.HasArrivals) _waits.ServeArrivals();
         if (!isDone)
         {

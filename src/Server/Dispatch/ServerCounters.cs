@@ -41,17 +41,10 @@ internal sealed class ServerCounters(int commands)
     }
 
     /// <summary>The counts of one command over all workers.</summary>
-    public WorkerCounters.CommandCounts SumOf(Command command)
+    public CommandCounts SumOf(Command command)
     {
-        var sum = new WorkerCounters.CommandCounts();
-        foreach (var worker in All)
-        {
-            ref readonly var counts = ref worker.ByCommand[command.Id];
-            sum.Calls += counts.Calls;
-            sum.Failed += counts.Failed;
-            sum.Rejected += counts.Rejected;
-        }
-
+        var sum = new CommandCounts();
+        foreach (var worker in All) sum.Add(worker.ByCommand[command.Id]);
         return sum;
     }
 

@@ -169,11 +169,14 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         try
         {
             Fault.Point("transaction.command");
+            ref var counts = ref counters.ByCommand[command.Id];
+            long begin = counts.Begin();
             command.Handler!(ref context);
             // Ends: each step gets on, and what EXEC runs waits for nobody.
             while (session.Steps is { } steps)
                 if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
-            counters.ByCommand[command.Id].Calls++;
+            counts.Calls++;
+            if (begin != 0) counts.End(begin, 1, command);
             if (!_reply.IsDone) dispatcher.FinishSlow(ref context);
             // CLIENT REPLY OFF and SKIP answer nothing; the array still has a place for them.
             if (output.Buffer.Length == dispatcher.ReplyStart) _reply.WriteNull();

@@ -35,12 +35,6 @@ internal sealed class WorkerCounters(int commands)
         Array.Clear(ByCommand);
     }
 
-    public struct CommandCounts
-    {
-        public long Calls;
-        public long Failed;
-        public long Rejected;
-    }
 
     // Two lines on either side: the processor fetches lines in pairs.
     [StructLayout(LayoutKind.Explicit, Size = 128 + 48 + 128)]

@@ -1,0 +1,87 @@
+using System.Diagnostics;
+using System.Globalization;
+using Kv.Server.Dispatch;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Metrics;
+
+/// <summary>How often commands were called, and for how long they ran.</summary>
+public sealed class CommandCountsTests
+{
+    private static readonly long Microsecond = Stopwatch.Frequency / 1_000_000;
+
+    [Fact]
+    public void The_first_run_is_timed_and_each_behind_a_slow_one_but_of_quick_ones_one_in_some()
+    {
+        foreach (bool isFast in new[] { true, false })
+        {
+            var counts = new CommandCounts();
+            for (int i = 0; i < 5; i++)
+            {
+                Assert.NotEqual(0, counts.Begin());
+                counts.Calls++;
+                counts.AddRun(1000 * Microsecond, 1, isFast);
+            }
+
+            Assert.Equal(5000, counts.Microseconds);
+            Assert.NotEqual(0, counts.Begin());
+            counts.Calls++;
+            counts.AddRun(2 * Microsecond, 1, isFast);
+            int passed = 0;
+            for (; counts.Begin() == 0; passed++) counts.Calls++;
+            Assert.InRange(passed, 10, 100);
+            Assert.Equal(5002 + (2 * passed), counts.Microseconds);     // as long as the last one took, until one is timed
+            counts.Calls += 3;
+            counts.AddRun(9 * Microsecond, 3, isFast);
+            Assert.Equal(5002 + (3 * (passed + 3)), counts.Microseconds);
+        }
+    }
+
+    [Fact]
+    public void Workers_are_added_up()
+    {
+        var quick = new CommandCounts { Calls = 10, Failed = 1 };
+        quick.AddRun(5 * Microsecond, 1, isFast: true);
+        quick.Calls += 2;
+        var slow = new CommandCounts { Calls = 1, Rejected = 2 };
+        slow.AddRun(400 * Microsecond, 1, isFast: true);
+        var sum = new CommandCounts();
+        sum.Add(quick);
+        sum.Add(slow);
+        Assert.Equal((13L, 1L, 2L, 460L), (sum.Calls, sum.Failed, sum.Rejected, sum.Microseconds));
+    }
+
+    [Fact]
+    public void What_commands_took_is_told_and_forgotten_by_a_reset()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        for (int i = 0; i < 100; i++) client.Command("RPUSH list " + string.Join(' ', Enumerable.Range(i * 1000, 1000).Select(n => n * 7919 % 100_000)));
+        for (int i = 0; i < 3; i++) client.Command("SORT list LIMIT 0 1");
+        client.Command("SORT list BY");        // fails
+        client.Command("MULTI");
+        client.Command("SORT list LIMIT 0 1");
+        client.Command("EXEC");
+        foreach (string line in new[] { "SADD set " + string.Join(' ', Enumerable.Range(0, 20_000)), "SMEMBERS set", "GET none", "CONFIG GET port" }) client.Command(line);
+        foreach (var (name, calls) in new[] { ("sort", 5), ("exec", 1), ("sadd", 1), ("smembers", 1), ("rpush", 100), ("config|get", 1) })
+        {
+            var (told, usec, each) = Told(client, name);
+            Assert.Equal(calls, told);
+            Assert.Equal((usec / calls).ToString("F2", CultureInfo.InvariantCulture), each);
+            if (name is "sort" or "exec" or "sadd" or "smembers" or "rpush") Assert.True(usec > 0, $"{name} took {usec}");
+        }
+
+        client.Command("CONFIG RESETSTAT");
+        Assert.DoesNotContain("cmdstat_sort", client.Command("INFO commandstats").String, StringComparison.Ordinal);
+        client.Command("SORT list LIMIT 0 1");
+        Assert.Equal(1, Told(client, "sort").Calls);
+        Assert.True(Told(client, "sort").Usec > 0);
+    }
+
+    private static (long Calls, double Usec, string Each) Told(RespClient client, string name)
+    {
+        string line = client.Command("INFO commandstats").String.Split("\r\n").Single(line => line.StartsWith($"cmdstat_{name}:", StringComparison.Ordinal));
+        var fields = line[(line.IndexOf(':') + 1)..].Split(',').Select(field => field.Split('=')).ToDictionary(pair => pair[0], pair => pair[1]);
+        return (long.Parse(fields["calls"], CultureInfo.InvariantCulture), double.Parse(fields["usec"], CultureInfo.InvariantCulture), fields["usec_per_call"]);
+    }
+}

@@ -117,13 +117,7 @@ internal static class Bitmap
     }
 
     /// <summary>The opposite of each bit.</summary>
-    public static void Not(Span<byte> destination, ReadOnlySpan<byte> source)
-    {
-        int at = 0;
-        for (; at <= source.Length - Vector256<byte>.Count; at += Vector256<byte>.Count)
-            (~Vector256.Create(source[at..])).CopyTo(destination[at..]);
-        for (; at < source.Length; at++) destination[at] = (byte)~source[at];
-    }
+    public static void Not(Span<byte> destination, ReadOnlySpan<byte> source) => Combine<Opposite>(destination, source, source, source.Length);
 
     private static void Combine<TOperation>(Span<byte> destination, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, int count)
         where TOperation : struct, IBitwise
@@ -190,6 +184,11 @@ internal static class Bitmap
     private struct Xor : IBitwise
     {
         public static Vector256<byte> Of(Vector256<byte> left, Vector256<byte> right) => left ^ right;
+    }
+
+    private struct Opposite : IBitwise
+    {
+        public static Vector256<byte> Of(Vector256<byte> left, Vector256<byte> right) => ~left;
     }
 }
 

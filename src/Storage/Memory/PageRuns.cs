@@ -5,7 +5,7 @@ namespace Kv.Storage;
 //  |  run      |  run      |  run      |  not yet taken  |     a run: 64 KB or 512 KB of addresses,
 //  +-----------+-----------+-----------+- - - - - - - - -+     of which the pages that were touched take memory
 //
-/// <summary>Ranges of addresses for regions of a few to some hundred kilobytes: what of a range is touched is paid for, by the page.</summary>
+/// <summary>Ranges of addresses for regions of 16 to some hundred kilobytes, and for shelves of smaller ones: what of a range is touched is paid for, by the page.</summary>
 /// <remarks>
 /// A region grows in its run without moving and without leaving holes behind, as it would on a heap (lists of 1,000 elements, grown
 /// side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for the next one and
@@ -23,7 +23,7 @@ internal static unsafe class PageRuns
     private static readonly Stack<nint> SmallRuns = new(), LargeRuns = new();
     private static byte* _next, _end;
 
-    /// <summary>A run for so many bytes now and twice as many later; null when the system has no addresses.</summary>
+    /// <summary>A run for so many bytes now and twice as many later, at a multiple of 64 KB; null when the system has no addresses.</summary>
     /// <param name="size">The bytes wanted; the run's size.</param>
     public static byte* TryTake(ref long size)
     {
@@ -61,7 +61,7 @@ internal static unsafe class PageRuns
     // What is left of the last chunk is less than a large run.
     private static bool TryReserveChunk()
     {
-        byte* chunk = VirtualMemory.Reserve((nuint)ChunkBytes);
+        byte* chunk = VirtualMemory.Reserve((nuint)ChunkBytes, (nuint)SmallBytes);
         if (chunk == null) return false;
         VirtualMemory.AvoidHugePages(chunk, (nuint)ChunkBytes);
         _next = chunk;

@@ -8,7 +8,7 @@ namespace Kv.Storage;
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
 //  | bytes  | charged | counter | occupied  | used | free | noted 1 ... | free lists 58x4 | head of type | pieces ...
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
-//   bytes of the allocation (from 8 KB on: of addresses, a run's or its own); bytes charged to *counter (the budget's address);
+//   bytes of the allocation (over 16 KB: of addresses, a run's or its own); bytes charged to *counter (the budget's address);
 //   one bit for each free list that is not empty; units handed out, units of those that are free again; whether it has been
 //   noted as sparse
 //
@@ -34,7 +34,7 @@ internal readonly unsafe struct Region
     public const int HeadOffset = 280, HeadBytes = 168;
 
     private const int FirstUnit = (HeadOffset + HeadBytes) / UnitBytes, ExactUnits = 32, ListsOffset = 48, Lists = 58;
-    private const long FirstBytes = 1024, RunFromBytes = 8 * 1024, ChargeStep = 16 * 1024;
+    private const long FirstBytes = 1024, HeapBytesMax = 8 * 1024 - 64, ChargeStep = 16 * 1024;
     private const int TriesMax = 8;
     private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
@@ -67,7 +67,9 @@ internal readonly unsafe struct Region
     /// <summary>Whether it has addresses that nobody else uses, and takes pages of them as it grows.</summary>
     private bool IsMapped => Field(0) > PageRuns.BytesMax;
 
-    private bool IsRun => Field(0) is >= RunFromBytes and <= PageRuns.BytesMax;
+    private bool IsRun => Field(0) is > PageShelves.BytesMax and <= PageRuns.BytesMax;
+
+    private bool IsOnShelf => Field(0) is > HeapBytesMax and <= PageShelves.BytesMax;
 
     /// <summary>Makes an empty region with room for so many bytes of pieces; none when there is no memory.</summary>
     /// <param name="isTight">No more than these: what is made so often stays as small as it is.</param>
@@ -140,7 +142,7 @@ internal readonly unsafe struct Region
         long size = region.Field(0);
         if (wanted > size)
         {
-            long newSize = RoundUp(Math.Max(wanted, size + (size / 4)));
+            long newSize = wanted <= HeapBytesMax ? RoundUp(Math.Max(wanted, size + (size / 4))) : wanted;
             byte* start;
             long used = (long)region.UsedUnits * UnitBytes;
             if (region.IsMapped)
@@ -270,6 +272,7 @@ internal readonly unsafe struct Region
     {
         if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0));
         else if (IsRun) PageRuns.Give(Start, Field(0), Field(8));
+        else if (IsOnShelf) PageShelves.Give(Start, Field(0));
         else NativeMemory.AlignedFree(Start);
     }
 
@@ -396,7 +399,7 @@ internal readonly unsafe struct Region
 
     private static byte* Acquire(ref long size)
     {
-        if (size < RunFromBytes)
+        if (size <= HeapBytesMax)
         {
             try
             {
@@ -408,6 +411,7 @@ internal readonly unsafe struct Region
             }
         }
 
+        if (size <= PageShelves.BytesMax) return PageShelves.TryTake(ref size);
         if (size <= PageRuns.BytesMax) return PageRuns.TryTake(ref size);
         size *= ReserveFactor;
         RoundToPages(ref size);

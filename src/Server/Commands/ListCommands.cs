@@ -164,26 +164,20 @@ internal static class ListCommands
     {
         var key = context.Args.NextKey();
         if (LongAdditions<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
-        int first = context.Args.Position, count = context.Args.Count - first, longest = 0;
-        long bytes = 0;
-        for (int i = first; i < first + count; i++)
-        {
-            int length = context.Args[i].Length;
-            bytes += length;
-            longest = Math.Max(longest, length);
-        }
-
-        using var held = context.Store.Hold(key, DataType.List, onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, count, bytes));
+        int first = context.Args.Position, end = context.Args.Count;
+        var push = default(ListPush);
+        for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
+        using var held = context.Store.Hold(key, DataType.List, onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
         if (held.Status == StoreStatus.Ok)
         {
             var list = new ListValue(held.Value);
-            if (!list.TryReservePush(left, count, bytes, longest))
+            if (!list.TryReservePush(left, push))
             {
                 context.Fail(Errors.OutOfMemory);
                 return;
             }
 
-            for (int i = first; i < first + count; i++) list.Push(left, context.Args[i].Span);
+            for (int i = first; i < end; i++) list.Push(left, context.Args[i].Span);
             context.Reply.WriteInteger(list.Count);
         }
         else if (held.Status == StoreStatus.NotFound)
@@ -534,8 +528,7 @@ internal static class ListCommands
     /// <summary>Very many elements for LPUSH, RPUSH, LPUSHX and RPUSHX.</summary>
     private struct PushElements(bool left, bool onlyIfThere) : IArgumentAddition
     {
-        private long _bytes, _bytesBehind;
-        private int _count, _longest;
+        private ListPush _push;
         private bool _isReserved;
 
         public static DataType Type => DataType.List;
@@ -543,23 +536,17 @@ internal static class ListCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public void Read(ref CommandArguments arguments)
-        {
-            int length = arguments.NextBytes().Length;
-            _count++;
-            _bytes += length;
-            _longest = Math.Max(_longest, length);
-        }
+        public void Read(ref CommandArguments arguments) => _push = _push.With(arguments.NextBytes().Length);
 
-        public readonly int ExpectedBytes(PackedLimits limits) => onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _count, _bytes);
+        public readonly int ExpectedBytes(PackedLimits limits) => onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {
-            var list = new ListValue(value) { BytesBehind = _bytesBehind };
-            if (!_isReserved && !list.TryReservePush(left, _count, _bytes, _longest)) return StoreStatus.OutOfMemory;
+            var list = new ListValue(value) { Pending = _push };
+            if (!_isReserved && !list.TryReservePush(left, _push)) return StoreStatus.OutOfMemory;
             _isReserved = true;
             list.Push(left, arguments[0].Span);
-            _bytesBehind = list.BytesBehind;
+            _push = list.Pending;
             count = list.Count;
             return StoreStatus.Ok;
         }

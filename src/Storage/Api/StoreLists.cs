@@ -20,11 +20,12 @@ public readonly struct StoreLists
     public StoreStatus Push(ReadOnlySpan<byte> key, ListEnd end, ReadOnlySpan<byte> element, out long count)
     {
         count = 0;
-        using HeldKey held = Hold(key, 1, element.Length);
+        var push = new ListPush(element.Length);
+        using HeldKey held = Hold(key, push);
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(element.Length)) return StoreStatus.TooLarge;
         var list = new ListValue(held.Value);
-        if (!list.TryReservePush(end == ListEnd.Left, 1, element.Length, element.Length)) return StoreStatus.OutOfMemory;
+        if (!list.TryReservePush(end == ListEnd.Left, push)) return StoreStatus.OutOfMemory;
         list.Push(end == ListEnd.Left, element);
         count = list.Count;
         return StoreStatus.Ok;
@@ -43,12 +44,12 @@ public readonly struct StoreLists
     {
         count = 0;
         if (elements.Count == 0) return StoreStatus.Ok;
-        int longest = elements.Longest;
-        using HeldKey held = Hold(key, elements.Count, elements.Bytes);
+        var push = new ListPush(elements.Count, elements.Bytes, elements.Longest);
+        using HeldKey held = Hold(key, push);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        if (KeyOperations.IsTooLarge(longest)) return StoreStatus.TooLarge;
+        if (KeyOperations.IsTooLarge(push.Longest)) return StoreStatus.TooLarge;
         var list = new ListValue(held.Value);
-        if (!list.TryReservePush(end == ListEnd.Left, elements.Count, elements.Bytes, longest)) return StoreStatus.OutOfMemory;
+        if (!list.TryReservePush(end == ListEnd.Left, push)) return StoreStatus.OutOfMemory;
         for (int i = 0; i < elements.Count; i++) list.Push(end == ListEnd.Left, elements[i]);
         count = list.Count;
         return StoreStatus.Ok;
@@ -110,7 +111,7 @@ public readonly struct StoreLists
         var list = new ListValue(given);
         bool isSame = source.SequenceEqual(destination);
         if (isSame && from == to) return StoreStatus.Ok;
-        if (!list.TryReservePush(to == ListEnd.Left, 1, element.Length, element.Length))
+        if (!list.TryReservePush(to == ListEnd.Left, new ListPush(element.Length)))
         {
             element.Dispose();
             return StoreStatus.OutOfMemory;
@@ -269,8 +270,8 @@ public readonly struct StoreLists
         return StoreStatus.Ok;
     }
 
-    private HeldKey Hold(ReadOnlySpan<byte> key, int count, long bytes) =>
-        _session.Hold(_session.Key(key), DataType.List, ListValue.ExpectedBytes(_session.Changes.Store.PackedLimits, count, bytes));
+    private HeldKey Hold(ReadOnlySpan<byte> key, in ListPush push) =>
+        _session.Hold(_session.Key(key), DataType.List, ListValue.ExpectedBytes(_session.Changes.Store.PackedLimits, push));
 
     private static void Take(HeldValue value, ListEnd end, long count)
     {

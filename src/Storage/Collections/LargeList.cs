@@ -7,7 +7,7 @@ namespace Kv.Storage;
 /// A leaf has 512 to 8,192 bytes, a multiple of 512. The one at an end that grows alone is the last piece of the region: it is
 /// made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other is an eighth of the list, or as much
 /// as is being added, and stays as it is. A leaf that is made at the left is reversed: pushing and popping at
-/// either end moves no bytes (lengthening, the slots). An element of over 1,024 bytes has a leaf of its own.
+/// either end moves no bytes (lengthening, the slots). As long as its elements are equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own.
 /// A leaf without elements goes to a list of free ones, by size; neighbours that are sparse become one.
 /// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
@@ -50,32 +50,30 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Bytes that must be reserved before elements are pushed at an end.</summary>
     /// <param name="region">None: for a list that is made.</param>
     /// <param name="left">At which end.</param>
-    /// <param name="count">How many.</param>
-    /// <param name="bytes">Of all of them.</param>
-    /// <param name="longest">Of the longest.</param>
-    public static long PushBytes(Region region, bool left, long count, long bytes, int longest)
+    public static long PushBytes(Region region, bool left, in ListPush push)
     {
-        long size = bytes + (count * ListLeaf.SlotBytes), leafBytes = 0, tight = 0;
+        long leafBytes = 0, tight = 0;
         if (!region.IsNone)
         {
             var list = new LargeList(region);
             bool hasEnd = list.TryEnd(left, out ListLeaf end);
-            if (longest <= SharedBytesMax && hasEnd && list.MayPush(end, left, size)) return 0;
+            if (!push.HasAlone && hasEnd && MayPush(end, left, end.SizeFor(push))) return 0;
             leafBytes = list.Directory.LeafBytes;
             // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step more for being one of more.
             if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
-            else if (hasEnd && longest <= SharedBytesMax && list.IsLastPiece(left)) return list.LastPieceBytes(end, left, size, longest);
+            else if (hasEnd && !push.HasAlone && list.IsLastPiece(left)) return list.LastPieceBytes(end, left, push);
         }
 
         // One leaf has room for all, or those before the last one are full but for an element.
+        long size = push.NewLeafBytes;
         long last = Math.Min(LeafBytesMax, RoundUp(Math.Max(size + ListLeaf.HeaderBytes, (leafBytes + size + size) >> EighthShift)));
-        if (count == 1)
+        if (push.Count == 1)
         {
-            long piece = longest > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + longest) : last;
+            long piece = push.HasAlone ? Region.SizeOf(ListLeaf.HeaderBytes + push.Longest) : last;
             return piece + ListDirectory.ReserveBytes(region, 1);
         }
 
-        if (longest <= SharedBytesMax)
+        if (!push.HasAlone)
         {
             if (size > LeafBytesMax - ListLeaf.HeaderBytes) last += size + (size / 6);
             return tight + last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 3));
@@ -83,20 +81,19 @@ internal readonly unsafe struct LargeList(Region region)
 
         // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one would hold,
         // which is half of it but for its header (hence a 32nd more).
-        long alone = Math.Min(count, bytes / SharedBytesMax), least = 3 * LeafStep;
+        long alone = Math.Min(push.Count, push.Bytes / SharedBytesMax), least = 3 * LeafStep;
         return tight + (2 * size) + (size / 32) + ((alone + 1) * (least + 24)) + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
     }
 
     /// <summary>Puts an element at an end.</summary>
     /// <param name="left">Which end.</param>
-    /// <param name="bytesBehind">What those that the same command still puts there will take: a new leaf has room for them.
-    /// -1: some of them will be alone, so that it has not.</param>
+    /// <param name="push">This element, and those that the same command still puts there: a new leaf has room for them,
+    /// unless some of them will be alone.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Push(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    public void Push(bool left, ReadOnlySpan<byte> element, in ListPush push)
     {
         ListDirectory directory = Directory;
-        int size = ListLeaf.SizeOf(element.Length);
-        if (element.Length <= SharedBytesMax && TryEnd(left, out ListLeaf end) && MayPush(end, left, size))
+        if (element.Length <= SharedBytesMax && TryEnd(left, out ListLeaf end) && MayPush(end, left, end.SizeFor(element.Length)))
         {
             end.Push(left, element);
             directory.Counts[left ? 0 : directory.Leaves - 1]++;
@@ -104,8 +101,11 @@ internal readonly unsafe struct LargeList(Region region)
             return;
         }
 
-        PushSlow(left, element, bytesBehind);
+        PushSlow(left, element, push);
     }
+
+    /// <summary>Puts one element at an end.</summary>
+    public void Push(bool left, ReadOnlySpan<byte> element) => Push(left, element, new ListPush(element.Length));
 
     /// <summary>Counts elements that have been put into the last leaf.</summary>
     public void CountPushed(int count)
@@ -116,10 +116,10 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void PushSlow(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    private void PushSlow(bool left, ReadOnlySpan<byte> element, in ListPush push)
     {
-        bool isLast = bytesBehind >= 0 && IsLastPiece(left);
-        if (isLast && TryLengthen(left, element, bytesBehind)) return;
+        bool isLast = !push.HasAlone && IsLastPiece(left);
+        if (isLast && TryLengthen(left, element, push)) return;
         Directory.MakeRoom(1);
         ListDirectory directory = Directory;
         uint name;
@@ -130,9 +130,9 @@ internal readonly unsafe struct LargeList(Region region)
         else
         {
             // Between elements that are alone a short one should not take a large leaf.
-            bool isTight = bytesBehind < 0 || (TryEnd(left, out ListLeaf end) && end.IsAlone);
-            long wanted = ListLeaf.HeaderBytes + ListLeaf.SizeOf(element.Length);
-            name = TakeLeaf(isTight ? wanted : Math.Max(wanted + bytesBehind, directory.LeafBytes >> (isLast ? LastShift : EighthShift)), left);
+            bool isTight = push.HasAlone || (TryEnd(left, out ListLeaf end) && end.IsAlone);
+            long wanted = (isTight ? new ListPush(element.Length) : push).NewLeafBytes, share = directory.LeafBytes >> (isLast ? LastShift : EighthShift);
+            name = TakeLeaf(Math.Max(ListLeaf.HeaderBytes + wanted, isTight ? 0 : share), left);
             new ListLeaf(_region.At(name)).Push(left, element);
         }
 
@@ -151,18 +151,19 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     /// <summary>What must be reserved when the leaf at an end is the region's last piece.</summary>
-    private long LastPieceBytes(ListLeaf leaf, bool left, long size, int longest)
+    private long LastPieceBytes(ListLeaf leaf, bool left, in ListPush push)
     {
-        long more = Directory.LeafBytes >> LastShift, lengthened = 0, behind = size;
+        long more = Directory.LeafBytes >> LastShift, lengthened = 0, behind = push.NewLeafBytes;
         if (MayLengthen(leaf, left))
         {
-            int claimed = leaf.ClaimedBytes;
-            lengthened = Math.Min(LeafBytesMax, RoundUp(Math.Max(claimed + size, leaf.Capacity + more))) - leaf.Capacity;
+            long claimed = leaf.ClaimedBytes + leaf.SizeFor(push);
+            lengthened = Math.Min(LeafBytesMax, RoundUp(Math.Max(claimed, leaf.Capacity + more))) - leaf.Capacity;
             // Longer than that it does not become: all that it has no room for, at worst less than an element's, begins another.
-            behind = claimed + size <= LeafBytesMax ? 0 : Math.Min(size, claimed + size - LeafBytesMax + ListLeaf.SizeOf(longest));
+            behind = claimed <= LeafBytesMax ? 0 : Math.Min(behind, claimed - LeafBytesMax + ListLeaf.SizeOf(push.Longest));
         }
 
         if (behind == 0) return lengthened;
+        long size = push.NewLeafBytes;
         long other = Math.Min(LeafBytesMax, RoundUp(Math.Max(behind + ListLeaf.HeaderBytes, more + ((LeafBytesMax + size + size) >> LastShift))));
         if (behind > LeafBytesMax - ListLeaf.HeaderBytes) other += behind + (behind / 6);
         return lengthened + other + (3 * ListDirectory.ReserveBytes(_region, (behind / 7000) + 3));
@@ -170,18 +171,18 @@ internal readonly unsafe struct LargeList(Region region)
 
     /// <summary>Whether the leaf at an end that grows may become longer: not when much is free at its front, as in a queue's. Pushing does not change it.</summary>
     private static bool MayLengthen(ListLeaf leaf, bool left) =>
-        !leaf.IsAlone && leaf.IsReversed == left && leaf.ClaimedBytes - ListLeaf.HeaderBytes - leaf.UsedBytes <= leaf.Capacity / 8;
+        !leaf.IsAlone && leaf.IsReversed == left && leaf.GoneBytes <= leaf.Capacity / 8;
 
     /// <summary>Makes the leaf at an end, the region's last piece, longer and puts an element there, if it may and would not be too long.</summary>
-    private bool TryLengthen(bool left, ReadOnlySpan<byte> element, long bytesBehind)
+    private bool TryLengthen(bool left, ReadOnlySpan<byte> element, in ListPush push)
     {
         ListDirectory directory = Directory;
-        int at = left ? 0 : directory.Leaves - 1, size = ListLeaf.SizeOf(element.Length);
+        int at = left ? 0 : directory.Leaves - 1;
         ListLeaf leaf = directory.Leaf(at);
-        int claimed = leaf.ClaimedBytes;
-        if (element.Length > SharedBytesMax || claimed + size > LeafBytesMax || !MayLengthen(leaf, left)) return false;
-        long wanted = claimed + Math.Max(size + bytesBehind, directory.LeafBytes >> LastShift);
-        int capacity = leaf.Capacity, wider = (int)Math.Min(LeafBytesMax, RoundUp(wanted));
+        if (!MayLengthen(leaf, left)) return false;
+        int claimed = leaf.ClaimedBytes, capacity = leaf.Capacity;
+        if (claimed + leaf.SizeFor(element.Length) > LeafBytesMax) return false;
+        int wider = (int)Math.Min(LeafBytesMax, RoundUp(claimed + Math.Max(leaf.SizeFor(push), directory.LeafBytes >> LastShift)));
         _region.Lengthen(directory.Names[at], capacity, wider);
         leaf.Widen(wider);
         directory.LeafBytes += wider - capacity;
@@ -193,22 +194,22 @@ internal readonly unsafe struct LargeList(Region region)
 
     /// <summary>Bytes that must be reserved before an element is put at a place in between, or exchanged.</summary>
     public static long InsertBytes(Region region, int length) =>
-        (length > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + length) : 0) + LeafBytesMax + ListDirectory.ReserveBytes(region, 3);
+        (length > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + length) : RoundUp(ListLeaf.HeaderBytes + ListLeaf.SizeOf(length)))
+        + LeafBytesMax + ListDirectory.ReserveBytes(region, 3);
 
     /// <summary>Puts an element at a place, from 0 to <see cref="Count"/>.</summary>
     public void Insert(long index, ReadOnlySpan<byte> element)
     {
         if (index == 0 || index == Count)
         {
-            Push(index == 0, element, 0);
+            Push(index == 0, element);
             return;
         }
 
         Directory.MakeRoom(3);
         ListDirectory directory = Directory;
-        int at = directory.Find(index, out int offset), size = ListLeaf.SizeOf(element.Length);
+        int at = directory.Find(index, out int offset);
         directory.Count++;
-        ListLeaf leaf = directory.Leaf(at);
         if (element.Length > SharedBytesMax)
         {
             if (offset != 0) at = SplitAt(at, offset, 0) + 1;
@@ -216,42 +217,23 @@ internal readonly unsafe struct LargeList(Region region)
             return;
         }
 
-        if (!leaf.IsAlone && leaf.Fits(size))
-        {
-            leaf.Insert(offset, element);
-            directory.Counts[at]++;
-            return;
-        }
+        if (TryInsertAt(at, offset, element)) return;
+        if (offset != 0) at = SplitAt(at, offset, directory.Leaf(at).SizeFor(element.Length)) + 1;
+        // The end of the leaf before is the same place. Neither has room where all would need slots.
+        if (TryInsertAt(at - 1, (int)directory.Counts[at - 1], element) || TryInsertAt(at, 0, element)) return;
+        uint name = TakeLeaf(ListLeaf.HeaderBytes + ListLeaf.SizeOf(element.Length), isReversed: true);
+        new ListLeaf(_region.At(name)).Push(left: true, element);
+        directory.Insert(at, name, 1);
+    }
 
-        if (offset == 0)
-        {
-            // The end of the leaf before is the same place.
-            ListLeaf before = directory.Leaf(at - 1);
-            if (before.IsAlone || !before.Fits(size))
-            {
-                uint name = TakeLeaf(ListLeaf.HeaderBytes + size, isReversed: true);
-                new ListLeaf(_region.At(name)).Push(left: true, element);
-                directory.Insert(at, name, 1);
-                return;
-            }
-
-            before.Insert(before.Count, element);
-            directory.Counts[at - 1]++;
-            return;
-        }
-
-        at = SplitAt(at, offset, size);
-        ListLeaf part = directory.Leaf(at);
-        if (part.Fits(size))
-        {
-            part.Insert(part.Count, element);
-            directory.Counts[at]++;
-        }
-        else
-        {
-            directory.Leaf(at + 1).Insert(0, element);
-            directory.Counts[at + 1]++;
-        }
+    /// <summary>Puts an element into a leaf, if it has room.</summary>
+    private bool TryInsertAt(int at, int offset, ReadOnlySpan<byte> element)
+    {
+        ListLeaf leaf = Directory.Leaf(at);
+        if (leaf.IsAlone || !leaf.Fits(leaf.SizeFor(element.Length))) return false;
+        leaf.Insert(offset, element);
+        Directory.Counts[at]++;
+        return true;
     }
 
     /// <summary>Whether an element can be exchanged where it is.</summary>
@@ -379,11 +361,11 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Begins a list in an empty region.</summary>
     public void Begin(long leaves) => Directory.MakeRoom(leaves);
 
-    /// <summary>Bytes that all elements take in leaves, when there are few of these.</summary>
+    /// <summary>Bytes that all elements take in a leaf with slots, when there are few leaves.</summary>
     public int UsedBytes()
     {
         int used = 0;
-        for (int i = 0, leaves = Leaves; i < leaves; i++) used += Leaf(i).IsAlone ? ListLeaf.SizeOf(Leaf(i).Alone.Length) : Leaf(i).UsedBytes;
+        for (int i = 0, leaves = Leaves; i < leaves; i++) used += Leaf(i).IsAlone ? ListLeaf.SizeOf(Leaf(i).Alone.Length) : Leaf(i).SlottedBytes;
         return used;
     }
 
@@ -434,7 +416,8 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     /// <summary>Whether elements go to the leaf at an end, rather than to a new one: where that moves little.</summary>
-    private bool MayPush(ListLeaf leaf, bool left, long size)
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool MayPush(ListLeaf leaf, bool left, long size)
     {
         if (leaf.IsAlone) return false;
         if (leaf.IsReversed == left && leaf.CanAppend(size)) return true;
@@ -463,13 +446,15 @@ internal readonly unsafe struct LargeList(Region region)
         ListDirectory directory = Directory;
         if (at < 0 || at + 1 >= directory.Leaves || directory.Counts[at] == 0 || directory.Counts[at + 1] == 0) return false;
         ListLeaf left = directory.Leaf(at), right = directory.Leaf(at + 1);
-        if (left.IsAlone || right.IsAlone || left.UsedBytes + right.UsedBytes > SparseBytes) return false;
-        if (!left.IsReversed && left.Fits(right.UsedBytes))
+        if (left.IsAlone || right.IsAlone || left.SlottedBytes + right.SlottedBytes > SparseBytes) return false;
+        // With a slot for each, whatever their widths.
+        int size = left.SlottedBytes + right.SlottedBytes;
+        if (!left.IsReversed && size <= left.Capacity - ListLeaf.HeaderBytes)
         {
             for (int i = 0, count = right.Count; i < count; i++) left.Push(left: false, right[i]);
             Move(at + 1, at);
         }
-        else if (right.IsReversed && right.Fits(left.UsedBytes))
+        else if (right.IsReversed && size <= right.Capacity - ListLeaf.HeaderBytes)
         {
             for (int i = left.Count - 1; i >= 0; i--) right.Push(left: true, left[i]);
             Move(at, at + 1);
@@ -515,7 +500,7 @@ internal readonly unsafe struct LargeList(Region region)
         }
 
         if (name == 0) name = _region.Take(size);
-        ListLeaf.Begin(_region.At(name), size, isReversed);
+        ListLeaf.Begin(_region.At(name), size, isReversed, mayBeUniform: true);
         directory.LeafBytes += size;
         return name;
     }

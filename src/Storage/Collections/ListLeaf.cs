@@ -3,16 +3,18 @@ using System.Runtime.Intrinsics;
 
 namespace Kv.Storage;
 
-//   0          2       4                    6          8
-//  +----------+-------+--------------------+----------+---------+---------+- - - - - -+-------+-------+
-//  | capacity | slots | reversed 1 first 15| listpack | element | element |   spare   | end 1 | end 0 |
-//  +----------+-------+--------------------+----------+---------+---------+- - - - - -+-------+-------+
-//   capacity   bytes of all this                        bytes, one behind the other     slots of 2 bytes, from the end on:
-//   slots      how many slots are in use                nothing in between              where each element ends, from byte 8
+//   0          2       4                              6                  8
+//  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
+//  | capacity | slots | reversed 1 uniform 1 first 14| listpack or width| element | element |   spare   | end 1 | end 0 |
+//  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
+//   capacity   bytes of all this                                          bytes, one behind the other     slots of 2 bytes, from the end on:
+//   slots      how many slots are in use                                  nothing in between              where each element ends, from byte 8
 //   first      slots at the front whose elements are gone; their bytes are free, too
 //   reversed   the elements are in the order of the list from the last to the first
 //   listpack   of a list in a record: bytes that Redis' listpack would have; OBJECT ENCODING goes by them
 //
+//   uniform: | capacity | slots | 1 ...  | width | element | element |   spare        |     in a region only: as long as all elements
+//                                                                                          have one width (not 0), there are no slots
 //   alone:   | 0 (2) | spare 2 | length 4 | the element |        in a region only: an element that has a leaf of its own
 //
 // A list is small as long as it is one leaf, in its record. A large one is many, in its region (LargeList).
@@ -23,7 +25,7 @@ namespace Kv.Storage;
 /// for him. Changes are for the owner of the lock.
 /// What is added at the end that grows is appended (LPUSH: the leaf is reversed); at the other end, or in between, the
 /// shorter way of doing without is to move bytes, as in any array.
-/// Cost: an element has 2 bytes beside its own.
+/// Cost: an element has 2 bytes beside its own, where all are equally long none.
 /// </remarks>
 internal readonly unsafe struct ListLeaf(byte* start)
 {
@@ -32,7 +34,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Most bytes of a leaf: ends must fit in 16 bits.</summary>
     public const int BytesMax = 65528;
 
-    private const ushort Reversed = 0x8000;
+    private const ushort Reversed = 0x8000, Uniform = 0x4000;
+    private const int FirstMax = 0x3FFF;
 
     private readonly byte* _start = start;
 
@@ -52,7 +55,13 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public Span<byte> Alone => new(_start + HeaderBytes, Unsafe.ReadUnaligned<int>(_start + 4));
 
     /// <summary>Bytes that the elements take, slots included.</summary>
-    public int UsedBytes => DataEnd - DataStart + (Count * SlotBytes);
+    public int UsedBytes => IsUniform ? DataBytes : SlottedBytes;
+
+    /// <summary>The same if each has a slot.</summary>
+    public int SlottedBytes => DataBytes + (Count * SlotBytes);
+
+    /// <summary>Bytes in front of the elements, and slots, whose elements are gone.</summary>
+    public int GoneBytes => DataStart + (First * SlotBytes);
 
     /// <summary>What Redis' listpack of these elements would have, up to 65,535.</summary>
     public int ListpackBytes
@@ -62,32 +71,58 @@ internal readonly unsafe struct ListLeaf(byte* start)
     }
 
     /// <summary>The same with what is free in front of them, and the header.</summary>
-    public int ClaimedBytes => HeaderBytes + DataEnd + (Slots * SlotBytes);
+    public int ClaimedBytes => HeaderBytes + DataEnd + AllSlotsBytes;
 
     /// <summary>The slot of what was appended last, for the look-ahead: whatever the bytes say, which may be torn.</summary>
     public byte* LastSlot => SlotAt(Math.Max(0, Slots - 1));
 
+    /// <summary>Whether there are no slots, and where the elements end then: for the look-ahead, too.</summary>
+    public bool TryGetUniformEnd(out byte* end)
+    {
+        end = _start + HeaderBytes + ((long)Slots * Width);
+        return IsUniform;
+    }
+
     private int Slots => Word(2);
 
-    private int First => Word(4) & ~Reversed;
+    private int First => Word(4) & FirstMax;
+
+    private bool IsUniform => (Word(4) & Uniform) != 0;
+
+    private int Width => Word(6);
+
+    private int AllSlotsBytes => IsUniform ? 0 : Slots * SlotBytes;
 
     private int DataStart => First == 0 ? 0 : EndOf(First - 1);
 
     private int DataEnd => Slots == 0 ? 0 : EndOf(Slots - 1);
 
-    /// <summary>Bytes (<see cref="SizeOf"/> of each element) that can be appended without moving any.</summary>
-    public int SpareBytes => Capacity - HeaderBytes - DataEnd - (Slots * SlotBytes);
+    private int DataBytes => DataEnd - DataStart;
 
-    /// <summary>Bytes that an element takes.</summary>
+    /// <summary>Bytes that can be appended without moving any.</summary>
+    private int SpareBytes => Capacity - HeaderBytes - DataEnd - AllSlotsBytes;
+
+    /// <summary>Bytes that an element takes with its slot.</summary>
     public static int SizeOf(int length) => length + SlotBytes;
 
+    /// <summary>Bytes that an element would take here.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public int SizeFor(int length) => !IsUniform ? SizeOf(length) : StaysUniform(length) ? length : SizeOf(length) + (Slots * SlotBytes);
+
+    /// <summary>Bytes that elements would take here; with slots for those that it has, too, if not all stay equally long.</summary>
+    public long SizeFor(in ListPush push) =>
+        !IsUniform ? push.SlottedBytes : push.IsUniform && StaysUniform(push.Longest) ? push.Bytes : push.SlottedBytes + (Slots * SlotBytes);
+
+    private bool StaysUniform(int length) => length != 0 && (length == Width || Slots == 0);
+
     /// <summary>Begins an empty leaf.</summary>
-    public static ListLeaf Begin(byte* start, int capacity, bool isReversed)
+    /// <param name="mayBeUniform">Whether it has no slots as long as its elements are equally long.</param>
+    public static ListLeaf Begin(byte* start, int capacity, bool isReversed, bool mayBeUniform = false)
     {
         var leaf = new ListLeaf(start);
         leaf.SetWord(0, capacity);
         leaf.SetWord(2, 0);
-        leaf.SetWord(4, isReversed ? Reversed : 0);
+        leaf.SetWord(4, (isReversed ? Reversed : 0) | (mayBeUniform ? Uniform : 0));
         leaf.SetWord(6, 0);
         return leaf;
     }
@@ -108,6 +143,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         {
             if (IsAlone) return Alone;
             int place = IsReversed ? Slots - 1 - index : First + index;
+            if (IsUniform) return new ReadOnlySpan<byte>(_start + HeaderBytes + (place * Width), Width);
             byte* slot = SlotAt(place);
             int begin = place == 0 ? 0 : Unsafe.ReadUnaligned<ushort>(slot + SlotBytes);
             return new ReadOnlySpan<byte>(_start + HeaderBytes + begin, Unsafe.ReadUnaligned<ushort>(slot) - begin);
@@ -120,13 +156,13 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public static int CountIn(byte* start, int room) =>
         room < HeaderBytes ? 0 : Math.Max(0, new ListLeaf(start).Count);
 
-    /// <summary>The same of the element at a place: nothing beyond the room is looked at.</summary>
+    /// <summary>The same of the element at a place, of a leaf with slots: nothing beyond the room is looked at.</summary>
     public static bool TryGet(byte* start, int room, long index, out ReadOnlySpan<byte> element)
     {
         element = default;
         if (room < HeaderBytes) return false;
         var leaf = new ListLeaf(start);
-        int capacity = Math.Min(leaf.Capacity, room), slots = leaf.Slots, order = leaf.Word(4), first = order & ~Reversed;
+        int capacity = Math.Min(leaf.Capacity, room), slots = leaf.Slots, order = leaf.Word(4), first = order & FirstMax;
         if (index < 0 || index >= slots - first) return false;
         int place = (order & Reversed) != 0 ? slots - 1 - (int)index : first + (int)index;
         int slot = capacity - ((place + 1) * SlotBytes);
@@ -137,7 +173,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         return true;
     }
 
-    /// <summary>Whether so many bytes (<see cref="SizeOf"/> of each element) can be appended without moving any.</summary>
+    /// <summary>Whether so many bytes (<see cref="SizeFor(int)"/>) can be appended without moving any.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool CanAppend(long bytes) => bytes <= SpareBytes;
 
@@ -147,7 +183,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Says that the room is larger than it was: the slots move to its end.</summary>
     public void Widen(int capacity)
     {
-        int bytes = Slots * SlotBytes;
+        int bytes = AllSlotsBytes;
         Buffer.MemoryCopy(_start + Capacity - bytes, _start + capacity - bytes, bytes, bytes);
         SetWord(0, capacity);
     }
@@ -156,13 +192,14 @@ internal readonly unsafe struct ListLeaf(byte* start)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Push(bool left, ReadOnlySpan<byte> element)
     {
-        int slots = Slots, end = DataEnd;
-        if (left != IsReversed || element.Length + SlotBytes > Capacity - HeaderBytes - end - (slots * SlotBytes))
+        if (left != IsReversed || !CanAppend(SizeFor(element.Length)))
         {
             Insert(left ? 0 : Count, element);
             return;
         }
 
+        SetUniformity(element.Length);
+        int slots = Slots, end = DataEnd;
         element.CopyTo(new Span<byte>(_start + HeaderBytes + end, element.Length));
         SetWord(2, slots + 1);
         SetEnd(slots, end + element.Length);
@@ -174,12 +211,13 @@ internal readonly unsafe struct ListLeaf(byte* start)
         int length = element.Length;
         if (Count == 0) Clear();
         else if (TryPutAhead(index, element)) return;
-        if (!CanAppend(SizeOf(length))) Compact();
+        if (!CanAppend(SizeFor(length))) Compact();
+        SetUniformity(length);
         int slots = Slots, place = IsReversed ? slots - index : First + index;
         int at = place == 0 ? 0 : EndOf(place - 1), end = DataEnd;
         SetWord(2, slots + 1);
         MoveBytes(at, at + length, end - at);
-        MoveSlots(SlotAt(slots - 1), SlotAt(slots), slots - place, length);
+        if (!IsUniform) MoveSlots(SlotAt(slots - 1), SlotAt(slots), slots - place, length);
         SetEnd(place, at + length);
         element.CopyTo(new Span<byte>(_start + HeaderBytes + at, length));
     }
@@ -190,7 +228,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         int first = First;
         if (first < 2 || index != (IsReversed ? Count : 0)) return false;
         int at = EndOf(first - 1) - element.Length;
-        if (at < 0) return false;
+        if (at < 0 || (IsUniform && element.Length != Width)) return false;
         SetEnd(first - 2, at);
         SetFirst(first - 1);
         element.CopyTo(new Span<byte>(_start + HeaderBytes + at, element.Length));
@@ -198,13 +236,22 @@ internal readonly unsafe struct ListLeaf(byte* start)
     }
 
     /// <summary>Whether an element may be exchanged for one of so many bytes.</summary>
-    public bool CanReplace(int index, int length) => Fits(length - this[index].Length);
+    public bool CanReplace(int index, int length)
+    {
+        int change = length - this[index].Length;
+        return change == 0 || Fits(change + BytesOfNewSlots);
+    }
 
     /// <summary>Exchanges an element. There must be room.</summary>
     public void Replace(int index, ReadOnlySpan<byte> element)
     {
         int change = element.Length - this[index].Length;
-        if (change > SpareBytes) Compact();
+        if (change != 0)
+        {
+            if (change + BytesOfNewSlots > SpareBytes) Compact();
+            if (IsUniform) GetSlots();
+        }
+
         int slots = Slots, place = IsReversed ? slots - 1 - index : First + index;
         int end = EndOf(place), at = end + change - element.Length;
         if (change != 0)
@@ -222,12 +269,12 @@ internal readonly unsafe struct ListLeaf(byte* start)
         int slots = Slots, first = First, place = IsReversed ? slots - index - count : first + index;
         if (count == slots - first) Clear();
         else if (place + count == slots) SetWord(2, place);
-        else if (place == first) SetFirst(first + count);
+        else if (place == first && first + count <= FirstMax) SetFirst(first + count);
         else
         {
             int at = place == 0 ? 0 : EndOf(place - 1), behind = EndOf(place + count - 1), moved = slots - place - count;
             MoveBytes(behind, at, DataEnd - behind);
-            MoveSlots(SlotAt(slots - 1), SlotAt(slots - count - 1), moved, at - behind);
+            if (!IsUniform) MoveSlots(SlotAt(slots - 1), SlotAt(slots - count - 1), moved, at - behind);
             SetWord(2, slots - count);
         }
     }
@@ -280,8 +327,17 @@ internal readonly unsafe struct ListLeaf(byte* start)
         int at = place == 0 ? 0 : EndOf(place - 1), bytes = DataEnd - at;
         Buffer.MemoryCopy(_start + HeaderBytes + at, other._start + HeaderBytes, bytes, bytes);
         other.SetWord(2, moved);
-        Buffer.MemoryCopy(SlotAt(slots - 1), other.SlotAt(moved - 1), moved * SlotBytes, moved * SlotBytes);
-        AddToSlots(other.SlotAt(moved - 1), moved, -at);
+        if (IsUniform)
+        {
+            other.SetWord(6, Width);
+        }
+        else
+        {
+            other.SetWord(4, other.Word(4) & ~Uniform);
+            Buffer.MemoryCopy(SlotAt(slots - 1), other.SlotAt(moved - 1), moved * SlotBytes, moved * SlotBytes);
+            AddToSlots(other.SlotAt(moved - 1), moved, -at);
+        }
+
         SetWord(2, place);
         if (place == First) Clear();
     }
@@ -290,7 +346,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public int BytesBehind(int index)
     {
         int slots = Slots, place = IsReversed ? slots - index : First + index;
-        return DataEnd - (place == 0 ? 0 : EndOf(place - 1)) + ((slots - place) * SlotBytes);
+        return DataEnd - (place == 0 ? 0 : EndOf(place - 1)) + (IsUniform ? 0 : (slots - place) * SlotBytes);
     }
 
     /// <summary>Throws, with what is wrong, when the leaf disagrees with itself. For tests.</summary>
@@ -298,6 +354,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     {
         int slots = Slots, last = DataStart;
         Require(First <= slots, "more elements have gone than there were");
+        Require(!IsUniform || slots == 0 || Width != 0, "elements of one width have none");
         for (int place = First; place < slots; place++)
         {
             Require(EndOf(place) >= last, $"element {place} ends before it begins");
@@ -318,13 +375,32 @@ internal readonly unsafe struct ListLeaf(byte* start)
         SetFirst(0);
     }
 
+    private int BytesOfNewSlots => IsUniform ? Slots * SlotBytes : 0;
+
+    /// <summary>Prepares for an element that comes next: the first one says how wide all are, one of another width that all need slots.</summary>
+    private void SetUniformity(int length)
+    {
+        if (!IsUniform) return;
+        if (StaysUniform(length)) SetWord(6, length);
+        else GetSlots();
+    }
+
+    /// <summary>Gives each element a slot. There must be room.</summary>
+    private void GetSlots()
+    {
+        int width = Width, slots = Slots;
+        SetWord(4, Word(4) & ~Uniform);
+        SetWord(6, 0);
+        for (int place = 0; place < slots; place++) SetEnd(place, (place + 1) * width);
+    }
+
     /// <summary>Moves the elements to the front, so that all that is spare is behind them.</summary>
     private void Compact()
     {
         int first = First, slots = Slots, start = DataStart, moved = slots - first;
         if (first == 0) return;
         MoveBytes(start, 0, DataEnd - start);
-        MoveSlots(SlotAt(slots - 1), SlotAt(moved - 1), moved, -start);
+        if (!IsUniform) MoveSlots(SlotAt(slots - 1), SlotAt(moved - 1), moved, -start);
         SetWord(2, moved);
         SetFirst(0);
     }
@@ -356,13 +432,16 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     private byte* SlotAt(int place) => _start + Capacity - ((place + 1) * SlotBytes);
 
-    private int EndOf(int place) => Unsafe.ReadUnaligned<ushort>(SlotAt(place));
+    private int EndOf(int place) => IsUniform ? (place + 1) * Width : Unsafe.ReadUnaligned<ushort>(SlotAt(place));
 
-    private void SetEnd(int place, int end) => Unsafe.WriteUnaligned(SlotAt(place), (ushort)end);
+    private void SetEnd(int place, int end)
+    {
+        if (!IsUniform) Unsafe.WriteUnaligned(SlotAt(place), (ushort)end);
+    }
 
     private int Word(int offset) => Unsafe.ReadUnaligned<ushort>(_start + offset);
 
     private void SetWord(int offset, int value) => Unsafe.WriteUnaligned(_start + offset, (ushort)value);
 
-    private void SetFirst(int first) => SetWord(4, (Word(4) & Reversed) | first);
+    private void SetFirst(int first) => SetWord(4, (Word(4) & ~FirstMax) | first);
 }

@@ -36,10 +36,16 @@ internal static unsafe class ListLookAhead
         return leaf;
     }
 
-    /// <summary>Asks for the last slot of the leaf.</summary>
-    /// <returns>Where it is; null when that cannot be.</returns>
+    /// <summary>Asks for the last slot of the leaf; of one without slots, for the memory where the elements end.</summary>
+    /// <returns>Where the slot is; null when that cannot be, or there is none.</returns>
     public static byte* PrefetchSlot(byte* region, byte* leaf)
     {
+        if (new ListLeaf(leaf).TryGetUniformEnd(out byte* end))
+        {
+            Sse.Prefetch0(end);
+            return null;
+        }
+
         byte* slot = new ListLeaf(leaf).LastSlot;
         if (slot < leaf || !IsInside(region, slot)) return null;
         Sse.Prefetch0(slot);

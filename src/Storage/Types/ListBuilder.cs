@@ -12,7 +12,8 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
 
     // The last leaf, while elements go into it, and how many of them the list does not count yet.
     private ListLeaf _leaf;
-    private int _room, _uncounted;
+    private bool _hasLeaf;
+    private int _uncounted;
 
     /// <summary>Elements so far.</summary>
     public readonly long Count => _count;
@@ -21,11 +22,9 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
     /// <returns>False when there is no memory.</returns>
     public bool TryAdd(scoped ReadOnlySpan<byte> element)
     {
-        int size = ListLeaf.SizeOf(element.Length);
-        if (size <= _room && element.Length <= LargeList.SharedBytesMax)
+        if (_hasLeaf && element.Length <= LargeList.SharedBytesMax && _leaf.CanAppend(_leaf.SizeFor(element.Length)))
         {
             _leaf.Push(left: false, element);
-            _room -= size;
             _uncounted++;
         }
         else if (!TryAddSlow(element))
@@ -36,7 +35,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         _count++;
         // What a listpack would have matters only as long as the list may be packed.
         if (_bytes <= ListLeaf.BytesMax) _listpack += ListpackRule.SizeOf(element);
-        _bytes += size;
+        _bytes += ListLeaf.SizeOf(element.Length);
         return true;
     }
 
@@ -44,7 +43,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
     private bool TryAddSlow(scoped ReadOnlySpan<byte> element)
     {
         EndLeaf();
-        long needed = LargeList.PushBytes(_region, left: false, 1, element.Length, element.Length);
+        long needed = LargeList.PushBytes(_region, left: false, new ListPush(element.Length));
         if (_region.IsNone)
         {
             _region = Region.Create(_budget, needed);
@@ -56,9 +55,9 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         }
 
         var list = new LargeList(_region);
-        list.Push(left: false, element, 0);
+        list.Push(left: false, element);
         _leaf = list.Leaf(list.Leaves - 1);
-        _room = _leaf.IsAlone ? 0 : _leaf.SpareBytes;
+        _hasLeaf = !_leaf.IsAlone;
         return true;
     }
 
@@ -66,7 +65,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
     {
         if (_uncounted != 0) new LargeList(_region).CountPushed(_uncounted);
         _uncounted = 0;
-        _room = 0;
+        _hasLeaf = false;
     }
 
     /// <summary>Makes the list the value of a key, whatever was there; without elements the key is deleted.</summary>
@@ -88,7 +87,6 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         var status = target.TryReplace(ValueKind.List, _region, expiryMs);
         if (status != StoreStatus.Ok) return status;
         _region = default;      // the record's now
-        _room = 0;
         return status;
     }
 

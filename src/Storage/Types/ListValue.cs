@@ -8,14 +8,14 @@ internal unsafe ref struct ListValue(HeldValue value)
 {
     private readonly HeldValue _value = value;
 
-    // Bytes of what the command still pushes, and of what is alone then; for the leaves of a large list.
-    private long _bytesBehind;
+    // What the command still pushes, for the leaves of a large list.
+    private ListPush _push;
 
     /// <summary>What is still pushed of a reservation, to go on with in another turn.</summary>
-    public long BytesBehind
+    public ListPush Pending
     {
-        readonly get => _bytesBehind;
-        init => _bytesBehind = value;
+        readonly get => _push;
+        init => _push = value;
     }
 
     /// <summary>For reading, until the next change.</summary>
@@ -34,30 +34,26 @@ internal unsafe ref struct ListValue(HeldValue value)
     private readonly LargeList Large => new(_value.Region);
 
     /// <summary>What a new key's record needs, for <see cref="StoreSession.Hold(in Key, DataType, int)"/>.</summary>
-    public static int ExpectedBytes(PackedLimits limits, long count, long bytes)
+    public static int ExpectedBytes(PackedLimits limits, in ListPush push)
     {
-        long all = ListLeaf.HeaderBytes + bytes + (count * ListLeaf.SlotBytes);
-        bool isLarge = all > ListLeaf.BytesMax || ListpackRule.IsTooLarge(limits.ListSize, ListpackRule.EmptyBytes + bytes, count);
+        long all = ListLeaf.HeaderBytes + push.SlottedBytes;
+        bool isLarge = all > ListLeaf.BytesMax || ListpackRule.IsTooLarge(limits.ListSize, ListpackRule.EmptyBytes + push.Bytes, push.Count);
         return isLarge ? sizeof(long) : (int)all;
     }
 
     /// <summary>Makes room for elements at an end: all that can fail.</summary>
     /// <param name="left">Which end.</param>
-    /// <param name="count">How many.</param>
-    /// <param name="bytes">Of all of them.</param>
-    /// <param name="longest">Of the longest.</param>
     /// <returns>False when there is no memory: nothing was changed.</returns>
-    public bool TryReservePush(bool left, int count, long bytes, int longest)
+    public bool TryReservePush(bool left, in ListPush push)
     {
-        long size = bytes + ((long)count * ListLeaf.SlotBytes);
-        _bytesBehind = longest > LargeList.SharedBytesMax ? -1 : size;
+        _push = push;
         if (!_value.Exists || IsPacked)
         {
-            if (MayStayPacked(count, bytes, size)) return TryReservePacked(size, left);
-            if (!TryUnpack(left, count, bytes, longest)) return false;
+            if (MayStayPacked(push)) return TryReservePacked(push.SlottedBytes, left);
+            if (!TryUnpack(left, push)) return false;
         }
 
-        return _value.TryReserve(LargeList.PushBytes(_value.Region, left, count, bytes, longest));
+        return _value.TryReserve(LargeList.PushBytes(_value.Region, left, push));
     }
 
     /// <summary>Puts an element at an end.</summary>
@@ -72,8 +68,8 @@ internal unsafe ref struct ListValue(HeldValue value)
             return;
         }
 
-        if (_bytesBehind > 0) _bytesBehind -= ListLeaf.SizeOf(element.Length);
-        Large.Push(left, element, _bytesBehind);
+        Large.Push(left, element, _push);
+        _push = _push.Behind(element.Length);
     }
 
     /// <summary>Makes room for an element at a place in between.</summary>
@@ -82,8 +78,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     {
         if (IsPacked)
         {
-            if (MayStayPacked(1, length, ListLeaf.SizeOf(length))) return TryReservePacked(ListLeaf.SizeOf(length), left: false);
-            if (!TryUnpack(left: false, 0, 0, 0)) return false;
+            if (MayStayPacked(new ListPush(length))) return TryReservePacked(ListLeaf.SizeOf(length), left: false);
+            if (!TryUnpack(left: false, default)) return false;
         }
 
         return _value.TryReserve(LargeList.InsertBytes(_value.Region, length));
@@ -109,9 +105,9 @@ internal unsafe ref struct ListValue(HeldValue value)
     {
         if (IsPacked)
         {
-            if (MayStayPacked(1, length, ListLeaf.SizeOf(length)))
+            if (MayStayPacked(new ListPush(length)))
                 return TryReservePacked(Math.Max(0, length - Leaf[(int)index].Length), left: false);
-            if (!TryUnpack(left: false, 0, 0, 0)) return false;
+            if (!TryUnpack(left: false, default)) return false;
         }
 
         return _value.TryReserve(Large.CanReplace(index, length) ? 0 : LargeList.InsertBytes(_value.Region, length));
@@ -201,11 +197,11 @@ internal unsafe ref struct ListValue(HeldValue value)
         else _value.NoteIfSparse();
     }
 
-    private readonly bool MayStayPacked(int count, long bytes, long size)
+    private readonly bool MayStayPacked(in ListPush push)
     {
         long has = Count, used = _value.Exists ? Leaf.UsedBytes : 0;
-        if (ListLeaf.HeaderBytes + used + size > ListLeaf.BytesMax) return false;
-        return !ListpackRule.IsTooLarge(_value.Limits.ListSize, ListpackRule.EmptyBytes + (_value.Exists ? Leaf.ListpackBytes : 0) + bytes, has + count);
+        if (ListLeaf.HeaderBytes + used + push.SlottedBytes > ListLeaf.BytesMax) return false;
+        return !ListpackRule.IsTooLarge(_value.Limits.ListSize, ListpackRule.EmptyBytes + (_value.Exists ? Leaf.ListpackBytes : 0) + push.Bytes, has + push.Count);
     }
 
     private readonly bool TryReservePacked(long size, bool left)
@@ -228,30 +224,25 @@ internal unsafe ref struct ListValue(HeldValue value)
     }
 
     /// <summary>Makes a packed list, or none, a large one.</summary>
-    private readonly bool TryUnpack(bool left, int count, long bytes, int longest)
+    /// <param name="push">What will be pushed then.</param>
+    private readonly bool TryUnpack(bool left, in ListPush push)
     {
-        long has = Count, used = 0;
-        int longestNow = 0;
-        ListLeaf leaf = default;
-        if (has != 0)
-        {
-            leaf = Leaf;
-            used = leaf.UsedBytes - (has * ListLeaf.SlotBytes);
-            for (int i = 0; i < has; i++) longestNow = Math.Max(longestNow, leaf[i].Length);
-        }
-
-        long pieces = has == 0 ? 0 : LargeList.PushBytes(default, left, has, used, longestNow);
-        if (count != 0) pieces += LargeList.PushBytes(default, left, count, bytes, longest);
+        int has = (int)Count;
+        ListLeaf leaf = has == 0 ? default : Leaf;
+        int longest = 0;
+        for (int i = 0; i < has; i++) longest = Math.Max(longest, leaf[i].Length);
+        long bytes = has == 0 ? 0 : leaf.SlottedBytes - (has * (long)ListLeaf.SlotBytes);
+        var now = new ListPush(has, bytes, longest);
+        long pieces = (has == 0 ? 0 : LargeList.PushBytes(default, left, now)) + (push.Count == 0 ? 0 : LargeList.PushBytes(default, left, push));
         Region region = Region.Create(_value.Budget, pieces);
         if (region.IsNone) return false;
         var list = new LargeList(region);
-        long behind = longestNow > LargeList.SharedBytesMax ? -1 : used + (has * ListLeaf.SlotBytes);
         // In the order in which they would have come, so that the leaves grow where the next ones come.
         for (int i = 0; i < has; i++)
         {
-            ReadOnlySpan<byte> element = leaf[left ? (int)has - 1 - i : i];
-            if (behind > 0) behind -= ListLeaf.SizeOf(element.Length);
-            list.Push(left, element, behind);
+            ReadOnlySpan<byte> element = leaf[left ? has - 1 - i : i];
+            list.Push(left, element, now);
+            now = now.Behind(element.Length);
         }
 
         if (!_value.Exists && !_value.TryReserveBytes(ValueKind.PackedList, sizeof(long)))

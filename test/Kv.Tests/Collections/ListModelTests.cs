@@ -14,6 +14,7 @@ public class ListModelTests
     public static TheoryData<int, int, int> Shapes => new()
     {
         { 8, -2, 600 }, { 64, -2, 3000 }, { 3, 100, 400 }, { 1100, -1, 120 }, { 20_000, -2, 60 }, { 0, -5, 3000 }, { 250, -2, 900 }, { 64, -4, 3000 },
+        { 1, -1, 12_000 }, { 2, -1, 9000 },
     };
 
     [Theory]
@@ -29,6 +30,7 @@ public class ListModelTests
             // Up and down, so that every conversion is met.
             for (int phase = 0; phase < 4; phase++)
             {
+                run.Width = random.Next(2) == 0 ? 0 : random.Next(Math.Min(longest, 20)) + 1;
                 int aim = phase % 2 == 0 ? random.Next(countMax / 2, countMax) : random.Next(4);
                 for (int step = 0; step < 4000 && Math.Abs(run.Model.Count - aim) > 3; step++) run.Step(grow: run.Model.Count < aim);
                 for (int step = 0; step < 300; step++) run.Step(grow: random.Next(2) == 0);
@@ -53,7 +55,7 @@ public class ListModelTests
         {
             using var test = new TestStore();
             Random random = Seed.NewRandom((longest * 7) + nth);
-            var run = new Run(test, random, longest);
+            var run = new Run(test, random, longest) { Width = nth % 2 == 0 ? 8 : 0 };
             int calls = 0, refusedBefore = 0;
             for (int step = 0; step < 1500; step++)
             {
@@ -74,6 +76,9 @@ public class ListModelTests
     {
         public List<byte[]> Model { get; } = [];
         public int Refused { get; private set; }
+
+        /// <summary>Nearly all elements are so long; 0: as it comes.</summary>
+        public int Width { get; set; }
 
         public void Step(bool grow)
         {
@@ -151,7 +156,7 @@ public class ListModelTests
             bool left = random.Next(4) == 0 ? random.Next(2) == 0 : Model.Count / 50 % 2 == 0;
             var elements = new byte[random.Next(3) == 0 ? random.Next(1, 40) : 1][];
             for (int i = 0; i < elements.Length; i++) elements[i] = Element();
-            if (!list.TryReservePush(left, elements.Length, elements.Sum(element => (long)element.Length), elements.Max(element => element.Length)))
+            if (!list.TryReservePush(left, elements.Aggregate(default(ListPush), (push, element) => push.With(element.Length))))
             {
                 Refused++;
                 return;
@@ -180,8 +185,8 @@ public class ListModelTests
 
         private byte[] Element()
         {
-            if (longest == 0 || random.Next(10) == 0) return Encoding.ASCII.GetBytes($"{random.NextInt64(-200, 200) << random.Next(50)}");
-            int length = random.Next(5) == 0 ? random.Next(longest + 1) : random.Next(3) == 0 ? Math.Min(longest, random.Next(30)) : longest;
+            if (longest == 0 || random.Next(Width == 0 ? 10 : 300) == 0) return Encoding.ASCII.GetBytes($"{random.NextInt64(-200, 200) << random.Next(50)}");
+            int length = Width != 0 && random.Next(50) != 0 ? Width : random.Next(5) == 0 ? random.Next(longest + 1) : random.Next(3) == 0 ? Math.Min(longest, random.Next(30)) : longest;
             byte[] element = new byte[length];
             element.AsSpan().Fill((byte)('a' + random.Next(3)));
             return element;

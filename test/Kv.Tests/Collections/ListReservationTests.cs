@@ -28,18 +28,18 @@ public sealed class ListReservationTests
             bool left = random.Next(2) == 0;
             int[] lengths = Lengths(random);
             long bytes = lengths.Sum(length => (long)length), longest = lengths.Max();
-            long reserved = LargeList.PushBytes(region, left, lengths.Length, bytes, (int)longest), before = region.TouchedBytes;
+            var push = new ListPush(lengths.Length, bytes, (int)longest);
+            long reserved = LargeList.PushBytes(region, left, push), before = region.TouchedBytes;
             Assert.True(Region.TryReserve(ref region, budget, reserved, out Region moved) && moved.IsNone);
-            // As ListValue does.
-            long behind = longest > LargeList.SharedBytesMax ? -1 : bytes + (lengths.Length * ListLeaf.SlotBytes);
             foreach (int length in lengths)
             {
-                if (behind > 0) behind -= ListLeaf.SizeOf(length);
-                list.Push(left, element.AsSpan(0, length), behind);
+                list.Push(left, element.AsSpan(0, length), push);
+                push = push.Behind(length);
             }
 
             Assert.True(region.TouchedBytes - before <= reserved,
                 $"{region.TouchedBytes - before} bytes for {string.Join(' ', lengths)}, {reserved} were reserved; {Seed.Hint}");
+            list.Check();
             if (random.Next(4) == 0) list.Remove(0, random.NextInt64(list.Count));
         }
 
@@ -49,7 +49,7 @@ public sealed class ListReservationTests
     private static int[] Lengths(Random random)
     {
         int count = random.Next(3) == 0 ? 1 : random.Next(2, 80);
-        int kind = random.Next(6), fix = random.Next(1, 1025);
+        int kind = random.Next(8), fix = random.Next(1, 1025), width = random.Next(1, 4) * random.Next(1, 5);
         return [.. Enumerable.Range(0, count).Select(_ => kind switch
         {
             0 => random.Next(0, 20),
@@ -57,6 +57,9 @@ public sealed class ListReservationTests
             2 => random.Next(10) == 0 ? random.Next(1025, 5000) : random.Next(0, 1025),
             3 => random.Next(8) == 0 ? 2000 : random.Next(249, 256),
             4 => fix,
+            // The same width again and again, in this push and from push to push, and now and then another.
+            6 => width,
+            7 => random.Next(30) == 0 ? random.Next(0, 20) : 8,
             _ => random.Next(1025, 3000),
         })];
     }

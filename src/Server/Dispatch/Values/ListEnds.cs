@@ -90,7 +90,7 @@ internal static class ListEnds
     {
         new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
         var list = new ListValue(to);
-        if (!list.TryReservePush(toLeft, 1, element.Length, element.Length))
+        if (!list.TryReservePush(toLeft, new ListPush(element.Length)))
         {
             reply.WriteError(Errors.OutOfMemory);
             return;
@@ -112,7 +112,7 @@ internal static class ListEnds
         Span<byte> copy = rented ?? stackalloc byte[1024];
         copy = copy[..length];
         element.CopyTo(copy);
-        if (!list.TryReservePush(!fromLeft, 1, length, length))
+        if (!list.TryReservePush(!fromLeft, new ListPush(length)))
         {
             reply.WriteError(Errors.OutOfMemory);
         }

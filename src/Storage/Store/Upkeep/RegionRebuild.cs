@@ -124,8 +124,8 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         {
             ListLeaf from = list.Leaf(leaf);
             var element = from[offset];
-            if (!TryReserve(LargeList.PushBytes(_target, left: false, 1, element.Length, element.Length))) return false;
-            new LargeList(_target).Push(left: false, element, 0);
+            if (!TryReserve(LargeList.PushBytes(_target, left: false, new ListPush(element.Length)))) return false;
+            new LargeList(_target).Push(left: false, element);
             if (++_index == list.Count) return false;
             if (++offset < (from.IsAlone ? 1 : from.Count)) continue;
             leaf++;

@@ -21,7 +21,7 @@ internal unsafe struct RdbValue
         List = new ListBuilder(store.Budget);
         Hash = new HashBuilder(store);
         Set = new SetBuilder(store);
-        SortedSet = new SortedSetBuilder(store);
+        SortedSet = new SortedSetBuilder(store) { MayBeInOrder = true };
     }
 
     /// <summary>What it is; Any as long as nothing was read.</summary>

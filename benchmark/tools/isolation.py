@@ -57,6 +57,19 @@ def cells(pair_count):
 
     def stream(count=1_000_000):
         return [command(b"XADD", b"stream", b"%d-1" % (i + 1), b"field", b"value:%d" % i) for i in range(count)]
+
+    def ids(first, count):
+        return [b"%d-1" % i for i in range(first, first + count)]
+
+    def pending(count=1_000_000):
+        """A stream and a group that has got all of it: a thousand ids are pending by a request, whose reply is short."""
+        return stream(count) + [command(b"XGROUP", b"CREATE", b"stream", b"group", b"$")] + [
+            command(b"XCLAIM", b"stream", b"group", b"consumer", b"0", *ids(first + 1, 1000), b"FORCE", b"JUSTID") for first in range(0, count, 1000)]
+
+    def on_copy(before, *words):
+        """Something that can be done once only, to a copy each time."""
+        return before, [command(b"COPY", b"stream", b"copy", b"REPLACE"), command(*words)]
+
     return {
         "mset": ([], fill),
         "mset-copy": ([], fill + [command(b"MSET", *pairs(pair_count, b"v" * 40))]),
@@ -85,10 +98,19 @@ def cells(pair_count):
         "ltrim": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LTRIM", b"copy", b"400000", b"600000")]),
         "xrange": lambda: (stream(), [command(b"XRANGE", b"stream", b"-", b"+")]),
         "xread": lambda: (stream(), [command(b"XREAD", b"STREAMS", b"stream", b"0")]),
-        "xgroup-destroy": lambda: (stream(), [
-            command(b"XGROUP", b"CREATE", b"stream", b"group", b"0"),
-            *(command(b"XREADGROUP", b"GROUP", b"group", b"consumer", b"COUNT", b"1000", b"STREAMS", b"stream", b">") for _ in range(1000)),
-            command(b"XGROUP", b"DESTROY", b"stream", b"group")]),
+        "xgroup-destroy": lambda: on_copy(pending(), b"XGROUP", b"DESTROY", b"copy", b"group"),
+        "xgroup-delconsumer": lambda: on_copy(pending(), b"XGROUP", b"DELCONSUMER", b"copy", b"group", b"consumer"),
+        "xreadgroup": lambda: on_copy(
+            stream(200_000) + [command(b"XGROUP", b"CREATE", b"stream", b"group", b"0")], b"XREADGROUP", b"GROUP", b"group", b"consumer", b"STREAMS", b"copy", b">"),
+        "xreadgroup-noack": lambda: on_copy(
+            stream(200_000) + [command(b"XGROUP", b"CREATE", b"stream", b"group", b"0")], b"XREADGROUP", b"GROUP", b"group", b"consumer", b"NOACK", b"STREAMS", b"copy", b">"),
+        "xreadgroup-history": lambda: (pending(200_000), [command(b"XREADGROUP", b"GROUP", b"group", b"consumer", b"STREAMS", b"stream", b"0")]),
+        "xpending": lambda: (pending(200_000), [command(b"XPENDING", b"stream", b"group", b"-", b"+", b"200000")]),
+        "xpending-idle": lambda: (pending(), [command(b"XPENDING", b"stream", b"group", b"IDLE", b"1000000000", b"-", b"+", b"10")]),
+        "xack": lambda: on_copy(pending(), b"XACK", b"copy", b"group", *ids(1, 500_000)),
+        "xdel": lambda: on_copy(stream(), b"XDEL", b"copy", *ids(1, 500_000)),
+        "xclaim": lambda: (pending(), [command(b"XCLAIM", b"stream", b"group", to, b"0", *ids(1, 500_000), b"JUSTID") for to in (b"one", b"two")]),
+        "xautoclaim": lambda: (pending(), [command(b"XAUTOCLAIM", b"stream", b"group", to, b"0", b"0", b"COUNT", b"1000000", b"JUSTID") for to in (b"one", b"two")]),
         "sadd-arguments": lambda: ([], [command(b"SADD", b"set", *keys(500_000)), command(b"DEL", b"set")]),
         "rpush-arguments": lambda: ([], [command(b"RPUSH", b"list", *keys(500_000)), command(b"DEL", b"list")]),
         "hset-arguments": lambda: ([], [command(b"HSET", b"hash", *keys(500_000)), command(b"DEL", b"hash")]),
@@ -236,7 +258,7 @@ def run(name, before, again, options, port):
         commands = results.get()
         busy.join()
         prober.join()
-        print(f"{name:14} {len(commands):5} commands, median {quantile(commands, 0.5):7.1f} ms   others: p50 {quantile(times, 0.5):6.2f}"
+        print(f"{name:18} {len(commands):5} commands, median {quantile(commands, 0.5):7.1f} ms   others: p50 {quantile(times, 0.5):6.2f}"
               f"  p99 {quantile(times, 0.99):7.2f}  p99.9 {quantile(times, 0.999):7.2f}  max {1000 * max(times):7.2f} ms", flush=True)
     finally:
         server.terminate()

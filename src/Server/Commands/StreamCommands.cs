@@ -363,22 +363,23 @@ internal static class StreamCommands
             if (options == 3) count = context.Args.NextInt64();
             if (!context.Args.Finish(context.Reply)) return;
             count = count < 0 ? FullCount : count == 0 ? long.MaxValue : count;
-            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count)) WriteStream(ref context, new StreamView(held.Value.View), isFull, count);
+            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count)) WriteStream(ref context, held, isFull, count);
             return;
         }
 
         StreamReply.FailSubcommand(ref context);
     }
 
-    private static void WriteStream(ref CommandContext context, scoped StreamView stream, bool isFull, long count)
+    private static void WriteStream(ref CommandContext context, scoped HeldKey held, bool isFull, long count)
     {
         var reply = context.Reply;
+        var stream = new StreamView(held.Value.View);
         StreamInfo.WriteHead(reply, stream, isFull);
         if (isFull)
         {
             reply.WriteBulk("entries"u8);
             StreamReply.WriteRange(reply, stream, StreamId.Zero, StreamId.Max, count);
-            StreamInfo.WriteGroups(reply, stream, count);
+            new StreamGroupsReply(count).Write(reply, held.Value.View, int.MaxValue, int.MaxValue);
             return;
         }
 

@@ -249,13 +249,21 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     }
 
     /// <summary>Bytes of nodes that trees of a region have put by.</summary>
-    public static long CheckSpare(Region region)
+    public static long SpareBytes(Region region)
     {
-        long bytes = 0;
-        int[] payloads = [0, ChildBytes, LargestPayload];
-        for (int i = 0; i < payloads.Length; i++)
-            for (uint node = SpareOf(region, payloads[i]); node != 0; node = new IdNode(region.At(node)).Next) bytes += Region.SizeOf(IdNode.BytesFor(IdNode.Max, payloads[i]));
-        return bytes;
+        uint* counts = LargeStream.SpareCounts(region);
+        return (counts[0] * SizeOf(IdNode.Max, 0)) + (counts[1] * SizeOf(IdNode.Max, ChildBytes)) + (counts[2] * SizeOf(IdNode.Max, LargestPayload));
+    }
+
+    /// <summary>Throws when these are others than are counted. For tests.</summary>
+    public static void CheckSpare(Region region)
+    {
+        for (int list = 0; list < 3; list++)
+        {
+            uint count = 0;
+            for (uint node = LargeStream.SpareNodes(region)[list]; node != 0; node = new IdNode(region.At(node)).Next) count++;
+            Require(count == LargeStream.SpareCounts(region)[list], $"has {count} spare nodes in list {list}, the region says {LargeStream.SpareCounts(region)[list]}");
+        }
     }
 
     private long Check(uint name, int level, StreamId from, StreamId to, bool isFirst, ref uint previous, ref long count)
@@ -279,8 +287,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return bytes;
     }
 
-    private static ref uint SpareOf(Region region, int payload) =>
-        ref LargeStream.SpareNodes(region)[payload == 0 ? 0 : payload == LargestPayload ? 2 : 1];
+    private static int SpareList(int payload) => payload == 0 ? 0 : payload == LargestPayload ? 2 : 1;
 
     private uint LeafOf(StreamId id)
     {
@@ -452,9 +459,18 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     private uint TakeNode(int level, int capacity)
     {
         int bytes = level == 0 ? payload : ChildBytes;
-        uint name = 0;
-        if (capacity == IdNode.Max && (name = SpareOf(region, bytes)) != 0) SpareOf(region, bytes) = NodeAt(name).Next;
-        else name = region.Take(IdNode.BytesFor(capacity, bytes));
+        ref uint spare = ref LargeStream.SpareNodes(region)[SpareList(bytes)];
+        uint name = capacity == IdNode.Max ? spare : 0;
+        if (name == 0)
+        {
+            name = region.Take(IdNode.BytesFor(capacity, bytes));
+        }
+        else
+        {
+            spare = NodeAt(name).Next;
+            LargeStream.SpareCounts(region)[SpareList(bytes)]--;
+        }
+
         NodeAt(name).Begin(level, capacity);
         return name;
     }
@@ -470,8 +486,10 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
             return;
         }
 
-        node.Next = SpareOf(region, bytes);
-        SpareOf(region, bytes) = name;
+        ref uint spare = ref LargeStream.SpareNodes(region)[SpareList(bytes)];
+        node.Next = spare;
+        spare = name;
+        LargeStream.SpareCounts(region)[SpareList(bytes)]++;
     }
 
     private static long SizeOf(int capacity, int payload) => Region.SizeOf(IdNode.BytesFor(capacity, payload));

@@ -4,12 +4,12 @@ using System.Runtime.InteropServices;
 namespace Kv.Storage;
 
 //  head of the region:
-//   0        8       16        32         48              64       80         92           96          100           112      116
-//  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+
-//  | length | added | last id | first id | max deleted id| index 16 | groups 12 | first leaf | last leaf | spare nodes | leaves |
-//  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+
+//   0        8       16        32         48              64       80         92           96          100           112      116            128
+//  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+--------------+
+//  | length | added | last id | first id | max deleted id| index 16 | groups 12 | first leaf | last leaf | spare nodes | leaves | spare counts |
+//  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+--------------+
 //   entries, and how many there ever were; the last id given out, the first one that is there (0-0: none), the greatest that was deleted;
-//   index: leaves by their first ids, from the second leaf on; spare nodes: 3 lists x 4
+//   index: leaves by their first ids, from the second leaf on; spare nodes: 3 lists x 4, and how many are in each
 //
 //  Where entries are divided into leaves is where Redis divides them into nodes: what ~ trims, and what it leaves, depends on it.
 
@@ -23,7 +23,7 @@ internal readonly unsafe struct LargeStream(Region region)
     /// <summary>Most bytes of fields and values of an entry, and of a leaf whatever the options say.</summary>
     public const long EntryBytesMax = 1L << 30;
 
-    private const int IndexPayload = sizeof(uint), FirstSpare = 32, LeafGuessMax = 8192, AlikeFrom = 8;
+    private const int HistoryBytes = 64, IndexPayload = sizeof(uint), FirstSpare = 32, LeafGuessMax = 8192, AlikeFrom = 8;
 
     public Region Region => region;
 
@@ -42,6 +42,9 @@ internal readonly unsafe struct LargeStream(Region region)
 
     /// <summary>Lists of nodes that trees of the region do not use.</summary>
     public static uint* SpareNodes(Region region) => (uint*)(region.Head + 100);
+
+    /// <summary>How many are in each.</summary>
+    public static uint* SpareCounts(Region region) => (uint*)(region.Head + 116);
 
     public StreamLeaf LeafAt(uint name) => new(region.At(name));
 
@@ -173,6 +176,22 @@ internal readonly unsafe struct LargeStream(Region region)
         if (++Length == 1) FirstId = id;
     }
 
+    /// <summary>Begins the copy of another stream: all that is said of its entries, which <see cref="Append(StreamLeaf)"/> brings.</summary>
+    public void BeginCopy(LargeStream other) => new Span<byte>(other.Region.Head, HistoryBytes).CopyTo(new Span<byte>(region.Head, HistoryBytes));
+
+    /// <summary>Bytes of pieces to reserve for a copy of a leaf.</summary>
+    public long ReserveBytes(StreamLeaf leaf) => leaf.LeastCapacity + Index.ReserveBytes(Index.IsEmpty ? 2 : 1, isBehind: true);
+
+    /// <summary>Puts a copy of a leaf of another stream behind the others, no larger than it has to be. Room was reserved.</summary>
+    public void Append(StreamLeaf leaf)
+    {
+        int capacity = leaf.LeastCapacity;
+        uint name = region.Take(capacity);
+        leaf.CopyTo(region.At(name), capacity);
+        LeafAt(name).Next = 0;
+        Link(name);
+    }
+
     /// <summary>Deletes an entry.</summary>
     public void Delete(StreamPlace place)
     {
@@ -295,11 +314,17 @@ internal readonly unsafe struct LargeStream(Region region)
 
     private void AddLeaf(int capacity, int least, StreamId first)
     {
-        uint before = LastLeaf;
-        if (before != 0) Shrink(before);
+        if (LastLeaf != 0) Shrink(LastLeaf);
         uint name = region.TakeAbout(ref capacity, least, StreamLeaf.MostFor(capacity));
-        StreamLeaf leaf = StreamLeaf.Begin(region.At(name), capacity, first);
-        leaf.Previous = before;
+        StreamLeaf.Begin(region.At(name), capacity, first);
+        Link(name);
+    }
+
+    /// <summary>Makes a leaf the last one.</summary>
+    private void Link(uint name)
+    {
+        uint before = LastLeaf;
+        LeafAt(name).Previous = before;
         LastLeaf = name;
         Leaves++;
         if (before == 0)
@@ -310,7 +335,7 @@ internal readonly unsafe struct LargeStream(Region region)
 
         LeafAt(before).Next = name;
         if (Index.IsEmpty) *(uint*)Index.Insert(LeafAt(before).First) = before;
-        *(uint*)Index.Insert(first) = name;
+        *(uint*)Index.Insert(LeafAt(name).First) = name;
     }
 
     /// <summary>Gives back what a leaf that gets no more entries does not use, where nothing is behind it.</summary>

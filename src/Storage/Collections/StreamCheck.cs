@@ -12,7 +12,8 @@ internal static unsafe class StreamCheck
         NameTable groups = stream.Groups;
         bytes += groups.Check();
         for (int i = 0; i < groups.Count; i++) bytes += CheckGroup(new StreamGroup(stream.Region, groups[i]));
-        bytes += IdTree.CheckSpare(stream.Region);
+        IdTree.CheckSpare(stream.Region);
+        bytes += IdTree.SpareBytes(stream.Region);
         Require(bytes + FixedBytes == stream.Region.UsedBytes, $"its pieces have {bytes} bytes, the region {stream.Region.UsedBytes - FixedBytes}");
     }
 

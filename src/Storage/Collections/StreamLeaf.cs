@@ -47,6 +47,9 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Bytes that are not in use.</summary>
     public int Spare => Capacity - Used - (Count * PlaceBytes);
 
+    /// <summary>Bytes of the smallest piece that would have room for the same.</summary>
+    public int LeastCapacity => CapacityFor(Used - HeaderBytes, Count, 0);
+
     private int PlaceBytes => Capacity > NarrowMax ? sizeof(uint) : sizeof(ushort);
 
     /// <summary>Bytes, a multiple of 8, that a leaf should have for so much behind its header.</summary>

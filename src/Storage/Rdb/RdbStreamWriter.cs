@@ -16,17 +16,13 @@ internal struct RdbStreamWriter
 {
     private Stage _stage;
     private uint _leaf;
-    private int _group, _consumer;
-    private IdCursor _at;
+    private StreamGroupWalk _walk;
 
     private enum Stage : byte
     {
         Begin,
         Leaves,
-        Group,
-        Pending,
-        Consumer,
-        Held,
+        Groups,
         Done,
     }
 
@@ -48,25 +44,14 @@ internal struct RdbStreamWriter
                 case Stage.Leaves:
                     WriteLeaves(stream, output, listpack);
                     break;
-                case Stage.Group:
-                    BeginGroup(stream, output);
-                    break;
-                case Stage.Pending:
-                    WritePending(GroupOf(stream), output);
-                    break;
-                case Stage.Consumer:
-                    BeginConsumer(GroupOf(stream), output);
-                    break;
                 default:
-                    WriteHeld(GroupOf(stream).ConsumerAt(_consumer), output);
+                    WriteGroups(stream, output);
                     break;
             }
         }
 
         return true;
     }
-
-    private readonly StreamGroup GroupOf(LargeStream stream) => new(stream.Region, stream.Groups[_group]);
 
     private void WriteLeaves(LargeStream stream, RdbOutput output, ListpackWriter listpack)
     {
@@ -90,7 +75,7 @@ internal struct RdbStreamWriter
         WriteId(output, stream.MaxDeletedId);
         output.WriteLength((ulong)stream.Added);
         output.WriteLength((ulong)stream.Groups.Count);
-        _stage = Stage.Group;
+        _stage = Stage.Groups;
     }
 
     private static unsafe void WriteLeaf(StreamLeaf leaf, ListpackWriter listpack)
@@ -126,68 +111,49 @@ internal struct RdbStreamWriter
         }
     }
 
-    private void BeginGroup(LargeStream stream, RdbOutput output)
+    private unsafe void WriteGroups(LargeStream stream, RdbOutput output)
     {
-        if (_group == stream.Groups.Count)
+        // Ends: each round goes on to the next stop.
+        for (; output.Work > 0; output.Work--)
         {
-            _stage = Stage.Done;
-            return;
+            StreamStop stop = _walk.Next(stream);
+            if (stop == StreamStop.End) break;
+            if (stop is StreamStop.Held or StreamStop.Pending) WriteRawId(output, _walk.IdOf(stream));
+            if (stop == StreamStop.Pending)
+            {
+                output.WriteInt64(_walk.EntryOf(stream)->DeliveredMs);
+                output.WriteLength((ulong)_walk.EntryOf(stream)->Deliveries);
+            }
+            else if (stop == StreamStop.Consumers)
+            {
+                output.WriteLength((ulong)_walk.GroupOf(stream).Consumers.Count);
+            }
+            else if (stop == StreamStop.Group)
+            {
+                BeginGroup(_walk.GroupOf(stream), output);
+            }
+            else if (stop == StreamStop.Consumer)
+            {
+                BeginConsumer(_walk.ConsumerOf(stream), output);
+            }
         }
 
-        StreamGroup group = GroupOf(stream);
+        if (output.Work > 0) _stage = Stage.Done;
+    }
+
+    private static void BeginGroup(StreamGroup group, RdbOutput output)
+    {
         output.WriteString(group.Name);
         WriteId(output, group.LastId);
         output.WriteLength((ulong)group.EntriesRead);
         output.WriteLength(group.Pending.Count);
-        _at = group.Pending.From(StreamId.Zero);
-        _stage = Stage.Pending;
     }
 
-    private unsafe void WritePending(StreamGroup group, RdbOutput output)
+    private static void BeginConsumer(StreamConsumer consumer, RdbOutput output)
     {
-        IdTree pending = group.Pending;
-        for (; !_at.IsEnd; pending.MoveNext(ref _at), output.Work--)
-        {
-            if (output.Work <= 0) return;
-            var entry = (PendingEntry*)pending.PayloadAt(_at);
-            WriteRawId(output, pending.IdAt(_at));
-            output.WriteInt64(entry->DeliveredMs);
-            output.WriteLength((ulong)entry->Deliveries);
-        }
-
-        output.WriteLength((ulong)group.Consumers.Count);
-        _consumer = 0;
-        _stage = Stage.Consumer;
-    }
-
-    private void BeginConsumer(StreamGroup group, RdbOutput output)
-    {
-        if (_consumer == group.Consumers.Count)
-        {
-            _group++;
-            _stage = Stage.Group;
-            return;
-        }
-
-        StreamConsumer consumer = group.ConsumerAt(_consumer);
         output.WriteString(consumer.Name);
         output.WriteInt64(consumer.SeenMs);
         output.WriteLength(consumer.Pending.Count);
-        _at = consumer.Pending.From(StreamId.Zero);
-        _stage = Stage.Held;
-    }
-
-    private void WriteHeld(StreamConsumer consumer, RdbOutput output)
-    {
-        IdTree held = consumer.Pending;
-        for (; !_at.IsEnd; held.MoveNext(ref _at), output.Work--)
-        {
-            if (output.Work <= 0) return;
-            WriteRawId(output, held.IdAt(_at));
-        }
-
-        _consumer++;
-        _stage = Stage.Consumer;
     }
 
     private static void WriteId(RdbOutput output, StreamId id)

@@ -44,6 +44,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         group.Consumers.Clear();
         group.Pending.Clear();
         groups.RemoveAt(place);
+        _value.NoteIfSparse();
         _value.NoteArrival();
         return true;
     }
@@ -83,6 +84,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) pending.Remove(held.IdAt(at));
         held.Clear();
         consumers.RemoveAt(place);
+        _value.NoteIfSparse();
         return count;
     }
 
@@ -162,6 +164,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         _value.BeginChange(isWatched: false);
         Consumer(entry->Consumer).Pending.Remove(id);
         pending.Remove(id);
+        _value.NoteIfSparse();
         return true;
     }
 

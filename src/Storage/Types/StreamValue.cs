@@ -61,6 +61,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         stream.Delete(place);
         if (id > stream.MaxDeletedId) stream.MaxDeletedId = id;
         if (id == stream.FirstId) stream.FindFirst();
+        _value.NoteIfSparse();
         return true;
     }
 
@@ -83,6 +84,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         long before = removed;
         bool isDone = Stream.Trim(in trim, ref removed, leavesMost);
         if (removed != before) _value.BeginChange();
+        if (isDone && removed != 0) _value.NoteIfSparse();
         return isDone;
     }
 

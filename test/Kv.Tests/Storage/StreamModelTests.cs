@@ -33,6 +33,7 @@ public class StreamModelTests
             else if (which < (grows ? 65 : 50)) Delete(test, model, random);
             else if (model.Exists) ChangeGroups(test, model, random);
             if (model.Exists && step % 64 == 0) Compare(test, model, random);
+            if (model.Exists && random.Next(500) == 0) Rebuild(test, random);
             if (step % (steps / 40 + 1) == 0) test.Check();
         }
 
@@ -160,6 +161,55 @@ public class StreamModelTests
             return 0;
         });
     }
+
+    // M06: the copy is given up, and the stream is as it was.
+    [Fact]
+    public void A_copy_that_gets_no_memory_leaves_the_stream_as_it_is()
+    {
+        using var test = new TestStore();
+        var model = new StreamModel();
+        Random random = Seed.NewRandom(41);
+        for (int i = 0; i < 4000; i++)
+        {
+            Append(test, model, random);
+            ChangeGroups(test, model, random);
+        }
+
+        int refused = 0;
+        for (int nth = 1; nth < 30; nth++)
+        {
+            int asked = 0;
+            test.Store.Budget.Refuse = () => ++asked == nth;
+            refused += Rebuild(test, random) ? 0 : 1;
+            test.Store.Budget.Refuse = null;
+            test.Check();
+            CompareAll(test, model);
+        }
+
+        Assert.True(refused >= 3, $"only {refused} were refused");
+    }
+
+    /// <summary>Gives the stream another region, of what it needs.</summary>
+    /// <returns>False: there was no memory.</returns>
+    private static bool Rebuild(TestStore test, Random random) => With(test, value =>
+    {
+        var stream = new LargeStream(value.Region);
+        long needed = StreamCopy.BytesFor(stream);
+        var copy = default(StreamCopy);
+        Region to = Region.Create(test.Store.Budget, random.Next(2) * needed);
+        if (to.IsNone) return 0;
+        while (!copy.IsDone)
+        {
+            if (copy.TryCopy(stream, ref to, test.Store.Budget, random.Next(1, 50))) continue;
+            to.Free();
+            return 0;
+        }
+
+        Assert.True(to.UsedBytes <= needed, $"{to.UsedBytes} bytes, not {needed}");
+        CollectionCheck.Run(to, ValueKind.Stream, test.Store.Hash);
+        value.MoveTo(to);
+        return 1;
+    }) == 1;
 
     private static bool Append(TestStore test, StreamModel model, Random random)
     {

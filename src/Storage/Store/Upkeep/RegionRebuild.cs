@@ -14,6 +14,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 
     private Region _target;
     private MemberPlace _place;
+    private StreamCopy _stream;
     private long _index;
 
     /// <inheritdoc/>
@@ -28,16 +29,17 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     /// <summary>Whether at most an eighth of a collection's memory is of what it still has, and a megabyte and more of what was removed.</summary>
     public static bool IsWanted(HeldValue value)
     {
-        if (!value.Exists || !value.HoldsRegion || value.Kind == ValueKind.Stream) return false;
+        if (!value.Exists || !value.HoldsRegion) return false;
         long touched = value.Region.TouchedBytes;
         return touched >= BytesMin && NeededBytes(value) <= touched / 8;
     }
 
-    // A list keeps leaves that are empty, and a tree nodes with a few elements each.
+    // A list keeps leaves that are empty, a tree nodes with a few elements each, and a stream nodes that are in no tree.
     private static long NeededBytes(HeldValue value)
     {
         Region region = value.Region;
         if (value.Kind == ValueKind.List) return new ListDirectory(region).LeafBytes;
+        if (value.Kind == ValueKind.Stream) return StreamCopy.BytesFor(new LargeStream(region));
         if (value.Kind != ValueKind.SortedSet) return region.UsedBytes;
         var tree = new ScoreTree(region);
         return region.UsedBytes - ((tree.Leaves + tree.InnerNodes + tree.SpareNodes) * (long)ScoreNode.Bytes) + ScoreTree.BuildBytes(new MemberTable(region, in value.Hash).Count);
@@ -52,6 +54,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         {
             ValueKind.List => CopyElements(value),
             ValueKind.SortedSet => CopyScores(value),
+            ValueKind.Stream => CopyStream(value),
             _ => CopyItems(value),
         };
         if (_target.IsNone) return true;        // no memory for more
@@ -73,7 +76,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         if (IsDone) return false;
         Region from = value.Region;
         _target = Region.Create(store.Budget, NeededBytes(value));
-        if (_target.IsNone || value.Kind == ValueKind.List) return !_target.IsNone;
+        if (_target.IsNone || value.Kind is ValueKind.List or ValueKind.Stream) return !_target.IsNone;
         new MemberTable(_target, in store.Hash).Begin();
         if (value.Kind == ValueKind.SortedSet) new ScoreTree(_target).Begin();
         else new Span<byte>(from.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes).CopyTo(new Span<byte>(_target.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes));
@@ -133,6 +136,12 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         }
 
         return true;
+    }
+
+    private bool CopyStream(HeldValue value)
+    {
+        if (!_stream.TryCopy(new LargeStream(value.Region), ref _target, store.Budget, ElementsPerStep)) Dispose();
+        return !_stream.IsDone;
     }
 
     private uint Insert(byte* item, int size)

@@ -37,7 +37,14 @@ internal sealed class SparseRegions(Store store)
         LongUse? use;
         using (var held = session.Hold(session.Key(key), DataType.Any))
         {
-            if (held.Status != StoreStatus.Ok || !RegionRebuild.IsWanted(held.Value)) return true;
+            if (held.Status != StoreStatus.Ok) return true;
+            if (!RegionRebuild.IsWanted(held.Value))
+            {
+                // It has been filled again meanwhile, and may become sparse once more.
+                if (held.Value.HoldsRegion) held.Value.Region.IsNotedAsSparse = false;
+                return true;
+            }
+
             use = held.TryBeginUse(rebuild);
         }
 

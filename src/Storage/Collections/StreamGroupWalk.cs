@@ -1,0 +1,88 @@
+namespace Kv.Storage;
+
+/// <summary>Where a <see cref="StreamGroupWalk"/> is.</summary>
+internal enum StreamStop : byte
+{
+    Begin,
+
+    /// <summary>At a group.</summary>
+    Group,
+
+    /// <summary>At something that is pending in it.</summary>
+    Pending,
+
+    /// <summary>Behind all that is pending in it, ahead of its consumers.</summary>
+    Consumers,
+
+    /// <summary>At a consumer of it.</summary>
+    Consumer,
+
+    /// <summary>At something that is pending with the consumer.</summary>
+    Held,
+
+    /// <summary>That was all.</summary>
+    End,
+}
+
+/// <summary>Comes by all that the groups of a stream have, in the order in which it is told and written: each group, what is pending in it, its consumers, and what is pending with each of them.</summary>
+/// <remarks>It knows places, no addresses: it goes on in a later turn, if the stream has not changed.</remarks>
+internal unsafe struct StreamGroupWalk
+{
+    private int _group, _consumer;
+    private IdCursor _at;
+    private StreamStop _stop;
+
+    /// <summary>Goes to the next stop.</summary>
+    public StreamStop Next(LargeStream stream)
+    {
+        switch (_stop)
+        {
+            case StreamStop.Begin:
+                _group = -1;
+                return NextGroup(stream);
+            case StreamStop.Group:
+                return At(GroupOf(stream).Pending.From(StreamId.Zero), StreamStop.Pending, stream);
+            case StreamStop.Pending:
+                GroupOf(stream).Pending.MoveNext(ref _at);
+                return At(_at, StreamStop.Pending, stream);
+            case StreamStop.Consumers:
+                _consumer = -1;
+                return NextConsumer(stream);
+            case StreamStop.Consumer:
+                return At(ConsumerOf(stream).Pending.From(StreamId.Zero), StreamStop.Held, stream);
+            case StreamStop.Held:
+                ConsumerOf(stream).Pending.MoveNext(ref _at);
+                return At(_at, StreamStop.Held, stream);
+            default:
+                return StreamStop.End;
+        }
+    }
+
+    /// <summary>The same, but passes over what is still pending in the group, or with the consumer.</summary>
+    public StreamStop Pass(LargeStream stream) =>
+        _stop is StreamStop.Group or StreamStop.Pending ? _stop = StreamStop.Consumers
+        : _stop is StreamStop.Consumer or StreamStop.Held ? NextConsumer(stream) : Next(stream);
+
+    /// <summary>The group.</summary>
+    public readonly StreamGroup GroupOf(LargeStream stream) => new(stream.Region, stream.Groups[_group]);
+
+    /// <summary>The consumer, at one and at what it has.</summary>
+    public readonly StreamConsumer ConsumerOf(LargeStream stream) => GroupOf(stream).ConsumerAt(_consumer);
+
+    /// <summary>The id of what is pending.</summary>
+    public readonly StreamId IdOf(LargeStream stream) => GroupOf(stream).Pending.IdAt(_at);
+
+    /// <summary>What is kept of it, at something that is pending in the group.</summary>
+    public readonly PendingEntry* EntryOf(LargeStream stream) => (PendingEntry*)GroupOf(stream).Pending.PayloadAt(_at);
+
+    private StreamStop At(IdCursor at, StreamStop stop, LargeStream stream)
+    {
+        _at = at;
+        if (!at.IsEnd) return _stop = stop;
+        return stop == StreamStop.Held ? NextConsumer(stream) : _stop = StreamStop.Consumers;
+    }
+
+    private StreamStop NextConsumer(LargeStream stream) => ++_consumer < GroupOf(stream).Consumers.Count ? _stop = StreamStop.Consumer : NextGroup(stream);
+
+    private StreamStop NextGroup(LargeStream stream) => _stop = ++_group < stream.Groups.Count ? StreamStop.Group : StreamStop.End;
+}

@@ -14,11 +14,8 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>A command about more is done in steps.</summary>
     public const int ElementsMax = 4096;
 
-    /// <summary>So many in one step: some 100 us where they are in no cache.</summary>
-    protected const int ElementsPerStep = 1024;
-
-    /// <summary>And so many bytes of the reply.</summary>
-    protected const int BytesPerStep = 256 * 1024;
+    /// <summary>Of what cannot end where a <see cref="StepBudget"/> does.</summary>
+    protected const int ElementsPerStep = StepBudget.ElementsMax, BytesPerStep = StepBudget.BytesMax;
 
     private LongReply? _reply;
     private LongUse? _work;

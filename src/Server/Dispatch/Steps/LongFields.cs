@@ -21,8 +21,7 @@ internal sealed class LongFields(bool fields, bool values, long nowMs) : LongEle
     {
         HeldValue value = held.Value(0);
         var walk = new HashView(value.View, in value.Hash, nowMs).GetWalk(_place);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && reply.Bytes < end; i++)
+        for (var budget = new StepBudget(reply); budget.TryTake();)
         {
             if (!walk.Next(out var field, out var content)) return true;
             Count++;

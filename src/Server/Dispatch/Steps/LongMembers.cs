@@ -17,8 +17,7 @@ internal sealed class LongMembers(bool deletes) : LongElements
     {
         HeldValue value = held.Value(0);
         var walk = new SetValue(value, default).View.GetWalk(_place);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && reply.Bytes < end; i++)
+        for (var budget = new StepBudget(reply); budget.TryTake();)
         {
             if (walk.Next(out var member))
             {

@@ -15,10 +15,8 @@ internal sealed class LongRange(long first, long count) : LongElements
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         HeldValue value = held.Value(0);
-        long count = Math.Min(_left, ElementsPerStep);
-        _left -= count;
         var walk = new ListValue(value).View.GetWalk(_first);
-        for (_first += count; count > 0 && walk.Next(out var element); count--) reply.Next().WriteBulk(element);
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake() && walk.Next(out var element); _left--, _first++) reply.Next().WriteBulk(element);
         return _left == 0;
     }
 }

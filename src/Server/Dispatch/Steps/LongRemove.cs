@@ -5,6 +5,8 @@ namespace Kv.Server.Dispatch;
 /// <summary>Many elements of a sorted set that follow each other, removed, for ZREMRANGEBYRANK and its kin.</summary>
 internal sealed class LongRemove(long first, long count) : LongElements
 {
+    private const int RemovedAtOnce = 64;
+
     private long _left = count;
     private bool _hasChanged;
 
@@ -21,10 +23,14 @@ internal sealed class LongRemove(long first, long count) : LongElements
     {
         HeldValue value = held.Value(0);
         _hasChanged = true;
-        long removed = Math.Min(_left, ElementsPerStep);
         var set = new SortedSetValue(value);
-        set.RemoveAt(first, removed);
-        _left -= removed;
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake(RemovedAtOnce);)
+        {
+            long removed = Math.Min(_left, RemovedAtOnce);
+            set.RemoveAt(first, removed);
+            _left -= removed;
+        }
+
         if (_left == 0) set.Settle();
         return _left == 0;
     }

@@ -22,8 +22,7 @@ internal sealed class LongScores(long first, long count, bool isReversed, bool w
     {
         HeldValue value = held.Value(0);
         var walk = new SortedSetValue(value).View.From(_first, isReversed);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && _left > 0 && reply.Bytes < end && walk.Next(out var member, out double score); i++, _left--)
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake() && walk.Next(out var member, out double score); _left--)
         {
             new ElementReply(reply.Next(), withScores).Write(member, score);
             _first += isReversed ? -1 : 1;

@@ -35,7 +35,7 @@ internal sealed class LongSets(SetCombination sets, bool stores) : LongElements
     private unsafe bool Write(LongReply reply)
     {
         var walk = _sets.Result.GetWalk(_place);
-        for (int i = 0; i < ElementsPerStep; i++)
+        for (var budget = new StepBudget(reply); budget.TryTake();)
         {
             if (!walk.Next(out byte* item)) return true;
             reply.Next().WriteBulk(MemberItem.MemberOf(item));

@@ -38,12 +38,12 @@ internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, boo
     private unsafe bool Write(LongReply reply)
     {
         ScoreCursor cursor = sets.Result.At(_rank);
-        long end = Math.Min(sets.Count, _rank + ElementsPerStep);
-        while (true)
+        for (var budget = new StepBudget(reply); budget.TryTake(); cursor.MoveNext())
         {
             new ElementReply(reply.Next(), withScores).Write(MemberItem.MemberOf(cursor.Item), cursor.Score);
-            if (++_rank == end) return _rank == sets.Count;
-            cursor.MoveNext();
+            if (++_rank == sets.Count) return true;
         }
+
+        return false;
     }
 }

@@ -8,7 +8,9 @@ due (so a stall counts for every GET that was due in it), beside the time of the
     benchmark/tools/isolation.py [--server src/Host/bin/Release/net10.0/kv-server] [--seconds 5] [--pairs 524287] [CELL ...]
     benchmark/tools/isolation.py --redis /usr/bin/redis-server
 
-Two cores: server on the first, clients on the second. With chrt on other machines' noise: chrt -r 5 benchmark/tools/isolation.py
+Two cores: server on the first, clients on the second; a quiet machine. Beside other programs no priority is enough: under chrt the kernel
+stops real-time threads for 50 ms of each second in which they took all of a core (kernel.sched_rt_runtime_us), and with nice the worker
+waits for the others' time, too. Whether a stall is the server's tells: perf sched record, then perf sched latency --sort max.
 """
 import argparse
 import multiprocessing
@@ -121,6 +123,16 @@ def cells(pair_count):
         "pfadd-arguments": lambda: ([], [command(b"PFADD", b"distinct", *keys(500_000)), command(b"DEL", b"distinct")]),
         "smismember": lambda: (members(), [command(b"SMISMEMBER", b"set", *(b"member:%08d" % i for i in range(500_000)))]),
         "srandmember": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"500000")]),
+        "srandmember-few": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"100000")]),
+        "srandmember-repeats": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"-500000")]),
+        "srandmember-small": lambda: ([command(b"SADD", b"set", *(b"member:%d" % i for i in range(100)))], [command(b"SRANDMEMBER", b"set", b"-1000000")]),
+        "hrandfield": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%d", b"value:%d"), [command(b"HRANDFIELD", b"hash", b"500000", b"WITHVALUES")]),
+        "zrandmember": lambda: (scores(), [command(b"ZRANDMEMBER", b"scores", b"500000", b"WITHSCORES")]),
+        "lpop": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LPOP", b"copy", b"500000")]),
+        "lpop-all": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LPOP", b"copy", b"1000000")]),
+        "lmpop": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LMPOP", b"1", b"copy", b"RIGHT", b"COUNT", b"500000")]),
+        "zpopmin": lambda: (scores(), [command(b"COPY", b"scores", b"copy", b"REPLACE"), command(b"ZPOPMIN", b"copy", b"500000")]),
+        "zmpop": lambda: (scores(), [command(b"COPY", b"scores", b"copy", b"REPLACE"), command(b"ZMPOP", b"1", b"copy", b"MAX", b"COUNT", b"500000")]),
         "getrange": (big, [command(b"GETRANGE", b"big", b"1", b"-1")]),
         "append": (big, [command(b"APPEND", b"big", b"0123456789abcdef")]),
         "setrange-copy": (big, [command(b"SETRANGE", b"big", b"0", b"x"), command(b"COPY", b"big", b"big2", b"REPLACE")]),

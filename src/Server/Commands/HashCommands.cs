@@ -403,39 +403,23 @@ internal static class HashCommands
         if (held.Status != StoreStatus.Ok && sample.HasCount) reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
-        else WriteRandom(reply, new HashValue(held.Value), sample);
+        else if (!sample.HasCount) WriteRandom(reply, new HashValue(held.Value));
+        else if (!LongSample.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count), sample.WithValues)) WriteRandom(reply, held.Value, sample);
     }
 
-    private static void WriteRandom(ReplyWriter reply, HashValue value, SampleArguments sample)
+    private static void WriteRandom(ReplyWriter reply, HashValue hash)
     {
-        if (!sample.HasCount)
-        {
-            if (value.TryRandom(Random.Shared, out var one, out _)) reply.WriteBulk(one);
-            else reply.WriteNull();
-            return;
-        }
+        if (hash.TryRandom(Random.Shared, out var field, out _)) reply.WriteBulk(field);
+        else reply.WriteNull();
+    }
 
-        if (!value.RemoveExpired())
-        {
-            reply.WriteArray(0);
-            return;
-        }
-
-        var hash = value.View;
-        var writer = new WritePair(reply, sample.WithValues);
-        long returned = sample.Count < 0 ? -sample.Count : Math.Min(sample.Count, hash.Count);
-        writer.Begin(returned);
-        if (sample.Count >= 0)
-        {
-            hash.Sample(Random.Shared, returned, ref writer);
-            return;
-        }
-
-        for (; returned > 0; returned--)
-        {
-            hash.Random(Random.Shared, out var field, out var content);
-            writer.Write(field, content);
-        }
+    private static void WriteRandom(ReplyWriter reply, HeldValue value, SampleArguments sample)
+    {
+        var hash = new HashValue(value);
+        var writer = new PairReply(reply, sample.WithValues);
+        long count = hash.RemoveExpired() ? Math.Min(sample.Count, hash.Count) : 0;
+        writer.Begin(Math.Abs(count));
+        if (count != 0) hash.View.Sample(Random.Shared, value.Budget, count, ref writer);
     }
 
     private static unsafe void HScan(ref CommandContext context)
@@ -497,19 +481,6 @@ internal static class HashCommands
         public int Length { get; private set; }
 
         public void Read(in ValueView value) => Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
-    }
-
-    /// <summary>Writes what HRANDFIELD returns: fields, or pairs, which RESP3 has as arrays of two.</summary>
-    private readonly struct WritePair(ReplyWriter reply, bool withValues) : IPairSink
-    {
-        public void Begin(long count) => reply.WriteArray((int)(withValues && reply.Version == RespVersion.Resp2 ? count * 2 : count));
-
-        public void Write(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
-        {
-            if (withValues && reply.Version == RespVersion.Resp3) reply.WriteArray(2);
-            reply.WriteBulk(field);
-            if (withValues) reply.WriteBulk(value);
-        }
     }
 
     /// <summary>Writes the pairs that HSCAN meets and takes.</summary>

@@ -210,6 +210,7 @@ internal static class ListCommands
         using var held = context.Store.Hold(key, DataType.List);
         if (held.Status == StoreStatus.Ok)
         {
+            if (LongListTake.IfMany(ref context, held.Value, left, count) is { } take && take.TryBegin(ref context, held)) return;
             var list = new ListValue(held.Value);
             if (hasCount) ListEnds.WriteMany(context.Reply, list, left, count);
             else ListEnds.WriteOne(context.Reply, list.View, left);

@@ -334,6 +334,7 @@ internal static class SetCommands
 
         if (LongPop.TryBegin(ref context, held, count)) return;
         if (hasCount) reply.WriteSet((int)count);
+        if (count > 1 && held.Value.Kind == ValueKind.Set) PopFromTable(reply, set, ref count);
 
         for (; count > 0; count--)
         {
@@ -343,6 +344,21 @@ internal static class SetCommands
         }
 
         set.Settle();
+    }
+
+    private static void PopFromTable(ReplyWriter reply, SetValue set, ref long count)
+    {
+        var batch = new MemberBatch();
+        // Ends: each round takes one at least.
+        for (; count > 0; count -= batch.Count)
+        {
+            set.Draw(ref batch, Random.Shared, count);
+            for (int i = 0; i < batch.Count; i++)
+            {
+                reply.WriteBulk(batch.Member(i));
+                set.Remove(batch.Member(i));
+            }
+        }
     }
 
     private static void SRandMember(ref CommandContext context)
@@ -373,17 +389,13 @@ internal static class SetCommands
         {
             context.Fail(Errors.ReplyTooLarge);
         }
-        else if (count < 0)
-        {
-            reply.WriteArray((int)-count);
-            for (; count < 0; count++) reply.WriteBulk(set.Random(Random.Shared));
-        }
         else
         {
             count = Math.Min(count, set.Count);
-            reply.WriteArray((int)count);
+            if (LongSample.TryBegin(ref context, held, count)) return;
+            reply.WriteArray((int)Math.Abs(count));
             var writer = new WriteMember(reply);
-            set.Sample(Random.Shared, count, ref writer);
+            set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
         }
     }
 

@@ -539,24 +539,16 @@ internal static class SortedSetCommands
         }
 
         var set = new SortedSetValue(held.Value);
-        count = Math.Min(count, set.Count);
         if (hasCount)
         {
-            Pop(set, new ElementReply(reply, withScores: true), count, fromEnd);
+            if (LongScoreTake.IfMany(ref context, held.Value, fromEnd, count, pairsAlways: false) is { } take && take.TryBegin(ref context, held)) return;
+            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true), set, fromEnd, count);
             return;
         }
 
         // One element alone is not paired, in neither version.
         reply.WriteArray(2);
         SortedSetEnds.TakeOne(reply, set, fromEnd);
-    }
-
-    private static void Pop(SortedSetValue set, ElementReply reply, long count, bool fromEnd)
-    {
-        long total = set.Count;
-        reply.WriteRange(set.View, fromEnd ? total - 1 : 0, count, fromEnd);
-        set.RemoveAt(fromEnd ? total - count : 0, count);
-        set.Settle();
     }
 
     private static void ZMPop(ref CommandContext context)
@@ -578,34 +570,27 @@ internal static class SortedSetCommands
         if (held.Status != StoreStatus.Ok && sample.HasCount) reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
-        else WriteRandom(reply, new SortedSetValue(held.Value).View, sample);
+        else WriteRandom(ref context, held, sample);
     }
 
-    private static void WriteRandom(ReplyWriter reply, SortedSetView set, SampleArguments sample)
+    private static void WriteRandom(ref CommandContext context, in HeldKey held, SampleArguments sample)
     {
-        ReadOnlySpan<byte> member;
-        double score;
+        var reply = context.Reply;
+        var set = new SortedSetValue(held.Value).View;
         if (!sample.HasCount)
         {
-            set.Random(Random.Shared, out member, out _);
+            set.Random(Random.Shared, out var member, out _);
             reply.WriteBulk(member);
             return;
         }
 
+        long count = Math.Min(sample.Count, set.Count);
+        // All of them come in their order.
+        if (count == set.Count ? LongScores.TryBegin(ref context, held, 0, count, isReversed: false, sample.WithValues)
+            : LongSample.TryBegin(ref context, held, count, sample.WithValues)) return;
         var writer = new ElementReply(reply, sample.WithValues);
-        long returned = sample.Count < 0 ? -sample.Count : Math.Min(sample.Count, set.Count);
-        writer.Begin(returned);
-        if (sample.Count >= 0)
-        {
-            set.Sample(Random.Shared, returned, ref writer);
-            return;
-        }
-
-        for (; returned > 0; returned--)
-        {
-            set.Random(Random.Shared, out member, out score);
-            writer.Write(member, score);
-        }
+        writer.Begin(Math.Abs(count));
+        set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
     }
 
     private static void ZScan(ref CommandContext context)

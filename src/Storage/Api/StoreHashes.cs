@@ -189,7 +189,7 @@ public readonly struct StoreHashes
     /// <param name="count">At most so many.</param>
     /// <param name="fields">Emptied first.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>Cost: O(count) where fields are more than three times as many, else O(fields); the same where some have just expired.</remarks>
+    /// <remarks>Cost: O(count) where fields are more than eight times as many, else O(fields); the same where some have just expired.</remarks>
     public StoreStatus Sample(ReadOnlySpan<byte> key, int count, FieldBuffer fields)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
@@ -199,7 +199,7 @@ public readonly struct StoreHashes
         var hash = new HashValue(held.Value);
         if (!hash.RemoveExpired()) return StoreStatus.NotFound;
         var sink = new CopyPairs(fields);
-        hash.View.Sample(Random.Shared, Math.Min(count, hash.Count), ref sink);
+        hash.View.Sample(Random.Shared, held.Value.Budget, Math.Min(count, hash.Count), ref sink);
         return StoreStatus.Ok;
     }
 

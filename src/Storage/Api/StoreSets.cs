@@ -129,7 +129,7 @@ public readonly struct StoreSets
     /// <param name="count">At most so many.</param>
     /// <param name="members">Emptied first.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>Cost: O(count) where members are more than three times as many, else O(members).</remarks>
+    /// <remarks>Cost: O(count) where members are more than eight times as many, else O(members).</remarks>
     public StoreStatus Sample(ReadOnlySpan<byte> key, int count, ElementBuffer members)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
@@ -138,7 +138,7 @@ public readonly struct StoreSets
         if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
         var sink = new CopyMembers(members);
-        set.Sample(Random.Shared, Math.Min(count, set.Count), ref sink);
+        set.Sample(Random.Shared, held.Value.Budget, Math.Min(count, set.Count), ref sink);
         return StoreStatus.Ok;
     }
 

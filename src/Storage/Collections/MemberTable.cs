@@ -129,12 +129,29 @@ internal readonly unsafe ref struct MemberTable
         // Ends: every place is as likely, and at least one in about 4 has a member (one in 12 of the smallest tables).
         while (true)
         {
-            byte* bucket = Bucket((uint)random.NextInt64(Buckets));
-            int place = random.Next(Places * (int)LongestChain);
-            for (; place >= Places && bucket != null; place -= Places) bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket));
-            if (bucket != null && bucket[place] != 0) return _region.At(Items(bucket)[place]);
+            byte* bucket = Draw(random, out int place), item = ItemIn(bucket, place);
+            if (item != null) return item;
         }
     }
+
+    /// <summary>One place, each as likely as another, whether it has a member or not, for <see cref="ItemIn"/> a little later: its bucket is asked for.</summary>
+    public byte* Draw(Random random, out int place)
+    {
+        byte* bucket = Bucket((uint)random.NextInt64(Buckets));
+        if (Sse.IsSupported) Sse.Prefetch0(bucket);
+        place = random.Next(Places * (int)LongestChain);
+        return bucket;
+    }
+
+    /// <summary>The item at a place of a bucket, or of those chained to it; null: it is empty.</summary>
+    public byte* ItemIn(byte* bucket, int place)
+    {
+        for (; place >= Places && bucket != null; place -= Places) bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket));
+        return bucket != null && bucket[place] != 0 ? _region.At(Items(bucket)[place]) : null;
+    }
+
+    /// <summary>The name of an item.</summary>
+    public uint NameOf(byte* item) => (uint)((item - _region.Start) / Region.UnitBytes);
 
     /// <summary>Visits the members of one bucket, or of the two that it was split into.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
@@ -151,7 +168,8 @@ internal readonly unsafe ref struct MemberTable
     }
 
     /// <summary>All members, one after another, in no order that means anything. No change in between.</summary>
-    public Walk GetWalk(MemberPlace from = default) => new(this, from);
+    /// <param name="looksAhead">Whether all items are wanted, and asked for in time.</param>
+    public Walk GetWalk(MemberPlace from = default, bool looksAhead = true) => new(this, from, looksAhead);
 
     /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
     /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory that is
@@ -392,17 +410,19 @@ internal readonly unsafe ref struct MemberTable
     public ref struct Walk
     {
         private readonly MemberTable _table;
+        private readonly bool _looksAhead;
         private uint _number;
         private byte* _bucket;
         private int _place;
 
-        internal Walk(MemberTable table, MemberPlace from)
+        internal Walk(MemberTable table, MemberPlace from, bool looksAhead)
         {
             _table = table;
+            _looksAhead = looksAhead;
             _number = from.Number;
             _place = from.Place;
             _bucket = from.Bucket == null ? table.Bucket(0) : from.Bucket;
-            table.Prefetch(_bucket);
+            if (looksAhead) table.Prefetch(_bucket);
             PrefetchNext();
         }
 
@@ -439,7 +459,7 @@ internal readonly unsafe ref struct MemberTable
         // A bucket ahead: what is asked for when it is needed comes too late.
         private readonly void PrefetchNext()
         {
-            if (_number + 1 < _table.Buckets) _table.Prefetch(_table.Bucket(_number + 1));
+            if (_looksAhead && _number + 1 < _table.Buckets) _table.Prefetch(_table.Bucket(_number + 1));
         }
 
         private bool Stop()

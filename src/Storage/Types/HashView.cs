@@ -84,23 +84,21 @@ internal readonly unsafe ref struct HashView : IMemberScan
     }
 
     /// <summary>Different fields, any of so many as likely as another. None may have expired.</summary>
-    /// <param name="count">At most as many as there are.</param>
-    public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
+    /// <param name="budget">Of the store.</param>
+    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
     {
-        ReadOnlySpan<byte> field, value;
-        if (!_isPacked && count * 3 < Count)
+        if (!_isPacked)
         {
-            var seen = new HashSet<nint>((int)count);
-            // Ends: two in three draws are new, at worst.
-            while (seen.Count < count)
-            {
-                byte* item = _table.Members.Random(random);
-                if (!seen.Add((nint)item)) continue;
-                Split(item, out field, out value);
-                sink.Write(field, value);
-            }
-
+            SampleTable(random, budget, count, ref sink);
             return;
+        }
+
+        ReadOnlySpan<byte> field, value;
+        for (; count < 0; count++)
+        {
+            Random(random, out field, out value);
+            sink.Write(field, value);
         }
 
         var walk = GetWalk();
@@ -109,6 +107,27 @@ internal readonly unsafe ref struct HashView : IMemberScan
             if (random.NextInt64(left) >= count) continue;
             sink.Write(field, value);
             count--;
+        }
+    }
+
+    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
+    {
+        var sample = new MemberSample(budget, count, Count);
+        try
+        {
+            var batch = new MemberBatch();
+            while (sample.Fill(ref batch, _table.Members, random))
+            {
+                for (int i = 0; i < batch.Count; i++)
+                {
+                    Split(batch.Item(i), out var field, out var value);
+                    sink.Write(field, value);
+                }
+            }
+        }
+        finally
+        {
+            sample.Dispose();
         }
     }
 

@@ -126,6 +126,16 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         }
     }
 
+    /// <summary>Takes some different members of a large set at random, to be read and removed one by one.</summary>
+    /// <param name="most">At most so many.</param>
+    public void Draw(ref MemberBatch members, Random random, long most)
+    {
+        // Ends: each draw finds some, at the latest after a few.
+        do members.Draw(Table, random, most);
+        while (members.Count == 0);
+        members.KeepDifferent();
+    }
+
     /// <summary>Ends a change: an empty set is deleted, one that is too long for what it is becomes larger (if there is memory; else next time).</summary>
     public void Settle()
     {

@@ -64,28 +64,38 @@ internal readonly unsafe ref struct SetView : IMemberScan
     }
 
     /// <summary>Different members, any of so many as likely as another.</summary>
-    /// <param name="count">At most as many as there are.</param>
-    public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
+    /// <param name="budget">Of the store.</param>
+    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
     {
-        if (_kind == ValueKind.Set && count * 3 < Count)
+        if (_kind == ValueKind.Set)
         {
-            var seen = new HashSet<nint>((int)count);
-            // Ends: two in three draws are new, at worst.
-            while (seen.Count < count)
-            {
-                byte* item = _table.Random(random);
-                if (seen.Add((nint)item)) sink.Write(MemberItem.MemberOf(item));
-            }
-
+            SampleTable(random, budget, count, ref sink);
             return;
         }
 
+        for (; count < 0; count++) sink.Write(Random(random));
         var walk = GetWalk();
         for (long left = Count; count > 0 && walk.Next(out var member); left--)
         {
             if (random.NextInt64(left) >= count) continue;
             sink.Write(member);
             count--;
+        }
+    }
+
+    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
+    {
+        var sample = new MemberSample(budget, count, Count);
+        try
+        {
+            var batch = new MemberBatch();
+            while (sample.Fill(ref batch, _table, random))
+                for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i));
+        }
+        finally
+        {
+            sample.Dispose();
         }
     }
 

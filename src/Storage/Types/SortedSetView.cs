@@ -72,25 +72,23 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         else Split(_table.Random(random), out member, out score);
     }
 
-    /// <summary>Different members, any of so many as likely as another.</summary>
-    /// <param name="count">At most as many as there are.</param>
-    public void Sample<TSink>(Random random, long count, ref TSink sink) where TSink : struct, IScoreSink, allows ref struct
+    /// <summary>Different members, any of so many as likely as another; all of them in order.</summary>
+    /// <param name="budget">Of the store.</param>
+    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IScoreSink, allows ref struct
     {
+        if (!IsPacked && count < Count)
+        {
+            SampleTable(random, budget, count, ref sink);
+            return;
+        }
+
         ReadOnlySpan<byte> member;
         double score;
-        if (!IsPacked && count * 3 < Count)
+        for (; count < 0; count++)
         {
-            var seen = new HashSet<nint>((int)count);
-            // Ends: two in three draws are new, at worst.
-            while (seen.Count < count)
-            {
-                byte* item = _table.Random(random);
-                if (!seen.Add((nint)item)) continue;
-                Split(item, out member, out score);
-                sink.Write(member, score);
-            }
-
-            return;
+            Random(random, out member, out score);
+            sink.Write(member, score);
         }
 
         var walk = From(0);
@@ -99,6 +97,21 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
             if (random.NextInt64(left) >= count) continue;
             sink.Write(member, score);
             count--;
+        }
+    }
+
+    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IScoreSink, allows ref struct
+    {
+        var sample = new MemberSample(budget, count, Count);
+        try
+        {
+            var batch = new MemberBatch();
+            while (sample.Fill(ref batch, _table, random))
+                for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i), batch.Score(i));
+        }
+        finally
+        {
+            sample.Dispose();
         }
     }
 

@@ -198,6 +198,46 @@ public sealed class CollectionModelTests
         Assert.InRange(chi, 699 - (6 * 37), 699 + (6 * 37));
     }
 
+    // Drawn, and what was drawn before left out; chosen in a walk; with repeats; and without the memory to draw.
+    [Theory]
+    [InlineData(80, false)]
+    [InlineData(80, true)]
+    [InlineData(300, false)]
+    [InlineData(-80, false)]
+    public void Sampled_members_are_all_as_likely(int count, bool isRefused)
+    {
+        using var test = new TestStore();
+        const int members = 700, rounds = 2000;
+        for (int i = 0; i < members; i++) Add(test, "m" + i);
+        var counts = new int[members];
+        Random random = Seed.NewRandom(7);
+        long before = test.Store.Budget.ExternalBytes;
+        if (isRefused) test.Store.Budget.Refuse = () => true;
+        using (HeldKey held = Hold(test, "s", DataType.Set))
+        {
+            SetView set = new SetValue(held.Value, new byte[SetView.DigitsMax]).View;
+            for (int round = 0; round < rounds; round++)
+            {
+                var sample = new Sample([]);
+                set.Sample(random, test.Store.Budget, count, ref sample);
+                Assert.Equal(Math.Abs(count), sample.Members.Count);
+                if (count > 0) Assert.Equal(count, sample.Members.Distinct().Count());
+                foreach (int member in sample.Members) counts[member]++;
+            }
+        }
+
+        Assert.Equal(before, test.Store.Budget.ExternalBytes);
+        double draws = (double)rounds * Math.Abs(count), expected = draws / members, chi = counts.Sum(had => (had - expected) * (had - expected) / expected);
+        // As above; of different ones each deviates less, by the share of those that are left out.
+        if (count > 0) chi /= 1 - ((double)count / members);
+        Assert.InRange(chi, 699 - (6 * 37), 699 + (6 * 37));
+    }
+
+    private readonly record struct Sample(List<int> Members) : IMemberSink
+    {
+        public void Write(ReadOnlySpan<byte> member) => Members.Add(int.Parse(Encoding.ASCII.GetString(member)[1..]));
+    }
+
     private static string Name(Random random, int names) =>
         random.Next(names) + (random.Next(60) == 0 ? new string('x', random.Next(400)) : "");
 

@@ -31,15 +31,15 @@ public sealed class Reply
 
     public static string Latin(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 
-    /// <summary>Reads a reply of RESP2 that is there in whole, and moves behind it.</summary>
+    /// <summary>Reads a reply of RESP2, or one with doubles of RESP3, that is there in whole, and moves behind it.</summary>
     public static Reply Read(ReadOnlySpan<byte> bytes, ref int at)
     {
         char type = (char)bytes[at];
         int end = at + bytes[at..].IndexOf((byte)'\r');
         byte[] line = bytes[(at + 1)..end].ToArray();
         at = end + 2;
-        if (type is '+' or '-' or ':') return Of(type, line);
-        if (type is not ('$' or '*')) throw new FormatException($"no RESP2 type: {type}");
+        if (type is '+' or '-' or ':' or ',') return Of(type, line);
+        if (type is not ('$' or '*')) throw new FormatException($"no type that is read here: {type}");
         int count = int.Parse(line, CultureInfo.InvariantCulture);
         if (count < 0) return type == '$' ? Of('$', text: null) : Of('*', items: null);
         if (type == '$')

@@ -27,6 +27,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>Elements of the reply, or its number; right when the work is done.</summary>
     protected long Count { get; set; }
 
+    /// <summary>The name of the key, where it is in front of the array of the elements, in one of both.</summary>
+    protected byte[]? Key { get; init; }
+
     /// <summary>Why nothing came of it.</summary>
     protected StoreStatus Status { get; set; }
 
@@ -48,9 +51,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     }
 
     /// <summary>The same with several keys.</summary>
-    protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head)
+    protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head, long count = 0)
     {
-        Prepare(ref context, head, count: 0);
+        Prepare(ref context, head, count);
         return HasBegun(ref context, held.TryBeginUse(this));
     }
 
@@ -115,6 +118,12 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         }
 
         if (_head == ReplyHead.None) return Reply.Begin(context.Output);
+        if (Key != null)
+        {
+            context.Reply.WriteArray(2);
+            context.Reply.WriteBulk(Key);
+        }
+
         if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
         else if (_head == ReplyHead.Ok) context.Reply.WriteOk();
         else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);

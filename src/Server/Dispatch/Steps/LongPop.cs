@@ -22,12 +22,15 @@ internal sealed class LongPop(long count) : LongElements
         HeldValue value = held.Value(0);
         _hasChanged = true;
         var set = new SetValue(value, default);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && _left > 0 && reply.Bytes < end; i++, _left--)
+        var batch = new MemberBatch();
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake(MemberBatch.CountMax); _left -= batch.Count)
         {
-            var member = set.View.Random(Random.Shared);
-            reply.Next().WriteBulk(member);
-            set.Remove(member);
+            set.Draw(ref batch, Random.Shared, _left);
+            for (int i = 0; i < batch.Count; i++)
+            {
+                reply.Next().WriteBulk(batch.Member(i));
+                set.Remove(batch.Member(i));
+            }
         }
 
         if (_left == 0) set.Settle();

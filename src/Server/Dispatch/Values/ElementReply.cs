@@ -4,9 +4,10 @@ using Kv.Storage;
 namespace Kv.Server.Dispatch;
 
 /// <summary>Writes elements of a sorted set: members, or members with their scores, which RESP3 pairs and RESP2 does not.</summary>
-internal readonly struct ElementReply(ReplyWriter reply, bool withScores) : IScoreSink
+/// <param name="pairsAlways">Whether RESP2 has pairs, too.</param>
+internal readonly struct ElementReply(ReplyWriter reply, bool withScores, bool pairsAlways = false) : IScoreSink
 {
-    private readonly bool _pairs = withScores && reply.Version == RespVersion.Resp3;
+    private readonly bool _pairs = withScores && (pairsAlways || reply.Version == RespVersion.Resp3);
 
     /// <summary>Begins the array of so many elements.</summary>
     public void Begin(long count) => reply.WriteArray(checked((int)(withScores && !_pairs ? count * 2 : count)));

@@ -69,7 +69,7 @@ internal readonly struct PopRule
             var key = context.Args[keys.First + i].Span;
             if (value.Type != Type) context.Fail(Errors.WrongType);
             else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-            else Take(context.Reply, key, value);
+            else if (InSteps(ref context, key, value, i) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, value);
             return true;
         }
 
@@ -83,8 +83,16 @@ internal readonly struct PopRule
         if (held.Status == StoreStatus.NotFound) return false;
         if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-        else Take(context.Reply, key, held.Value);
+        else if (InSteps(ref context, key, held.Value, 0) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, held.Value);
         return true;
+    }
+
+    private LongTake? InSteps(ref CommandContext context, ReadOnlySpan<byte> key, HeldValue value, int index)
+    {
+        if (!LongElements.IsWanted(ref context, Count)) return null;
+        byte[] name = key.ToArray();
+        return Type == DataType.List ? LongListTake.IfMany(ref context, value, FromFirst, Count, index, name)
+            : LongScoreTake.IfMany(ref context, value, !FromFirst, Count, pairsAlways: true, index, name);
     }
 
     private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) => context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
@@ -106,7 +114,7 @@ internal readonly struct PopRule
         }
         else
         {
-            SortedSetEnds.TakeMany(reply, new SortedSetValue(value), !FromFirst, Count);
+            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true, pairsAlways: true), new SortedSetValue(value), !FromFirst, Count);
         }
     }
 }

@@ -17,19 +17,11 @@ internal static class SortedSetEnds
         set.Settle();
     }
 
-    /// <summary>Up to so many: an array of pairs, in both versions.</summary>
-    public static void TakeMany(ReplyWriter reply, SortedSetValue set, bool highest, long most)
+    /// <summary>Up to so many.</summary>
+    public static void TakeMany(ElementReply reply, SortedSetValue set, bool highest, long most)
     {
         long total = set.Count, count = Math.Min(most, total);
-        reply.WriteArray((int)count);
-        var walk = set.View.From(highest ? total - 1 : 0, highest);
-        for (long left = count; left > 0 && walk.Next(out var member, out double score); left--)
-        {
-            reply.WriteArray(2);
-            reply.WriteBulk(member);
-            reply.WriteDouble(score);
-        }
-
+        reply.WriteRange(set.View, highest ? total - 1 : 0, count, highest);
         set.RemoveAt(highest ? total - count : 0, count);
         set.Settle();
     }

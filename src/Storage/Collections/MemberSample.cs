@@ -1,0 +1,58 @@
+namespace Kv.Storage;
+
+/// <summary>Members of a large collection at random, some at a time: different ones, any of so many as likely as another, or any.</summary>
+/// <remarks>
+/// Different ones are drawn, and those that come again are left out, when they are few; many are chosen in a walk over all members,
+/// which needs no memory. No change in between.
+/// </remarks>
+internal unsafe struct MemberSample : IDisposable
+{
+    /// <summary>The walk looks at so many members for one at most, if there is memory: about as long as one draw takes.</summary>
+    private const int WalkFactor = 8;
+
+    /// <summary>Whoever wants more walks: 8 MB is enough to spend on drawing.</summary>
+    private const long DrawnMax = 1 << 20;
+
+    private readonly bool _mayRepeat, _walks;
+    private DrawnItems _drawn;
+    private MemberPlace _place;
+    private long _unseen;
+
+    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the same.</param>
+    /// <param name="members">There are so many.</param>
+    public MemberSample(MemoryBudget budget, long count, long members)
+    {
+        _mayRepeat = count < 0;
+        Left = Math.Abs(count);
+        _unseen = members;
+        if (_mayRepeat) return;
+        bool areFew = Left <= DrawnMax && Left < members / WalkFactor;
+        _walks = !areFew || !_drawn.TryBegin(budget, Left);
+    }
+
+    /// <summary>So many are still to come.</summary>
+    public long Left { get; private set; }
+
+    /// <summary>Finds the next ones, as far as it gets in some microseconds: may be none.</summary>
+    /// <returns>False when all have been found before.</returns>
+    public bool Fill(ref MemberBatch batch, in MemberTable table, Random random)
+    {
+        if (Left == 0) return false;
+        if (_walks)
+        {
+            long left = Left;
+            var walk = table.GetWalk(_place, looksAhead: false);
+            batch.Choose(ref walk, random, ref _unseen, ref left);
+            _place = walk.Place;
+            Left = left;
+            return true;
+        }
+
+        batch.Draw(table, random, Left);
+        if (!_mayRepeat) batch.KeepNew(table, ref _drawn);
+        Left -= batch.Count;
+        return true;
+    }
+
+    public void Dispose() => _drawn.Dispose();
+}

@@ -53,13 +53,17 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>Bytes of a region to reserve for so many inserts, in any order.</summary>
     public static long ReserveBytes(Region region, long inserts)
     {
-        if (region.IsNone) return (2L * ScoreNode.Bytes) + BuildBytes(inserts) + (inserts / (ScoreNode.LeafMax / 4) * ScoreNode.Bytes);
+        if (region.IsNone) return (2L * ScoreNode.Bytes) + BuildBytes(inserts);
         var tree = new ScoreTree(region);
-        if (inserts == 1) return (tree.Height + 2) * (long)ScoreNode.Bytes;
-        // Each leaf that is there may be full; one that an insert at an end has left full, too, and that took as many.
-        long leaves = Math.Min(inserts, tree.Leaves) + (inserts / (ScoreNode.LeafMax / 4)) + 1;
-        long inner = Math.Min(leaves, tree.InnerNodes) + (leaves / (ScoreNode.InnerMax / 4)) + tree.Height + 4;
-        return (leaves + inner) * ScoreNode.Bytes;
+        // A node for each level and a root is the most that one insert takes.
+        long nodes = inserts * (tree.Height + 2);
+        if (inserts == 1) return nodes * ScoreNode.Bytes;
+        // A split leaves half-full nodes behind, of which each takes half a node of inserts to be split again. But each leaf that is there may be full; and at the first
+        // and the last a full one is left behind that is split a second time: for that it has taken a whole node of inserts, but for the first time.
+        const int leafInserts = (ScoreNode.LeafMax / 2) - 4, innerInserts = (ScoreNode.InnerMax / 2) - 4;
+        long leaves = Math.Min(inserts, tree.Leaves) + (inserts / leafInserts) + 4;
+        long inner = Math.Min(leaves, tree.InnerNodes) + (leaves / innerInserts) + (2L * (tree.Height + 3));
+        return Math.Min(nodes, leaves + inner) * ScoreNode.Bytes;
     }
 
     /// <summary>Bytes of a region to reserve for building a tree of so many elements.</summary>

@@ -50,7 +50,7 @@ internal struct ScoreRoom
 {
     public int Members;
 
-    /// <summary>Of all members.</summary>
+    /// <summary>Of the items of all members, as a region has them.</summary>
     public long Bytes;
 
     /// <summary>What they take in a run, with their scores.</summary>
@@ -67,7 +67,7 @@ internal struct ScoreRoom
     public void Add(int length, double score)
     {
         Members++;
-        Bytes += length;
+        Bytes += Region.SizeOf(ScoreItem.SizeOf(length));
         PackedBytes += PackedScores.SizeOf(length, score);
         Longest = Math.Max(Longest, length);
     }

@@ -163,7 +163,6 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     private bool TryReserve(ref ScoreRoom room)
     {
         room.IsReserved = true;
-        long items = room.Bytes + (13L * room.Members);
         if (!_value.Exists || IsPacked)
         {
             PackedLimits limits = _value.Limits;
@@ -175,7 +174,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
 
         Region region = _value.Region;
-        if (_value.TryReserve(items + (8L * room.Members) + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members))) return true;
+        if (_value.TryReserve(room.Bytes + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members))) return true;
         if (Count == 0) _value.Delete();        // a new set that got a tree, and then no room for its members, is none
         return false;
     }
@@ -226,7 +225,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
 
         long bytes = items + MemberTable.ReserveBytes(default, count) + ScoreTree.ReserveBytes(default, count);
-        Region region = Region.Create(_value.Budget, bytes + more.Bytes + (29L * more.Members));
+        Region region = Region.Create(_value.Budget, bytes + more.Bytes + (8L * more.Members));
         if (region.IsNone) return false;
         var table = new MemberTable(region, in _value.Hash);
         var tree = new ScoreTree(region);

@@ -58,8 +58,8 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
     /// <inheritdoc cref="Work(in HeldKeys, LongReply)"/>
     protected bool Work(HeldValue value, LongReply reply)
     {
-        long end = reply.Bytes + BytesPerStep, count = Count;
-        for (int left = ElementsPerStep; left > 0 && _at < _command.Count && reply.Bytes < end && Status == StoreStatus.Ok; left--, _at += TUse.Stride)
+        long count = Count;
+        for (var budget = new StepBudget(reply); _at < _command.Count && Status == StoreStatus.Ok && budget.TryTake(); _at += TUse.Stride)
             Status = _use.Use(value, new ReadOnlySpan<Argument>(_command.Items + _at, TUse.Stride), reply, ref count);
         Count = count;
         if (Status != StoreStatus.Ok) return true;

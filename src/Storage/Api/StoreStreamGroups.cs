@@ -124,13 +124,12 @@ public readonly struct StoreStreamGroups
     {
         StreamClaimTerms terms = TermsOf(idleMs, options);
         entries.Clear();
-        using HeldKey held = HoldGroup(key, group, out uint record);
-        if (record == 0) return held.Status == StoreStatus.Ok ? StoreStatus.NotFound : held.Status;
-        var stream = new StreamValue(held.Value);
-        var status = FindReader(stream.Groups, record, consumer, out uint reader, out bool isNew);
+        using HeldKey held = HoldReader(key, group, consumer, out Reader reader);
+        var status = reader.Status;
         if (status != StoreStatus.Ok) return status;
+        var stream = new StreamValue(held.Value);
         foreach (StreamId id in ids)
-            if (!TryClaim(stream, record, reader, id, in terms, entries)) return EndWithoutMemory(stream.Groups, record, consumer, isNew, entries);
+            if (!TryClaim(stream, in reader, id, in terms, entries)) return EndWithoutMemory(stream.Groups, in reader, consumer, entries);
         return StoreStatus.Ok;
     }
 
@@ -151,22 +150,21 @@ public readonly struct StoreStreamGroups
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(most);
         StreamClaimTerms terms = TermsOf(idleMs, options);
         entries.Clear();
-        using HeldKey held = HoldGroup(key, group, out uint record);
-        if (record == 0) return held.Status == StoreStatus.Ok ? StoreStatus.NotFound : held.Status;
-        var stream = new StreamValue(held.Value);
-        var status = FindReader(stream.Groups, record, consumer, out uint reader, out bool isNew);
+        using HeldKey held = HoldReader(key, group, consumer, out Reader reader);
+        var status = reader.Status;
         if (status != StoreStatus.Ok) return status;
-        StreamId at = stream.Groups.PendingFrom(record, next);
+        var stream = new StreamValue(held.Value);
+        StreamId at = stream.Groups.PendingFrom(reader.Group, next);
         // Ends: each round goes on to a greater id.
         for (long looks = (long)most * StreamClaimTerms.LooksEach; looks > 0 && entries.Count < most && !at.IsZero; looks--)
         {
-            if (!TryClaim(stream, record, reader, at, in terms, entries))
+            if (!TryClaim(stream, in reader, at, in terms, entries))
             {
-                status = EndWithoutMemory(stream.Groups, record, consumer, isNew, entries);
+                status = EndWithoutMemory(stream.Groups, in reader, consumer, entries);
                 break;
             }
 
-            at = stream.Groups.PendingBehind(record, at);
+            at = stream.Groups.PendingBehind(reader.Group, at);
         }
 
         if (status == StoreStatus.Ok) next = at;
@@ -187,32 +185,53 @@ public readonly struct StoreStreamGroups
 
     /// <summary>Claims an entry, if the terms are met, and copies it.</summary>
     /// <returns>False when there is no memory: nothing was changed.</returns>
-    private bool TryClaim(StreamValue stream, uint group, uint reader, StreamId id, in StreamClaimTerms terms, EntryBuffer entries)
+    private bool TryClaim(StreamValue stream, in Reader reader, StreamId id, in StreamClaimTerms terms, EntryBuffer entries)
     {
-        if (!stream.Groups.TryClaim(group, reader, id, in terms, _session.NowMs, out var outcome)) return false;
+        if (!stream.Groups.TryClaim(reader.Group, reader.Consumer, id, in terms, _session.NowMs, out var outcome)) return false;
         if (outcome == StreamClaimOutcome.Gone) entries.Add(id);
         if (outcome == StreamClaimOutcome.Claimed && stream.View.TryGet(id, out StreamEntry entry)) entries.Add(entry);
         return true;
     }
 
     /// <summary>What is answered where memory ends: an error, if nothing was claimed.</summary>
-    private static StoreStatus EndWithoutMemory(StreamGroups groups, uint group, ReadOnlySpan<byte> consumer, bool isNew, EntryBuffer entries)
+    private static StoreStatus EndWithoutMemory(StreamGroups groups, in Reader reader, ReadOnlySpan<byte> consumer, EntryBuffer entries)
     {
         if (entries.Count != 0) return StoreStatus.Ok;
-        if (isNew) groups.RemoveConsumer(group, consumer);
+        if (reader.IsNew) groups.RemoveConsumer(reader.Group, consumer);
         return StoreStatus.OutOfMemory;
     }
 
-    /// <summary>Finds a consumer, or adds it; notes that it asked.</summary>
-    /// <returns>Ok, OutOfMemory, TooLarge.</returns>
-    private StoreStatus FindReader(StreamGroups groups, uint group, ReadOnlySpan<byte> consumer, out uint reader, out bool isNew)
+    /// <summary>A consumer that was found or added.</summary>
+    private struct Reader
     {
-        reader = groups[group].Find(consumer).Record;
-        isNew = reader == 0;
-        if (KeyOperations.IsTooLarge(consumer.Length)) return StoreStatus.TooLarge;
-        if (isNew) reader = groups.TryAddConsumer(group, consumer, _session.NowMs);
-        else groups.Touch(reader, _session.NowMs);
-        return reader == 0 ? StoreStatus.OutOfMemory : StoreStatus.Ok;
+        /// <summary>What they are called in the region.</summary>
+        public uint Group, Consumer;
+
+        /// <summary>Whether it was added.</summary>
+        public bool IsNew;
+
+        /// <summary>Ok; else why there is none, and nothing was changed.</summary>
+        public StoreStatus Status;
+    }
+
+    /// <summary>Holds a key, and finds or adds a consumer of a group of it.</summary>
+    private HeldKey HoldReader(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, out Reader reader)
+    {
+        HeldKey held = HoldGroup(key, group, out uint record);
+        reader = default;
+        if (record != 0) FindReader(new StreamValue(held.Value).Groups, record, consumer, out reader);
+        else reader.Status = held.Status == StoreStatus.Ok ? StoreStatus.NotFound : held.Status;
+        return held;
+    }
+
+    /// <summary>Finds a consumer, or adds it; notes that it asked.</summary>
+    private void FindReader(StreamGroups groups, uint group, ReadOnlySpan<byte> consumer, out Reader reader)
+    {
+        reader = new Reader { Group = group, Status = StoreStatus.TooLarge };
+        if (KeyOperations.IsTooLarge(consumer.Length)) return;
+        reader.IsNew = !groups[group].Find(consumer).Exists;
+        reader.Consumer = groups.TryTouchConsumer(group, consumer, _session.NowMs);
+        reader.Status = reader.Consumer == 0 ? StoreStatus.OutOfMemory : StoreStatus.Ok;
     }
 
     /// <summary>Holds a key for its group.</summary>
@@ -228,15 +247,15 @@ public readonly struct StoreStreamGroups
     /// <returns>Ok; OutOfMemory, TooLarge: nothing was changed.</returns>
     private StoreStatus Deliver(StreamGroups groups, uint group, ReadOnlySpan<byte> consumer, EntryBuffer entries)
     {
-        var status = FindReader(groups, group, consumer, out uint reader, out bool isNew);
-        if (status != StoreStatus.Ok) return status;
-        if (entries.Count != 0 && !groups.TryReserve(group, reader, entries.Id(0), entries.Count))
+        FindReader(groups, group, consumer, out Reader reader);
+        if (reader.Status != StoreStatus.Ok) return reader.Status;
+        if (entries.Count != 0 && !groups.TryReserve(group, reader.Consumer, entries.Id(0), entries.Count))
         {
-            if (isNew) groups.RemoveConsumer(group, consumer);
+            if (reader.IsNew) groups.RemoveConsumer(group, consumer);
             return StoreStatus.OutOfMemory;
         }
 
-        for (int i = 0; i < entries.Count; i++) groups.Deliver(group, reader, entries.Id(i), _session.NowMs);
+        for (int i = 0; i < entries.Count; i++) groups.Deliver(group, reader.Consumer, entries.Id(i), _session.NowMs);
         return StoreStatus.Ok;
     }
 }

@@ -7,7 +7,7 @@ namespace Kv.Server.Dispatch;
 internal sealed class LongStreamInfo(long most) : LongElements
 {
     private Stage _stage;
-    private StreamId _first;
+    private StreamId _behind;
     private long _left;
     private StreamGroupsReply _groups = new(most);
 
@@ -43,14 +43,7 @@ internal sealed class LongStreamInfo(long most) : LongElements
             _stage = Stage.Entries;
         }
 
-        var walk = stream.Between(_first, StreamId.Max);
-        long end = reply.Bytes + BytesPerStep;
-        for (int i = 0; i < ElementsPerStep && reply.Bytes < end && _left > 0 && walk.Next(out StreamEntry entry); i++, _left--)
-        {
-            StreamReply.WriteEntry(reply.Next(), entry);
-            entry.Id.TryNext(out _first);
-        }
-
+        _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ElementsPerStep), BytesPerStep);
         if (_left == 0) _stage = Stage.Groups;
         return false;
     }

@@ -130,26 +130,12 @@ internal sealed class LongStreamRead : LongElements
     /// <returns>How many; 0: that were all.</returns>
     private int Write(HeldValue value, ReplyWriter reply, long most)
     {
-        if (_group == null) return WriteEntries(value, reply, most);
+        if (_group == null) return StreamReply.WriteBehind(reply, new StreamView(value.View), ref _behind, most, BytesPerStep);
         var read = new StreamGroupRead(value, _group, _nowMs);
         read.TryFindConsumer(_consumer);        // it is there
         if (_ids[_stream] != StreamId.Max) return read.WriteHistory(reply, ref _behind, most, BytesPerStep);
         // Without memory what was given before is the answer, if something was.
         if (!read.TryDeliver(reply, most, BytesPerStep, _noAck, out int delivered) && _written == 0 && Count == 0) Status = StoreStatus.OutOfMemory;
         return delivered;
-    }
-
-    private int WriteEntries(HeldValue value, ReplyWriter reply, long most)
-    {
-        int written = 0;
-        if (!_behind.TryNext(out StreamId first)) return 0;
-        long end = (long)reply.Output.Length + BytesPerStep;
-        for (var walk = new StreamView(value.View).Between(first, StreamId.Max); written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
-        {
-            StreamReply.WriteEntry(reply, entry);
-            _behind = entry.Id;
-        }
-
-        return written;
     }
 }

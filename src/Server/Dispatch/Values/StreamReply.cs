@@ -34,6 +34,25 @@ internal static class StreamReply
         reply.EndArray(begin, count);
     }
 
+    /// <summary>Some of the entries behind an id.</summary>
+    /// <param name="behind">Goes on.</param>
+    /// <param name="most">At most so many,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <returns>How many; 0: there are no more.</returns>
+    public static int WriteBehind(ReplyWriter reply, StreamView stream, ref StreamId behind, long most, int bytes)
+    {
+        int written = 0;
+        if (!behind.TryNext(out StreamId first)) return 0;
+        long end = (long)reply.Output.Length + bytes;
+        for (var walk = stream.Between(first, StreamId.Max); written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
+        {
+            WriteEntry(reply, entry);
+            behind = entry.Id;
+        }
+
+        return written;
+    }
+
     /// <summary>A number, or nil for one that is not known.</summary>
     public static void WriteKnown(ReplyWriter reply, bool isKnown, long number)
     {

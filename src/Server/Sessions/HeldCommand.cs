@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using Kv.Protocol;
+using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
@@ -11,9 +12,11 @@ internal sealed unsafe class HeldCommand : IDisposable
 {
     private const int NamePadding = 8;
 
+    private readonly Store? _charged;
     private Argument* _items;
 
-    public HeldCommand(Argument* items, int count)
+    /// <param name="charged">Is charged with the memory, as long as it is held.</param>
+    public HeldCommand(Argument* items, int count, Store? charged = null)
     {
         nuint bytes = NamePadding;
         for (int i = 0; i < count; i++)
@@ -30,6 +33,9 @@ internal sealed unsafe class HeldCommand : IDisposable
             items[i].Span.CopyTo(new Span<byte>(text, items[i].Length));
             text += items[i].Length;
         }
+
+        _charged = charged;
+        charged?.Charge(Bytes);
     }
 
     public Argument* Items => _items;
@@ -41,6 +47,7 @@ internal sealed unsafe class HeldCommand : IDisposable
 
     public void Dispose()
     {
+        if (_items != null) _charged?.Charge(-Bytes);
         NativeMemory.Free(_items);
         _items = null;
     }

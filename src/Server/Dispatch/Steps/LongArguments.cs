@@ -8,20 +8,16 @@ namespace Kv.Server.Dispatch;
 /// <remarks>The arguments are copied, those in blocks stay in the session's.</remarks>
 internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IArgumentUse
 {
-    private readonly Store _store;
     private readonly HeldCommand _command;
     private TUse _use;
     private int _at;
-    private bool _isDisposed;
 
     /// <param name="first">The first argument of these.</param>
     protected LongArguments(ref CommandContext context, int first, in TUse use)
     {
-        _store = context.Server.Store;
-        _command = context.Args.Copy();
+        _command = context.Args.Copy(context.Server.Store);
         _at = first;
         _use = use;
-        _store.Charge(_command.Bytes);
     }
 
     /// <inheritdoc/>
@@ -47,9 +43,6 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
     public override void Dispose()
     {
         base.Dispose();
-        if (_isDisposed) return;
-        _isDisposed = true;
-        _store.Charge(-_command.Bytes);
         _command.Dispose();
     }
 

@@ -10,19 +10,15 @@ internal abstract unsafe class LongIds : LongElements
 {
     private const int ReadsPerStep = 8192, IdsPerStep = 512;
 
-    private readonly Store _store;
     private readonly HeldCommand _command;
     private readonly int _first;
     private int _at, _end;
-    private bool _isDisposed;
 
     /// <param name="first">The first of the ids.</param>
     protected LongIds(ref CommandContext context, int first)
     {
-        _store = context.Server.Store;
-        _command = context.Args.Copy();
+        _command = context.Args.Copy(context.Server.Store);
         _first = _at = first;
-        _store.Charge(_command.Bytes);
     }
 
     /// <inheritdoc/>
@@ -43,9 +39,6 @@ internal abstract unsafe class LongIds : LongElements
     public override void Dispose()
     {
         base.Dispose();
-        if (_isDisposed) return;
-        _isDisposed = true;
-        _store.Charge(-_command.Bytes);
         _command.Dispose();
     }
 

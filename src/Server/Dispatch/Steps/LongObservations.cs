@@ -10,21 +10,17 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
 {
     private const int ElementsPerStep = 4096;
 
-    private readonly Store _store;
     private readonly HeldCommand _command;
     private readonly byte[] _ranks = new byte[HyperLogLog.Registers];
     private readonly HyperLogLog.Observation* _kept;
     private int _at, _count;
-    private bool _isDisposed;
 
     private LongObservations(ref CommandContext context, int first)
     {
-        _store = context.Server.Store;
-        _command = context.Args.Copy();
+        _command = context.Args.Copy(context.Server.Store);
         _at = first;
         // What is left of an argument comes to where the arguments were: it is shorter, and behind it nothing is read again.
         _kept = (HyperLogLog.Observation*)(_command.Items + first);
-        _store.Charge(_command.Bytes);
     }
 
     /// <summary>Begins, if there are very many.</summary>
@@ -57,9 +53,6 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
 
     public void Dispose()
     {
-        if (_isDisposed) return;
-        _isDisposed = true;
-        _store.Charge(-_command.Bytes);
         _command.Dispose();
     }
 

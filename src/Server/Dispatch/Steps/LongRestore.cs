@@ -13,21 +13,16 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
 
     private const int PayloadAt = 3;
 
-    private readonly Store _store;
     private readonly HeldCommand _command;
     private readonly Terms _terms;
     private PayloadReader _reader;
-    private long _charged;
 
     private LongRestore(ref CommandContext context, in Terms terms, in PayloadReader reader)
     {
-        _store = context.Server.Store;
         _terms = terms;
-        _command = context.Args.Copy();
+        _command = context.Args.Copy(context.Server.Store);
         _reader = reader;
         _reader.MoveTo(_command.Items[PayloadAt].Pointer);
-        _charged = _command.Bytes;
-        _store.Charge(_charged);
     }
 
     private static ReadOnlySpan<byte> BusyKey => "BUSYKEY Target key name already exists."u8;
@@ -75,8 +70,6 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
     {
         _reader.Dispose();
         _command.Dispose();
-        _store.Charge(-_charged);
-        _charged = 0;
     }
 
     /// <summary>Answers what cannot be done before anything is read.</summary>

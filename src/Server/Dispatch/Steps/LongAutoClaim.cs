@@ -6,8 +6,6 @@ namespace Kv.Server.Dispatch;
 /// <summary>Very much that is pending looked at, and made another consumer's, for XAUTOCLAIM.</summary>
 internal sealed class LongAutoClaim : LongElements
 {
-    private const int LooksPerStep = 512;
-
     private readonly byte[] _name;
     private readonly uint _group;
     private readonly long _nowMs;
@@ -56,10 +54,9 @@ internal sealed class LongAutoClaim : LongElements
             _begin = _head.BeginArray();
         }
 
-        long end = reply.Bytes + BytesPerStep;
-        for (int left = LooksPerStep; !_walk.IsEnded; left--)
+        for (var budget = new StepBudget(reply); !_walk.IsEnded;)
         {
-            if (left == 0 || reply.Bytes >= end) return false;
+            if (!budget.TryTake()) return false;
             if (!claim.TryClaimNext(reply.Next(), ref _walk, out StreamId gone))
             {
                 if (_walk.HasAny) break;

@@ -18,9 +18,8 @@ internal sealed class LongEntries(StreamId first, StreamId last, long most, bool
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         var walk = new StreamView(held.View(0)).Between(_first, _last, isBackward);
-        long end = reply.Bytes + BytesPerStep;
         StreamId at = default;
-        for (int i = 0; i < ElementsPerStep && reply.Bytes < end; i++)
+        for (var budget = new StepBudget(reply); budget.TryTake();)
         {
             if (Count == most || !walk.Next(out StreamEntry entry)) return true;
             StreamReply.WriteEntry(reply.Next(), entry);

@@ -8,7 +8,7 @@ namespace Kv.Server.Dispatch;
 /// <remarks>The arguments are copied. What is answered, also an error, is collected.</remarks>
 internal abstract unsafe class LongIds : LongElements
 {
-    private const int ReadsPerStep = 8192, IdsPerStep = 512;
+    private const int ReadsPerStep = 8192;
 
     private readonly HeldCommand _command;
     private readonly int _first;
@@ -54,10 +54,9 @@ internal abstract unsafe class LongIds : LongElements
             _at = _first;
         }
 
-        long most = reply.Bytes + BytesPerStep;
-        for (int left = IdsPerStep; _at < _end; _at++)
+        for (var budget = new StepBudget(reply); _at < _end; _at++)
         {
-            if (left-- == 0 || reply.Bytes >= most) return false;
+            if (!budget.TryTake()) return false;
             StreamIdText.TryParse(_command.Items[_at].Span, 0, out StreamId id);
             if (!Do(value, id, reply)) break;
         }

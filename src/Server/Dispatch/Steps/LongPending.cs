@@ -5,6 +5,8 @@ namespace Kv.Server.Dispatch;
 /// <summary>Very much that is pending in a group, or has to be looked at, for XPENDING.</summary>
 internal sealed class LongPending(PendingWalk walk) : LongElements
 {
+    private const int LooksAtOnce = 64;
+
     private PendingWalk _walk = walk;
 
     /// <summary>Answers what is pending, or leaves that to later turns, if there is much.</summary>
@@ -27,7 +29,8 @@ internal sealed class LongPending(PendingWalk walk) : LongElements
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
-        bool isDone = _walk.Write(reply.Next(), held.Value(0), ElementsPerStep, BytesPerStep);
+        bool isDone = false;
+        for (var budget = new StepBudget(reply); !isDone && budget.TryTake(LooksAtOnce);) isDone = _walk.Write(reply.Next(), held.Value(0), LooksAtOnce, BytesPerStep);
         Count = _walk.Written;
         return isDone;
     }

@@ -6,6 +6,8 @@ namespace Kv.Server.Dispatch;
 /// <param name="most">At most so many entries, and so much that is pending of each.</param>
 internal sealed class LongStreamInfo(long most) : LongElements
 {
+    private const int ValuesAtOnce = 64;
+
     private Stage _stage;
     private StreamId _behind;
     private long _left;
@@ -32,7 +34,6 @@ internal sealed class LongStreamInfo(long most) : LongElements
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         var stream = new StreamView(held.View(0));
-        if (_stage == Stage.Groups) return _groups.Write(reply.Next(), held.View(0), ElementsPerStep, BytesPerStep);
         if (_stage == Stage.Begin)
         {
             var head = reply.Next();
@@ -43,8 +44,14 @@ internal sealed class LongStreamInfo(long most) : LongElements
             _stage = Stage.Entries;
         }
 
-        _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ElementsPerStep), BytesPerStep);
-        if (_left == 0) _stage = Stage.Groups;
+        for (var budget = new StepBudget(reply); budget.TryTake(ValuesAtOnce);)
+        {
+            if (_stage == Stage.Groups && _groups.Write(reply.Next(), held.View(0), ValuesAtOnce, BytesPerStep)) return true;
+            if (_stage == Stage.Groups) continue;
+            _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ValuesAtOnce), BytesPerStep);
+            if (_left == 0) _stage = Stage.Groups;
+        }
+
         return false;
     }
 }

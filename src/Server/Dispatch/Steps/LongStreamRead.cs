@@ -7,8 +7,7 @@ namespace Kv.Server.Dispatch;
 /// <remarks>What a consumer was given before memory ended is given, as in one turn.</remarks>
 internal sealed class LongStreamRead : LongElements
 {
-    /// <summary>Each has to be found in trees, too, when it is delivered.</summary>
-    private const int EntriesPerStep = 512;
+    private const int EntriesAtOnce = 64;
 
     private readonly byte[][] _keys;
     private readonly StreamId[] _ids;
@@ -72,13 +71,8 @@ internal sealed class LongStreamRead : LongElements
             return true;
         }
 
-        int left = EntriesPerStep;
-        long end = reply.Bytes + BytesPerStep;
-        for (; _stream < _ids.Length; _stream++)
-        {
-            if (left <= 0 || reply.Bytes >= end) return false;
-            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref left, end)) return Status != StoreStatus.Ok;
-        }
+        for (var budget = new StepBudget(reply); _stream < _ids.Length; _stream++)
+            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref budget)) return Status != StoreStatus.Ok;
 
         return true;
     }
@@ -92,11 +86,11 @@ internal sealed class LongStreamRead : LongElements
     }
 
     /// <returns>True when the stream is done.</returns>
-    private bool WorkOnOne(HeldValue value, LongReply reply, ref int left, long end)
+    private bool WorkOnOne(HeldValue value, LongReply reply, ref StepBudget budget)
     {
-        left--;
         if (_head == null)
         {
+            if (!budget.TryTake()) return false;
             if (!HasAny(value)) return true;
             _head = reply.Next();
             if (!_isMap) _head.WriteArray(2);
@@ -107,10 +101,10 @@ internal sealed class LongStreamRead : LongElements
         }
 
         // Ends: each round writes some, or is the last.
-        for (int written = 1; written != 0 && _written < _most; left -= written, _written += written)
+        for (int written = 1; written != 0 && _written < _most; _written += written)
         {
-            if (left <= 0 || reply.Bytes >= end) return false;
-            written = Write(value, reply.Next(), Math.Min(left, _most - _written));
+            if (!budget.TryTake(EntriesAtOnce)) return false;
+            written = Write(value, reply.Next(), Math.Min(EntriesAtOnce, _most - _written));
             if (Status != StoreStatus.Ok) return false;
         }
 

@@ -35,7 +35,6 @@ internal sealed class WorkerCounters(int commands)
         Array.Clear(ByCommand);
     }
 
-
     // Two lines on either side: the processor fetches lines in pairs.
     [StructLayout(LayoutKind.Explicit, Size = 128 + 48 + 128)]
     private struct Cells

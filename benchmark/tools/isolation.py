@@ -49,7 +49,7 @@ def cells(pair_count):
         return elements(b"SADD", b"set", count, b"member:%08d")
 
     def scores():
-        return elements(b"ZADD", b"scores", 1_000_000, b"%d", b"member:%d")
+        return elements(b"ZADD", b"scores", 1_000_000, b"1%06d", b"member:%06d")
 
     def long_list():
         return elements(b"RPUSH", b"list", 1_000_000, b"element:%d")
@@ -82,7 +82,7 @@ def cells(pair_count):
         "exists": (fill + rest, [command(b"EXISTS", *both)]),
         "del-missing": ([], [command(b"DEL", *keys(key_count))]),
         "smembers": lambda: (members(), [command(b"SMEMBERS", b"set")]),
-        "hgetall": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%d", b"value:%d"), [command(b"HGETALL", b"hash")]),
+        "hgetall": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%06d", b"value:%06d"), [command(b"HGETALL", b"hash")]),
         "lrange": lambda: (elements(b"RPUSH", b"list", 1_000_000, b"element:%d"), [command(b"LRANGE", b"list", b"0", b"-1")]),
         "zrange": lambda: (scores(), [command(b"ZRANGE", b"scores", b"0", b"-1", b"WITHSCORES")]),
         "sort": lambda: (elements(b"RPUSH", b"list", 100_000, b"%d"), [command(b"SORT", b"list", b"DESC")]),
@@ -125,8 +125,8 @@ def cells(pair_count):
         "srandmember": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"500000")]),
         "srandmember-few": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"100000")]),
         "srandmember-repeats": lambda: (members(), [command(b"SRANDMEMBER", b"set", b"-500000")]),
-        "srandmember-small": lambda: ([command(b"SADD", b"set", *(b"member:%d" % i for i in range(100)))], [command(b"SRANDMEMBER", b"set", b"-1000000")]),
-        "hrandfield": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%d", b"value:%d"), [command(b"HRANDFIELD", b"hash", b"500000", b"WITHVALUES")]),
+        "srandmember-small": lambda: ([command(b"SADD", b"set", *(b"member:%02d" % i for i in range(100)))], [command(b"SRANDMEMBER", b"set", b"-1000000")]),
+        "hrandfield": lambda: (elements(b"HSET", b"hash", 1_000_000, b"field:%06d", b"value:%06d"), [command(b"HRANDFIELD", b"hash", b"500000", b"WITHVALUES")]),
         "zrandmember": lambda: (scores(), [command(b"ZRANDMEMBER", b"scores", b"500000", b"WITHSCORES")]),
         "lpop": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LPOP", b"copy", b"500000")]),
         "lpop-all": lambda: (long_list(), [command(b"COPY", b"list", b"copy", b"REPLACE"), command(b"LPOP", b"copy", b"1000000")]),
@@ -176,8 +176,9 @@ def ask(port, request):
 
 
 def drain(port, request_list, seconds, results):
-    """The busy client: at 1,000,000 values Python would be slower than the server, so replies are counted by their bytes."""
+    """The busy client: at 1,000,000 values Python would be slower than the server, so replies are counted by their bytes, of which each has as many as the first."""
     client = connect(port)
+    client.settimeout(120)      # a reply that is shorter is not waited for forever
     sizes = [None] * len(request_list)
     times = []
     end = time.monotonic() + seconds

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Collections of 1,000 to 1,000,000 elements, measured beside other servers: requests a second, medians of rounds that take turns.
+"""Collections of 1,000 to 1,000,000 elements, measured beside other servers: requests a second and the server's processor time, medians of rounds that take turns.
 
     benchmark/tools/large_collections.py --kv PATH [--garnet PATH] [--rounds 5] [CELL ...]
 
 PATH is a published kv-server. Each server is pinned to the first core, redis-benchmark to the second; all hold the same elements, loaded by
-this program. Garnet is asked fewer times, for what takes it a walk over all elements.
+this program. Garnet is asked fewer times, for what takes it a walk over all elements. Where the rates are all alike, they are the client's,
+which reads replies of thousands of elements no faster: then the processor time tells the servers apart.
 """
 import argparse, os, re, signal, socket, statistics, subprocess, tempfile, time
 
@@ -81,16 +82,23 @@ class Server:
                 if line[:1] != b":":
                     raise SystemExit(f"{self.name}: {line}")
 
+    def processor_seconds(self):
+        """Of all its threads so far."""
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
 
-def rate(server, depth, requests, command):
+def measure(server, depth, requests, command):
+    """Requests a second, and microseconds of processor for each."""
+    before = server.processor_seconds()
     out = subprocess.run(["taskset", "-c", "1", "redis-benchmark", "-p", str(server.port), "-c", str(min(50, requests)), "-P", str(depth),
                           "-n", str(requests), "-r", str(MILLION), *command.split()], capture_output=True, text=True).stdout
     found = re.search(r"throughput summary: ([\d.]+)", out)
-    return float(found[1]) if found else None
+    return (float(found[1]), 1e6 * (server.processor_seconds() - before) / requests) if found else None
 
 
 def main():
@@ -106,24 +114,26 @@ def main():
         commands["garnet"] = [args.garnet, "--bind", "127.0.0.1", "--memory", "4g"]
     servers = [Server(name, [*arguments, "--port", str(args.port + i)], args.port + i) for i, (name, arguments) in enumerate(commands.items())]
     try:
-        print("| cell | command, depth x connections | " + " | ".join(commands) + " | " + " | ".join(f"kv / {name}" for name in commands if name != "kv") + " |")
-        print("|---" * (1 + 2 * len(commands)) + "|")
+        print("| cell | command, depth x connections | " + " | ".join(commands) + " | " + " | ".join(f"kv / {name}" for name in commands if name != "kv")
+              + " | processor us each: " + ", ".join(commands) + " |")
+        print("|---" * (2 + 2 * len(commands)) + "|")
         for cell in args.cells:
             needs, depth, requests, command, for_garnet = CELLS[cell]
             counts = {server.name: for_garnet if server.name == "garnet" else requests for server in servers}
             asked = [server for server in servers if counts[server.name]]
             for server in asked:
                 server.load(needs)
-                rate(server, depth, max(1, counts[server.name] // 2), command)     # warm
-            rates = {server.name: [] for server in asked}
+                measure(server, depth, max(1, counts[server.name] // 2), command)     # warm
+            found = {server.name: [] for server in asked}
             for _ in range(args.rounds):
                 for server in asked:
-                    rates[server.name].append(rate(server, depth, counts[server.name], command))
-            medians = {name: statistics.median(rate for rate in found if rate) if any(found) else None for name, found in rates.items()}
-            figure = lambda name: f"{medians[name]:,.0f}" if medians.get(name) else ""
-            ratio = lambda name: f"{medians['kv'] / medians[name]:.2f}x" if medians.get(name) else ""
+                    found[server.name].append(measure(server, depth, counts[server.name], command))
+            medians = {name: [statistics.median(column) for column in zip(*filter(None, rounds))] for name, rounds in found.items()}
+            figure = lambda name: f"{medians[name][0]:,.0f}" if medians.get(name) else ""
+            ratio = lambda name: f"{medians['kv'][0] / medians[name][0]:.2f}x" if medians.get(name) else ""
+            processor = lambda name: f"{medians[name][1]:,.2f}" if medians.get(name) else ""
             print(f"| {cell} | `{command}` {depth} x {min(50, requests)} | " + " | ".join(map(figure, commands)) + " | "
-                  + " | ".join(ratio(name) for name in commands if name != "kv") + " |", flush=True)
+                  + " | ".join(ratio(name) for name in commands if name != "kv") + " | " + ", ".join(filter(None, map(processor, commands))) + " |", flush=True)
     finally:
         for server in servers:
             server.stop()

@@ -11,6 +11,9 @@ internal static class DebugCommands
 {
     private const double SleepMsMax = int.MaxValue;
 
+    /// <summary>Each try waits some milliseconds for a session that is in a long turn.</summary>
+    private const int PauseTriesMax = 200;
+
     internal static readonly Command[] Table =
     [
         new("DEBUG", arity: -2, Debug)
@@ -25,6 +28,8 @@ internal static class DebugCommands
     private static readonly string[] Help =
     [
         "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "INTEGRITY",
+        "    Stops all clients, compares index, log, collections and accounts, and returns the bytes held outside of the log.",
         "OBJECT <key>",
         "    Tells how the value of a key is kept.",
         "SET-ACTIVE-EXPIRE <0|1>",
@@ -49,6 +54,7 @@ internal static class DebugCommands
         if (hasOne && context.Args.TryKeyword("SLEEP"u8)) Sleep(ref context);
         else if (hasOne && context.Args.TryKeyword("OBJECT"u8)) Object(ref context);
         else if (hasOne && context.Args.TryKeyword("SET-ACTIVE-EXPIRE"u8)) SetActiveExpire(ref context);
+        else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("HELP"u8)) WriteHelp(context.Reply);
         else context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. word[..Math.Min(word.Length, 128)], .. "'. Try DEBUG HELP."u8]);
     }
@@ -74,6 +80,31 @@ internal static class DebugCommands
         NumberText.TryParseInt64(context.Args.NextBytes(), out long active);
         context.Server.Store.ActiveExpiry = active != 0;
         context.Reply.WriteOk();
+    }
+
+    // All clients wait while everything is walked: some 100 ns a key or element.
+    private static void Integrity(ref CommandContext context)
+    {
+        // Ends: after so many tries.
+        for (int tries = 0; !context.Store.TryPauseOthers(); tries++)
+        {
+            if (tries < PauseTriesMax) continue;
+            context.Fail("ERR the other clients could not be stopped, or this one is in a transaction"u8);
+            return;
+        }
+
+        try
+        {
+            context.Reply.WriteInteger(context.Store.CheckIntegrity());
+        }
+        catch (InvalidOperationException damage)
+        {
+            context.Fail([.. "ERR "u8, .. System.Text.Encoding.ASCII.GetBytes(damage.Message)]);
+        }
+        finally
+        {
+            context.Store.EndPause();
+        }
     }
 
     private static void Object(ref CommandContext context)

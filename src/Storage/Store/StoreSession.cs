@@ -497,6 +497,11 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Lets the others go on.</summary>
     public void EndPause() => _store.Pause.End();
 
+    /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped (<see cref="TryPauseOthers"/>).</summary>
+    /// <returns>Bytes of the blocks and large collections that records hold.</returns>
+    /// <exception cref="InvalidOperationException">The first disagreement.</exception>
+    public long CheckIntegrity() => IntegrityCheck.Run(_store);
+
     /// <summary>Reads all keys of the list as of one instant.</summary>
     public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct => _manyReader.Read(keys, ref read);
 

@@ -4,12 +4,12 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Blocking;
 
 /// <summary>What very many clients that wait cost, as sessions inside of the process.</summary>
-[Collection(Alone.Name)]
 public sealed class ManyBlockedTests(ITestOutputHelper output)
 {
     [Fact]
     public async Task Very_many_sessions_wait_without_a_thread_and_each_is_served_once()
     {
+        if (OwnProcess.Ran()) return;
         // 100,000 with KV_MINUTES; a part of them in every run.
         int sessions = TimeBudget.Scale > 1 ? 100_000 : 20_000;
         using var server = KvInstance.Start("--maxclients", "200000");

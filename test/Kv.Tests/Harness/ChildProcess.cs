@@ -9,10 +9,12 @@ public sealed record ChildResult(int ExitCode, string Output, string Errors);
 /// <summary>Runs a program to its end, bounded in time, feeding its input and taking all its output.</summary>
 public static class ChildProcess
 {
-    public static ChildResult Run(string file, IEnumerable<string> arguments, byte[]? input = null, int timeoutMs = 60_000)
+    public static ChildResult Run(
+        string file, IEnumerable<string> arguments, byte[]? input = null, int timeoutMs = 60_000, (string Name, string Value)? variable = null)
     {
         using var process = new Process { StartInfo = StartInfo(file, arguments) };
         process.StartInfo.RedirectStandardInput = true;
+        if (variable is { } given) process.StartInfo.Environment[given.Name] = given.Value;
         process.Start();
         var output = process.StandardOutput.ReadToEndAsync();
         var errors = process.StandardError.ReadToEndAsync();

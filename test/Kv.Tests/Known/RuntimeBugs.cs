@@ -4,13 +4,13 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Known;
 
 /// <summary>The catalogue's entries about what .NET does beneath the server: its collector, its thread pool.</summary>
-[Collection(Alone.Name)]
 public sealed class RuntimeBugs
 {
     // M11. A span that outlived its pin would read or write what has moved: replies and values would be wrong.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void Known_M11_replies_are_right_while_the_collector_moves_every_object(string transport)
     {
+        if (OwnProcess.Ran()) return;
         using var server = KvInstance.Start("--transport", transport);
         bool stop = false;
         int collections = 0;
@@ -82,6 +82,7 @@ public sealed class RuntimeBugs
     [Fact]
     public void Known_M12_the_epoll_transport_serves_while_the_thread_pool_is_saturated()
     {
+        if (OwnProcess.Ran()) return;
         Requires.Linux("epoll");
         using var server = KvInstance.Start("--transport", "epoll");
         using var pool = new SaturatedPool();
@@ -112,6 +113,7 @@ public sealed class RuntimeBugs
     [Fact]
     public void Known_M12_the_portable_transport_answers_everything_once_a_saturated_thread_pool_is_free_again()
     {
+        if (OwnProcess.Ran()) return;
         using var server = KvInstance.Start("--transport", "pipelines");
         using var client = server.Connect();
         client.Ok("SET a 1");

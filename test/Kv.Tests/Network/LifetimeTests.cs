@@ -7,14 +7,13 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Network;
 
 /// <summary>Servers begin and end without a trace.</summary>
-[Collection(Alone.Name)]
 public sealed class LifetimeTests
 {
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_M14_a_hundred_starts_and_stops_leave_no_thread_and_no_descriptor(string transport)
     {
+        if (OwnProcess.Ran()) return;
         RunOnce(transport);
-        // The server that other tests share may be there: its threads and connections stay as they are meanwhile.
         int before = Descriptors();
         var others = Threads().Keys.ToHashSet();
         for (int i = 0; i < 100; i++) RunOnce(transport);
@@ -124,7 +123,10 @@ public sealed class LifetimeTests
         client.Ok("SET k v");
     }
 
-    private static int Descriptors() => OperatingSystem.IsLinux() ? Directory.GetFileSystemEntries("/proc/self/fd").Length : 0;
+    /// <summary>Sockets, epolls, bells and pipes; not files, since the runtime opens assemblies and libraries whenever it first needs them.</summary>
+    private static int Descriptors() => OperatingSystem.IsLinux()
+        ? Directory.GetFileSystemEntries("/proc/self/fd").Count(path => new FileInfo(path).LinkTarget?.StartsWith('/') == false)
+        : 0;
 
     /// <summary>The process' threads that bear a name of ours, by their ids.</summary>
     private static Dictionary<string, string> Threads()

@@ -156,6 +156,18 @@ internal sealed unsafe class WatchTable : IDisposable
         _budget.ChargeExternal(-(KeyBytes + watched.Bytes.Length));
     }
 
+    /// <summary>The keys of the database with that number. Under the lock of the table of databases.</summary>
+    public List<WatchedKey> Of(int number)
+    {
+        List<WatchedKey> found = [];
+        for (int stripe = 0; stripe < StripeCount; stripe++)
+        {
+            lock (_locks[stripe]) AddKeysOf(number, stripe, found);
+        }
+
+        return found;
+    }
+
     /// <summary>The keys of a database have another one's content from here on. Under the lock of the table of databases.</summary>
     public List<WatchedKey> MoveTo(int number, int databaseId)
     {
@@ -164,20 +176,24 @@ internal sealed unsafe class WatchTable : IDisposable
         {
             lock (_locks[stripe])
             {
-                if (_stripes[stripe] is not { } keys) continue;
-                foreach (var first in keys.Values)
-                {
-                    for (var one = first; one != null; one = one.Next)
-                    {
-                        if (one.Number != number) continue;
-                        one.DatabaseId = databaseId;
-                        moved.Add(one);
-                    }
-                }
+                int before = moved.Count;
+                AddKeysOf(number, stripe, moved);
+                for (int i = before; i < moved.Count; i++) moved[i].DatabaseId = databaseId;
             }
         }
 
         return moved;
+    }
+
+    // Under the stripe's lock.
+    private void AddKeysOf(int number, int stripe, List<WatchedKey> found)
+    {
+        if (_stripes[stripe] is not { } keys) return;
+        foreach (var first in keys.Values)
+        {
+            for (var one = first; one != null; one = one.Next)
+                if (one.Number == number) found.Add(one);
+        }
     }
 
     /// <summary>Counts a change that came with another table of databases.</summary>

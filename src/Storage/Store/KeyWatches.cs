@@ -83,7 +83,8 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
 
     /// <summary>Tells the watchers (and those who wait) of keys whose databases are others in a new table. Under the table's lock, when it is published.</summary>
     /// <remarks>
-    /// First all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or came
+    /// First what has expired in the new databases goes, so that its going is no change to those who meet it only now. Then
+    /// all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or came
     /// before, and then his key is found here. Who locks keys in the new table before this is through sees ids that differ.
     /// As in Redis an absent key that stays absent has not changed.
     /// </remarks>
@@ -92,16 +93,23 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         List<(WatchedKey Key, Database? Old, Database? New)> moved = [];
         for (int number = 0; number < table.Length; number++)
         {
+            if (old[number] == table[number] || table[number] is not { } after) continue;
+            foreach (WatchedKey key in watches.Of(number)) session?.TryDeleteExpired(after, new Key(key.Bytes, key.Hash));
+        }
+
+        for (int number = 0; number < table.Length; number++)
+        {
             if (old[number] == table[number]) continue;
             foreach (WatchedKey key in watches.MoveTo(number, table[number]?.Id ?? 0)) moved.Add((key, old[number], table[number]));
         }
 
         Interlocked.MemoryBarrier();    // the ids before any read of the index
         foreach (var (key, before, after) in moved)
-            if (session == null || Has(before, key, 0) || Has(after, key, session.NowMs)) watches.Note(key, arrivals);
+            if (session == null || Has(before, key) || Has(after, key)) watches.Note(key, arrivals);
     }
 
-    private static bool Has(Database? database, WatchedKey key, long nowMs)
+    // Expired or not: what had expired before has gone, and what was written since is a change even if it has expired by now.
+    private static bool Has(Database? database, WatchedKey key)
     {
         if (database == null) return false;
         // Ends: a record that has died is found no more.
@@ -111,7 +119,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
             if (record == null) return false;
             ulong word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) continue;
-            return RecordWord.Kind(word) != ValueKind.Placeholder && !Record.IsExpired(record, word, nowMs);
+            return RecordWord.Kind(word) != ValueKind.Placeholder;
         }
     }
 

@@ -465,6 +465,18 @@ public sealed unsafe class StoreSession : IDisposable
         return expired;
     }
 
+    /// <summary>Removes a key of any database if its time has passed and nobody has it locked: never waits.</summary>
+    internal void TryDeleteExpired(Database database, in Key key)
+    {
+        byte* record = database.Index.Find(key.Bytes, key.Hash);
+        if (record == null) return;
+        ulong word = Record.ReadWord(record);
+        if (RecordWord.IsBusy(word) || !Record.TryLockFrom(record, word)) return;
+        var held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
+        if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
+        _changes.LetGo(ref held);
+    }
+
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>
     public HeldKeys Hold(KeyList keys) => new(keys, _locks, _changes, _locks.Acquire(keys));
 

@@ -86,6 +86,54 @@ public sealed class TransactionBugs
         }
     }
 
+    // As redis-server has it: an absent key that becomes an expired one has not changed, however it goes in the end. One that
+    // was watched while it was alive has, in whichever database it expired.
+    [Theory]
+    [InlineData("SELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", false)]
+    [InlineData("SELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1\nSWAPDB 0 1", false)]
+    [InlineData("SELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1\nSET k 2", true)]
+    [InlineData("SELECT 1\nSET k 1 PX 500\nSELECT 0", "WATCH k", "SWAPDB 0 1", true)]
+    [InlineData("SET k 1 PX 5\nSELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", false)]
+    [InlineData("SET k 1 PX 500\nSELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", true)]
+    public void WATCH_of_an_absent_key_does_not_see_that_SWAPDB_brings_an_expired_one(string before, string watch, string change, bool fails)
+    {
+        var clock = new TestClock();
+        using var server = KvInstance.Start(clock, "--enable-debug-command", "yes");
+        using var client = server.Connect();
+        using var other = server.Connect();
+        other.Ok("DEBUG SET-ACTIVE-EXPIRE 0");
+        foreach (string line in before.Split('\n')) other.Ok(line);
+        clock.Advance(6);
+        client.Ok(watch);
+        foreach (string line in change.Split('\n')) other.Ok(line);
+        client.Ok("MULTI");
+        client.Ok("PING");
+        Assert.Equal(fails, client.Ok("EXEC").IsNull);
+        server.Server.Store.CheckIntegrity();
+    }
+
+    // The watched key expires in the database that goes elsewhere: it has changed.
+    [Fact]
+    public void WATCH_sees_that_its_key_expired_before_SWAPDB_took_it_away()
+    {
+        var clock = new TestClock();
+        using var server = KvInstance.Start(clock, "--enable-debug-command", "yes");
+        using var client = server.Connect();
+        using var other = server.Connect();
+        other.Ok("DEBUG SET-ACTIVE-EXPIRE 0");
+        other.Ok("SET k 1 PX 5");
+        client.Ok("WATCH k");
+        using var second = server.Connect();
+        second.Ok("SELECT 1");
+        second.Ok("WATCH k");
+        clock.Advance(6);
+        other.Ok("SWAPDB 0 1");
+        client.Ok("MULTI");
+        Assert.True(client.Ok("EXEC").IsNull);
+        second.Ok("MULTI");
+        Assert.False(second.Ok("EXEC").IsNull);
+    }
+
     // In the middle of each phase; what was queued, with its large values, is given back.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_T01_a_client_that_leaves_between_MULTI_and_EXEC_leaves_nothing(string transport)

@@ -5,6 +5,7 @@ using System.Runtime.InteropServices;
 using Kv.Server;
 using Kv.Server.Configuration;
 using Kv.Server.Network;
+using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Host;
@@ -12,6 +13,9 @@ namespace Kv.Host;
 /// <summary>One run of the program: start, banner, signals, orderly end.</summary>
 internal sealed class ServerProgram(ParsedOptions parsed)
 {
+    // A large collection has up to three; Linux' own default is 65,530.
+    private const long MappingsWanted = 16384;
+
     private readonly ServerOptions _options = parsed.Options!;
     private int _signals;
 
@@ -66,7 +70,9 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             ServerVersion.KvVersion, ServerVersion.RedisVersion, Environment.Version, cores, cores == 1 ? "core" : "cores", Environment.ProcessId);
         foreach (string warning in parsed.Warnings) server.LogWarning("{Warning}", warning);
         var memory = log.CreateLogger("Kv.Server.Memory");
-        long machine = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
+        long machine = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, mappings = SystemMemory.Read().SystemMappingsMax;
+        if (mappings < MappingsWanted)
+            memory.LogWarning("vm.max_map_count is {Limit}: with many large collections, memory is refused before the limit is reached. Set it to {Wanted}", mappings, MappingsWanted);
         if (_options.MaxMemory > 0)
         {
             memory.LogInformation("maxmemory {Limit}, {Percent}% of the machine's or cgroup's {Machine}, {Policy}", Size(_options.MaxMemory),

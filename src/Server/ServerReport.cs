@@ -2,6 +2,7 @@ using System.Net;
 using Kv.Server.Configuration;
 using Kv.Server.Dispatch;
 using Kv.Server.Metrics;
+using Kv.Storage;
 
 namespace Kv.Server;
 
@@ -17,6 +18,7 @@ internal static class ServerReport
         var rates = server.Rates.PerSecond;
         var clients = ClientTotals.Of(server);
         var cpu = Environment.CpuUsage;
+        var memory = SystemMemory.Read();
         return new ServerFigures
         {
             RedisVersion = ServerVersion.RedisVersion,
@@ -49,6 +51,10 @@ internal static class ServerReport
             ClientBytes = clients.Buffers,
             MessageBytes = server.PubSub.MessageBytes,
             ManagedBytes = GC.GetTotalMemory(forceFullCollection: false),
+            WarmBytes = memory.WarmBytes,
+            Mappings = memory.Mappings,
+            MappingsMax = memory.MappingsMax,
+            MemoryRefusals = memory.Failures,
             ResidentBytes = Environment.WorkingSet,
             SystemBytes = ProcessFigures.SystemBytes,
             MaxMemory = store.MaxMemoryBytes,

@@ -37,6 +37,10 @@ internal sealed class ServerFigures
     public long ClientBytes { get; init; }
     public long MessageBytes { get; init; }
     public long ManagedBytes { get; init; }
+    public long WarmBytes { get; init; }
+    public long Mappings { get; init; }
+    public long MappingsMax { get; init; }
+    public long MemoryRefusals { get; init; }
     public long ResidentBytes { get; init; }
     public long SystemBytes { get; init; }
     public long MaxMemory { get; init; }

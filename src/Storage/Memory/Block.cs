@@ -4,9 +4,9 @@ namespace Kv.Storage;
 
 //   0         8          16        24          32        40                  64
 //  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
-//  | length  | capacity | mapped  | charged   | counter | references, spare | content ...
+//  | length  | capacity | extent  | charged   | counter | references, spare | content ...
 //  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
-//   content bytes used; bytes it may grow to; bytes of the mapping; bytes charged to *counter (the budget's address)
+//   content bytes used; bytes it may grow to; bytes of the extent; bytes charged to *counter (the budget's address)
 //
 // Invariant: the record that holds a block owns one reference and gives it up only after an epoch has passed. So a reader
 // inside of an epoch that found the block in a record may always add a reference: the count it adds to is not 0.
@@ -15,11 +15,13 @@ namespace Kv.Storage;
 /// <remarks>
 /// Threads: the count is atomic. Content and length are written by the one that made the block before others know of it,
 /// later only by the owner of the record's lock while the record's reference is the only one.
-/// Cost: one mapping of pages; a value of 512 MB costs what has been touched of it.
+/// Cost: an extent of whole pages (<see cref="Extents"/>).
 /// </remarks>
 public readonly unsafe struct Block : IEquatable<Block>
 {
     internal const int HeaderBytes = 64;
+
+    private const int SpareWarmMax = 4096;
 
     private readonly byte* _start;
 
@@ -42,7 +44,8 @@ public readonly unsafe struct Block : IEquatable<Block>
 
     internal byte* Start => _start;
 
-    internal long MappedBytes => Field(16);
+    /// <summary>Bytes that its memory takes, spare and header too.</summary>
+    internal long ExtentBytes => Field(16);
 
     /// <summary>True while the caller's reference is the only one.</summary>
     internal bool IsExclusive => Volatile.Read(ref References) == 1;
@@ -50,20 +53,23 @@ public readonly unsafe struct Block : IEquatable<Block>
     private ref int References => ref Unsafe.AsRef<int>(_start + 40);
 
     /// <summary>Reserves memory for a value; null handle when the system refuses. One reference, the caller's.</summary>
-    /// <param name="length">Bytes of content, undefined (zeros) at first.</param>
+    /// <param name="length">Bytes of content, undefined at first.</param>
     /// <param name="capacity">Bytes it may grow to in place.</param>
     /// <param name="budget">Where its bytes are charged, all of them at once.</param>
-    internal static Block Allocate(long length, long capacity, MemoryBudget budget)
+    /// <param name="isZeroed">Whether content and capacity are to be zeros at first.</param>
+    internal static Block Allocate(long length, long capacity, MemoryBudget budget, bool isZeroed = false)
     {
         if (budget.RefusesAllocation()) return default;
-        long mapped = (HeaderBytes + capacity + (long)VirtualMemory.PageBytes - 1) & ~((long)VirtualMemory.PageBytes - 1);
-        byte* start = VirtualMemory.Reserve((nuint)mapped);
+        // What it may grow to is not charged, so it is not to have memory either.
+        long bytes = HeaderBytes + capacity;
+        byte* start = Extents.Shared.TryTake(ref bytes, isZeroed || capacity - length > SpareWarmMax);
         if (start == null) return default;
 
         long* fields = (long*)start;
         fields[0] = length;
-        fields[1] = mapped - HeaderBytes;
-        fields[2] = mapped;
+        fields[1] = bytes - HeaderBytes;
+        fields[2] = bytes;
+        fields[3] = 0;
         fields[4] = (long)budget.BlockCounter;
         *(int*)(start + 40) = 1;
         var block = new Block(start);
@@ -77,7 +83,7 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// <summary>Accounts for the first bytes of content only: for a value that is still arriving. Before others know of it.</summary>
     public void ChargeTo(long contentBytes)
     {
-        long charge = Math.Min(MappedBytes, contentBytes + HeaderBytes);
+        long charge = Math.Min(ExtentBytes, contentBytes + HeaderBytes);
         long* fields = (long*)_start;
         Interlocked.Add(ref *(long*)fields[4], charge - fields[3]);
         fields[3] = charge;
@@ -100,7 +106,7 @@ public readonly unsafe struct Block : IEquatable<Block>
     {
         long* fields = (long*)_start;
         Interlocked.Add(ref *(long*)fields[4], -fields[3]);
-        VirtualMemory.Release(_start, (nuint)MappedBytes);
+        Extents.Shared.Give(_start, ExtentBytes, ExtentBytes);
     }
 
     private long Field(int offset) => *(long*)(_start + offset);

@@ -1,6 +1,6 @@
 namespace Kv.Storage;
 
-//  one chunk of addresses, reserved once, with small pages:
+//  a chunk of addresses, an extent that is never given back:
 //  +-----------+-----------+-----------+- - - - - - - - -+
 //  |  run      |  run      |  run      |  not yet taken  |     a run: 64 KB or 512 KB of addresses,
 //  +-----------+-----------+-----------+- - - - - - - - -+     of which the pages that were touched take memory
@@ -9,7 +9,7 @@ namespace Kv.Storage;
 /// <remarks>
 /// A region grows in its run without moving and without leaving holes behind, as it would on a heap (lists of 1,000 elements, grown
 /// side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for the next one and
-/// returns its pages. One mapping for many, since the system limits how many there may be.
+/// returns its pages.
 /// Threads: any; the lists are the lock's.
 /// </remarks>
 internal static unsafe class PageRuns
@@ -61,11 +61,11 @@ internal static unsafe class PageRuns
     // What is left of the last chunk is less than a large run.
     private static bool TryReserveChunk()
     {
-        byte* chunk = VirtualMemory.Reserve((nuint)ChunkBytes, (nuint)SmallBytes);
+        long size = ChunkBytes + SmallBytes;
+        byte* chunk = Extents.Shared.TryTake(ref size, isZeroed: true);
         if (chunk == null) return false;
-        VirtualMemory.AvoidHugePages(chunk, (nuint)ChunkBytes);
-        _next = chunk;
-        _end = chunk + ChunkBytes;
+        _next = (byte*)(((nuint)chunk + (nuint)SmallBytes - 1) & ~(nuint)(SmallBytes - 1));
+        _end = _next + ChunkBytes;
         return true;
     }
 }

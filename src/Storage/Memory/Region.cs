@@ -8,7 +8,7 @@ namespace Kv.Storage;
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
 //  | bytes  | charged | counter | occupied  | used | free | noted 1 ... | free lists 58x4 | head of type | pieces ...
 //  +--------+---------+---------+-----------+------+------+-------------+-----------------+--------------+------- - - -
-//   bytes of the allocation (over 16 KB: of addresses, a run's or its own); bytes charged to *counter (the budget's address);
+//   bytes of the allocation (over 16 KB: of addresses, a run's, an extent's or its own); bytes charged to *counter (the budget's address);
 //   one bit for each free list that is not empty; units handed out, units of those that are free again; whether it has been
 //   noted as sparse
 //
@@ -38,6 +38,11 @@ internal readonly unsafe struct Region
     private const int TriesMax = 8;
     private const int ReserveFactor = 32;       // addresses cost nothing, and moving costs
 
+    // Up to 8 MB an extent of up to 32 MB, which all have one mapping; above, up to 32 times the addresses, which are two or three
+    // once pages have been moved there.
+    private const long ExtentUsedMax = 8L << 20, ExtentBytesMax = 32L << 20;
+    private const int Mappings = 3;
+
     public Region(byte* start) => Start = start;
 
     public byte* Start { get; }
@@ -65,7 +70,9 @@ internal readonly unsafe struct Region
     private ref uint FreeUnits => ref *(uint*)(Start + 36);
     private uint* FreeLists => (uint*)(Start + ListsOffset);
     /// <summary>Whether it has addresses that nobody else uses, and takes pages of them as it grows.</summary>
-    private bool IsMapped => Field(0) > PageRuns.BytesMax;
+    private bool IsMapped => Field(0) > ExtentBytesMax;
+
+    private bool IsExtent => Field(0) is > PageRuns.BytesMax and <= ExtentBytesMax;
 
     private bool IsRun => Field(0) is > PageShelves.BytesMax and <= PageRuns.BytesMax;
 
@@ -145,10 +152,10 @@ internal readonly unsafe struct Region
             long newSize = wanted <= HeapBytesMax ? RoundUp(Math.Max(wanted, size + (size / 4))) : wanted;
             byte* start;
             long used = (long)region.UsedUnits * UnitBytes;
-            if (region.IsMapped)
+            if (region.IsMapped || region.IsExtent)
             {
-                newSize = wanted * ReserveFactor;
-                start = VirtualMemory.MoveAway(region.Start, (nuint)used, (nuint)RoundToPages(ref newSize));
+                newSize = Math.Max(wanted * ReserveFactor, ExtentBytesMax + 1);
+                start = VirtualMemory.MoveAway(region.Start, (nuint)used, (nuint)RoundToPages(ref newSize), Mappings);
             }
             else
             {
@@ -270,7 +277,9 @@ internal readonly unsafe struct Region
     /// <summary>Frees what another region has moved away from.</summary>
     public void FreeMemory()
     {
-        if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0));
+        if (IsMapped) VirtualMemory.Release(Start, (nuint)Field(0), Mappings);
+        // What it has moved away from has its first page again, to say how long it is.
+        else if (IsExtent) Extents.Shared.Give(Start, Field(0), Math.Max(Field(8), (long)VirtualMemory.PageBytes));
         else if (IsRun) PageRuns.Give(Start, Field(0), Field(8));
         else if (IsOnShelf) PageShelves.Give(Start, Field(0));
         else NativeMemory.AlignedFree(Start);
@@ -388,7 +397,7 @@ internal readonly unsafe struct Region
     private long ChargeFor(long bytes)
     {
         if (IsRun) return Math.Min(Field(0), RoundUpTo(bytes, (long)VirtualMemory.PageBytes));
-        return IsMapped ? Math.Min(Field(0), RoundUpTo(bytes, ChargeStep)) : Field(0);
+        return IsMapped || IsExtent ? Math.Min(Field(0), RoundUpTo(bytes, ChargeStep)) : Field(0);
     }
 
     private void Charge(long bytes)
@@ -413,9 +422,11 @@ internal readonly unsafe struct Region
 
         if (size <= PageShelves.BytesMax) return PageShelves.TryTake(ref size);
         if (size <= PageRuns.BytesMax) return PageRuns.TryTake(ref size);
-        size *= ReserveFactor;
+        bool isExtent = size <= ExtentUsedMax;
+        size = isExtent ? Math.Min(size * ReserveFactor, ExtentBytesMax) : size * ReserveFactor;
         RoundToPages(ref size);
-        return VirtualMemory.Reserve((nuint)size);
+        // All zeros: few of its pages will be used, and none is to have memory before.
+        return isExtent ? Extents.Shared.TryTake(ref size, isZeroed: true) : VirtualMemory.Reserve((nuint)size, mappings: Mappings);
     }
 
     private static long RoundToPages(ref long size) => size = RoundUpTo(size, (long)VirtualMemory.PageBytes);

@@ -3,7 +3,10 @@ using System.Runtime.InteropServices;
 namespace Kv.Storage;
 
 /// <summary>Address ranges from the system: reserved at once, paid for page by page as they are touched.</summary>
-/// <remarks>Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM.</remarks>
+/// <remarks>
+/// Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM. What the system refuses to
+/// take back is counted (<see cref="Failures"/>).
+/// </remarks>
 internal static unsafe partial class VirtualMemory
 {
     /// <summary>Below this size a huge page wastes more than its faster look-ups win (docs/decisions).</summary>
@@ -11,33 +14,62 @@ internal static unsafe partial class VirtualMemory
 
     public static readonly nuint PageBytes = (nuint)Environment.SystemPageSize;
 
-    private const int ProtReadWrite = 3, MapPrivate = 2, RemapMayMove = 1, RemapFixed = 2, RemapDontUnmap = 4;
-    private const int AdviseDontNeed = 4, AdviseFreeMac = 5, AdviseHugePage = 14, AdviseNoHugePage = 15, AdvisePopulateWrite = 23;
+    /// <summary>How many mappings there are of ours; ranges that are reserved for good count as one, whatever is advised for parts of them.</summary>
+    public static readonly MappingLimit Mappings = MappingLimit.OfSystem();
+
+    private const int ProtReadWrite = 3, MapPrivate = 2, MapFixed = 16, RemapMayMove = 1, RemapFixed = 2, RemapDontUnmap = 4;
+    private const int AdviseDontNeed = 4, AdviseHugePage = 14, AdviseNoHugePage = 15, AdvisePopulateWrite = 23;
+
+    private const nuint MovedAtOnce = 2 << 20;
+
+    private static long _failures;
+
+    /// <summary>How often the system has refused to unmap something or to take pages back: they stay resident.</summary>
+    public static long Failures => Volatile.Read(ref _failures);
 
     private static int MapAnonymousNoReserve => OperatingSystem.IsMacOS() ? 0x1000 | 0x40 : 0x20 | 0x4000;
 
     /// <summary>Reserves zeroed memory, aligned to <paramref name="alignment"/> (a power of two); null when refused.</summary>
-    public static byte* Reserve(nuint bytes, nuint alignment = 4096)
+    /// <param name="mappings">How many mappings that may become: to be said again when it is released.</param>
+    public static byte* Reserve(nuint bytes, nuint alignment = 4096, int mappings = 1)
     {
         if (!OperatingSystem.IsLinux() && !OperatingSystem.IsMacOS())
             throw new PlatformNotSupportedException("Kv's store runs on Linux and macOS.");
+        if (!Mappings.TryAdd(mappings)) return null;
         nuint slack = alignment > PageBytes ? alignment : 0;
         byte* start = (byte*)Map(null, bytes + slack, ProtReadWrite, MapPrivate | MapAnonymousNoReserve, -1, 0);
-        if ((nint)start == -1) return null;
-        if (slack == 0) return start;
+        if ((nint)start == -1)
+        {
+            Mappings.Remove(mappings);
+            return null;
+        }
 
+        if (slack == 0) return start;
         byte* aligned = (byte*)(((nuint)start + alignment - 1) & ~(alignment - 1));
-        if (aligned > start) Unmap(start, (nuint)(aligned - start));
+        if (aligned > start) UnmapOrCount(start, (nuint)(aligned - start));
         nuint behind = (nuint)(start + bytes + slack - (aligned + bytes));
-        if (behind > 0) Unmap(aligned + bytes, behind);
+        if (behind > 0) UnmapOrCount(aligned + bytes, behind);
         return aligned;
     }
 
-    public static void Release(byte* start, nuint bytes) => Unmap(start, bytes);
+    /// <summary>Releases a range that was reserved, whole.</summary>
+    public static void Release(byte* start, nuint bytes, int mappings = 1)
+    {
+        // Where the system refuses, which it does when that would split a mapping and there are too many, the pages go nevertheless.
+        if (UnmapOrCount(start, bytes)) Mappings.Remove(mappings);
+        else GiveBack(start, bytes);
+    }
 
-    /// <summary>Returns the pages to the system; the range stays reserved, its content is void.</summary>
-    public static void GiveBack(byte* start, nuint bytes) =>
-        Advise(start, bytes, OperatingSystem.IsMacOS() ? AdviseFreeMac : AdviseDontNeed);
+    /// <summary>Returns the pages to the system; the range stays reserved, its content is zeros.</summary>
+    /// <returns>False when the system refused: the pages are as they were.</returns>
+    public static bool GiveBack(byte* start, nuint bytes)
+    {
+        bool isGiven = OperatingSystem.IsMacOS()
+            ? Map(start, bytes, ProtReadWrite, MapPrivate | MapAnonymousNoReserve | MapFixed, -1, 0) == start
+            : Advise(start, bytes, AdviseDontNeed) == 0;
+        if (!isGiven) Interlocked.Increment(ref _failures);
+        return isGiven;
+    }
 
     public static void PreferHugePages(byte* start, nuint bytes)
     {
@@ -57,14 +89,32 @@ internal static unsafe partial class VirtualMemory
 
     /// <summary>Moves pages to a larger range; the old range stays readable, without its content, until it is released.</summary>
     /// <returns>The new range; null when refused, with the old one as it was.</returns>
-    public static byte* MoveAway(byte* start, nuint usedBytes, nuint newBytes)
+    public static byte* MoveAway(byte* start, nuint usedBytes, nuint newBytes, int mappings)
     {
-        byte* target = Reserve(newBytes);
+        byte* target = Reserve(newBytes, mappings: mappings);
         if (target == null) return null;
         nuint pages = (usedBytes + PageBytes - 1) / PageBytes * PageBytes;
-        if (OperatingSystem.IsLinux() && (nint)RemapTo(start, pages, pages, RemapMayMove | RemapFixed | RemapDontUnmap, target) != -1) return target;
-        Buffer.MemoryCopy(start, target, newBytes, usedBytes);
+        if (TryMove(start, target, pages)) return target;
+        // The system does not move what is two mappings, as a range is that has been moved to before: all but what is on their border.
+        for (nuint done = 0; done < pages; done += MovedAtOnce)
+        {
+            nuint part = Math.Min(MovedAtOnce, pages - done);
+            if (TryMove(start + done, target + done, part)) continue;
+            Buffer.MemoryCopy(start + done, target + done, part, part);
+            GiveBack(start + done, part);
+        }
+
         return target;
+    }
+
+    private static bool TryMove(byte* start, byte* target, nuint bytes) =>
+        OperatingSystem.IsLinux() && (nint)RemapTo(start, bytes, bytes, RemapMayMove | RemapFixed | RemapDontUnmap, target) != -1;
+
+    private static bool UnmapOrCount(byte* start, nuint bytes)
+    {
+        if (Unmap(start, bytes) == 0) return true;
+        Interlocked.Increment(ref _failures);
+        return false;
     }
 
     [LibraryImport("libc", EntryPoint = "mmap")]

@@ -98,10 +98,10 @@ public readonly unsafe ref struct ValueView
         get
         {
             long bytes = RecordWord.Size(_word);
-            if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).MappedBytes;
+            if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).ExtentBytes;
             if (RecordWord.HoldsRegion(_word)) return bytes + Region.ChargedBytes;
             Block block = Block;        // once: a second look may find none, when a writer comes in between
-            return block.IsNone ? bytes : bytes + block.MappedBytes;
+            return block.IsNone ? bytes : bytes + block.ExtentBytes;
         }
     }
 

@@ -545,7 +545,7 @@ internal sealed unsafe class RecordChanges
 
     /// <summary>Gives up the record's reference once nobody can be reading the record any more.</summary>
     private void Retire(Block block) =>
-        _store.Deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), _store, (nint)block.Start, block.MappedBytes);
+        _store.Deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), _store, (nint)block.Start, block.ExtentBytes);
 
     /// <summary>Undoes a record that nobody got to know.</summary>
     private void Abandon(byte* record, ulong word)

@@ -17,7 +17,7 @@ public sealed class Store : IDisposable
     public const long KeyBytesMax = 512L << 20;
 
     private const int HelpFromCount = 1024;
-    private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 4L << 20;
+    private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 1L << 20;
     private static readonly long HelpEvery = Stopwatch.Frequency / 1000;
 
     private readonly Lock _tableLock = new(), _freeLock = new();
@@ -359,17 +359,17 @@ public sealed class Store : IDisposable
         }, database, 0, database.Segments.Bytes);
     }
 
-    /// <summary>Gives up a reference to a block; large ones are unmapped by the store's thread.</summary>
+    /// <summary>Gives up a reference to a block; what has to go to the system does so by the store's thread.</summary>
     internal unsafe void Release(Block block)
     {
         if (!block.Release()) return;
-        if (block.MappedBytes < FreeElsewhereFromBytes || _thread == null)
+        if (block.ExtentBytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.HasRoom(block.ExtentBytes))
         {
             block.Free();
             return;
         }
 
-        Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.MappedBytes);
+        Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.ExtentBytes);
     }
 
     /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into it.</summary>
@@ -462,6 +462,7 @@ public sealed class Store : IDisposable
         Epochs.Dispose();
         Watches.Dispose();
         Log.Dispose();
+        Extents.Shared.TrimTo(0);
         Budget.Dispose();
         _leases.Dispose();
     }

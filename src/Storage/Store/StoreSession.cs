@@ -531,11 +531,13 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME tells.</summary>
     public long IdleSeconds(in ValueView value) => Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
 
-    /// <summary>Memory for a value: reserved now, paid for as it is touched, charged to the budget with <see cref="ChargeBlock"/>.</summary>
+    /// <summary>Memory for a value: reserved now, charged to the budget with <see cref="ChargeBlock"/> as it is filled.</summary>
+    /// <param name="length">Bytes of content.</param>
+    /// <param name="isZeroed">Whether they are to be zeros; else they are anything.</param>
     /// <returns>A block with one reference, the caller's; none when the system refuses.</returns>
-    public Block AllocateBlock(long length)
+    public Block AllocateBlock(long length, bool isZeroed = false)
     {
-        Block block = Block.Allocate(length, length, _store.Budget);
+        Block block = Block.Allocate(length, length, _store.Budget, isZeroed);
         if (!block.IsNone) block.ChargeTo(0);
         return block;
     }

@@ -39,6 +39,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
 
         store.Deferred.Run();
         store.Log.Trim();
+        Extents.Shared.Trim();
     }
 
     private void RunOnline()

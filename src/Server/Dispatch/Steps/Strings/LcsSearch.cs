@@ -80,7 +80,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         }
 
         bool fits = store.MaxMemoryBytes == 0 || store.UsedBytes + bytes <= store.MaxMemoryBytes;
-        if (fits) _table = session.AllocateBlock(bytes);
+        if (fits) _table = session.AllocateBlock(bytes, isZeroed: true);      // its first row and column are not written
         if (_table.IsNone)
         {
             context.Fail("ERR Insufficient memory, failed allocating transient memory for LCS"u8);

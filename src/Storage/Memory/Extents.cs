@@ -1,0 +1,238 @@
+namespace Kv.Storage;
+
+//  the arena: one range of addresses, reserved once
+//
+//  +---------+----------------+---------+------------------+- - - - - - - - - - - -+
+//  |  taken  |  free, warm    |  taken  |  free, cold      |   above the top: cold |
+//  +---------+----------------+---------+------------------+- - - - - - - - - - - -+
+//   page 0 is nobody's                                      top: nothing after it is described in the map
+//
+//  given back:  taken -> warm, as long as there are not too many warm pages, else at once -> cold
+//  by and by:   warm -> cold (its pages go to the system)       Neighbours of one state are one extent.
+
+/// <summary>Memory in whole pages, from a page to gigabytes: for values and replies of over some 10 KB, and for large collections.</summary>
+/// <remarks>
+/// One mapping, whatever is in it: the system limits how many a process may have (vm.max_map_count), and advice to give pages back
+/// splits none. Addresses are many times the machine's memory, so nothing is ever moved to close gaps: a gap costs addresses.
+/// What was given back is warm for a while: who takes it again pays neither for page faults nor for zeroing, which is most of what a
+/// value of 100 KB costs. There is as much of it as was taken in the last second, twice, and never more than a part of what is in use.
+/// Threads: any; all here is the lock's, but for the system calls, which work on extents that are in no list meanwhile.
+/// Cost: some 50 ns. What is above the warm bound is given to the system by who gives it back.
+/// </remarks>
+internal sealed unsafe class Extents
+{
+    private const int WarmPartOfTaken = 16;         // with 64 MB the promise of docs/performance: 15 % + 64 MB
+    private const long WarmBytesAlways = 48L << 20, WarmBytesIdle = 1L << 20;
+    private const long AdviseBytes = 4L << 20;      // some 100 us of the system's
+    private const long DecayMs = 1000;
+
+    private readonly Lock _gate = new();
+    private readonly ExtentMap _map;
+    private readonly ExtentLists _cold, _warm;
+    private readonly byte* _arena;
+    private readonly int _pagesMax;
+    private int _top = 1, _described = 1;
+    private long _takenPages, _takenLately;
+    private long _decayedAt = Environment.TickCount64;
+
+    /// <param name="arenaBytes">Addresses; fewer when the system refuses so many, and none when it refuses them all.</param>
+    public Extents(long arenaBytes)
+    {
+        // Ends: at 64 MB.
+        for (long bytes = arenaBytes; _arena == null && bytes >= Math.Min(arenaBytes, 64L << 20); bytes /= 2)
+        {
+            _pagesMax = (int)(bytes / PageBytes);
+            _arena = VirtualMemory.Reserve((nuint)(_pagesMax * PageBytes), 1 << 16);
+        }
+
+        byte* map = _arena == null ? null : VirtualMemory.Reserve((nuint)((long)_pagesMax * ExtentEntry.SizeBytes));
+        _map = new ExtentMap((ExtentEntry*)map);
+        _cold = new ExtentLists(_map, ExtentState.Cold);
+        _warm = new ExtentLists(_map, ExtentState.Warm);
+        if (_map.IsNone) return;
+        // All of it: advice for a part would make it a mapping of its own. Large regions touch little of what they have.
+        VirtualMemory.AvoidHugePages(_arena, (nuint)(_pagesMax * PageBytes));
+        _map.Describe(0, 1, ExtentState.Taken);
+    }
+
+    /// <summary>The process' own.</summary>
+    /// <remarks>64 times the machine's memory: a large collection takes up to 32 times the addresses that it uses.</remarks>
+    public static Extents Shared { get; } = new(Math.Clamp(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes * 64, 64L << 30, 4L << 40));
+
+    /// <summary>Bytes of what is taken: addresses, for those that are sparsely used.</summary>
+    public long TakenBytes => Volatile.Read(ref _takenPages) * PageBytes;
+
+    /// <summary>Bytes that are free and not given back to the system.</summary>
+    public long WarmBytes
+    {
+        get { lock (_gate) return _warm.Pages * PageBytes; }
+    }
+
+    /// <summary>The most warm bytes now.</summary>
+    public long WarmBytesMax => WarmBytesAlways + (TakenBytes / WarmPartOfTaken);
+
+    private static long PageBytes => (long)VirtualMemory.PageBytes;
+
+    /// <summary>An extent of at least so many bytes; null when the system refuses.</summary>
+    /// <param name="bytes">The bytes wanted; what the extent has.</param>
+    /// <param name="isZeroed">Whether all of it must be zeros, or little of it will be used: then its pages are cold.</param>
+    public byte* TryTake(ref long bytes, bool isZeroed)
+    {
+        long wanted = (bytes + PageBytes - 1) / PageBytes;
+        if (_map.IsNone || wanted >= _pagesMax) return null;
+        bytes = wanted * PageBytes;
+        int pages = (int)wanted;
+        byte* start = TryTakePages(pages, isZeroed);
+        if (start != null || _warm.Count == 0) return start;
+
+        // No addresses for it: gaps of warm ones may close those between cold ones.
+        TrimTo(0);
+        return TryTakePages(pages, isZeroed);
+    }
+
+    /// <summary>Gives an extent back.</summary>
+    /// <param name="start">As it was given out.</param>
+    /// <param name="bytes">As it was given out.</param>
+    /// <param name="touched">Only so many bytes at its beginning may have been touched, if it was taken as zeroed; else all.</param>
+    public void Give(byte* start, long bytes, long touched)
+    {
+        int first = PageOf(start), pages = (int)(bytes / PageBytes);
+        int kept = (int)Math.Min(pages, (touched + PageBytes - 1) / PageBytes);
+        if (!HasRoom(kept * PageBytes) && VirtualMemory.GiveBack(start, (nuint)(kept * PageBytes))) kept = 0;
+        lock (_gate)
+        {
+            Invariant.Check(_map[first].State == ExtentState.Taken && _map[first].Pages == pages, "an extent is given back once, whole");
+            _takenPages -= pages;
+            if (kept < pages) _map.Describe(first + kept, pages - kept, ExtentState.Taken);
+            if (kept > 0) _map.Describe(first, kept, ExtentState.Taken);
+            if (kept < pages) Free(first + kept, pages - kept, ExtentState.Cold);
+            if (kept > 0) Free(first, kept, ExtentState.Warm);
+        }
+    }
+
+    /// <summary>Whether so many bytes would stay warm, so that giving them back costs no system call.</summary>
+    public bool HasRoom(long bytes) => WarmBytes + bytes <= WarmBytesMax;
+
+    /// <summary>Gives to the system what has been warm for too long. From time to time.</summary>
+    public void Trim()
+    {
+        long target = WarmBytesMax;
+        lock (_gate)
+        {
+            long now = Environment.TickCount64;
+            if (now - _decayedAt < DecayMs) return;
+            _decayedAt = now;
+            target = Math.Min(target, Math.Max(WarmBytesIdle, 2 * _takenLately * PageBytes));
+            _takenLately = 0;
+        }
+
+        TrimTo(target);
+    }
+
+    /// <summary>Gives warm pages to the system until there are no more than so many bytes.</summary>
+    public void TrimTo(long bytes)
+    {
+        // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. What others give back
+        // meanwhile is below the bound, or they give it to the system themselves.
+        while (true)
+        {
+            int first, pages;
+            lock (_gate)
+            {
+                long over = _warm.Pages - (bytes / PageBytes);
+                first = over <= 0 ? 0 : _warm.TryTakeLongest((int)Math.Min(over, AdviseBytes / PageBytes), out pages);
+                if (over <= 0 || first == 0) break;
+                pages = _map[first].Pages;
+            }
+
+            bool isCold = VirtualMemory.GiveBack(At(first), (nuint)(pages * PageBytes));
+            lock (_gate) Free(first, pages, isCold ? ExtentState.Cold : ExtentState.Warm);
+            if (!isCold) break;
+        }
+
+        lock (_gate)
+        {
+            if (_described > _top) _map.Forget(_top, _described);
+            _described = _top;
+        }
+    }
+
+    /// <summary>Walks the arena and throws when anything is wrong. For tests.</summary>
+    /// <returns>How many extents there are, page 0 not counted.</returns>
+    public int Check()
+    {
+        lock (_gate)
+        {
+            _cold.Check();
+            _warm.Check();
+            long taken = -1, cold = 0, warm = 0;
+            int count = -1;
+            var before = ExtentState.Taken;
+            for (int page = 0; page < _top; page += _map[page].Pages)
+            {
+                var entry = _map[page];
+                if (entry.Pages <= 0 || page + entry.Pages > _top) throw new InvalidOperationException($"extent {page} has {entry.Pages} pages");
+                var last = _map[page + entry.Pages - 1];
+                if (last.Pages != entry.Pages || last.State != entry.State) throw new InvalidOperationException($"extent {page} has two ends");
+                if (entry.State == before && before != ExtentState.Taken) throw new InvalidOperationException($"extent {page} is not joined");
+                before = entry.State;
+                if (before == ExtentState.Cold) cold += entry.Pages;
+                else if (before == ExtentState.Warm) warm += entry.Pages;
+                else taken += entry.Pages;
+                count++;
+            }
+
+            if (before == ExtentState.Cold) throw new InvalidOperationException("the last extent is cold, and not above the top");
+            if ((taken, cold, warm) != (_takenPages, _cold.Pages, _warm.Pages))
+                throw new InvalidOperationException($"{taken}, {cold}, {warm} pages are taken, cold, warm; counted {_takenPages}, {_cold.Pages}, {_warm.Pages}");
+            return count;
+        }
+    }
+
+    private byte* TryTakePages(int pages, bool isZeroed)
+    {
+        lock (_gate)
+        {
+            int first = isZeroed ? 0 : _warm.TryTake(pages);
+            if (first == 0) first = _cold.TryTake(pages);
+            if (first == 0)
+            {
+                if (pages > _pagesMax - _top) return null;
+                first = _top;
+                _top += pages;
+                _described = Math.Max(_described, _top);
+                _map.Describe(first, pages, ExtentState.Taken);
+            }
+
+            _takenPages += pages;
+            if (!isZeroed) _takenLately += pages;
+            return At(first);
+        }
+    }
+
+    /// <summary>Puts an extent that is in no list into one, together with its free neighbours of the same state.</summary>
+    private void Free(int first, int pages, ExtentState state)
+    {
+        ExtentLists lists = state == ExtentState.Warm ? _warm : _cold;
+        int after = first + pages;
+        if (after < _top && _map[after].State == state)
+        {
+            pages += _map[after].Pages;
+            lists.Remove(after);
+        }
+
+        if (_map[first - 1].State == state)
+        {
+            first -= _map[first - 1].Pages;
+            pages += _map[first].Pages;
+            lists.Remove(first);
+        }
+
+        if (state == ExtentState.Cold && first + pages == _top) _top = first;
+        else lists.Add(first, pages);
+    }
+
+    private byte* At(int page) => _arena + (page * PageBytes);
+
+    private int PageOf(byte* start) => (int)((start - _arena) / PageBytes);
+}

@@ -10,7 +10,11 @@ namespace Kv.Server.Network;
 /// <remarks>Threads: the session's own. Exists only while something waits.</remarks>
 internal sealed unsafe class Backlog
 {
-    private const int ChunkBytes = 64 * 1024;
+    // The first chunk is small, often it is but the head of a block; each further one holds as much as all before it, up to a point.
+    private const int FirstChunkBytes = 1024, ChunkBytes = 64 * 1024;
+
+    // Longer ones are extents: the heap keeps what is freed below something that is not.
+    private const int HeapBytesMax = 16 * 1024;
 
     private readonly Queue<Piece> _pieces = new();
     private Piece _last;
@@ -30,7 +34,7 @@ internal sealed unsafe class Backlog
         Length += count;
         if (_hasLast && _last.Block.IsNone)
         {
-            int fits = Math.Min(count, _last.Capacity - _last.Length);
+            int fits = (int)Math.Min(count, _last.Capacity - _last.Length);
             Buffer.MemoryCopy(bytes, _last.Start + _last.Length, fits, fits);
             _last.Length += fits;
             bytes += fits;
@@ -39,8 +43,10 @@ internal sealed unsafe class Backlog
 
         if (count == 0) return;
         Push();
-        int capacity = Math.Max(count, ChunkBytes);
-        _last = new Piece { Start = (byte*)NativeMemory.Alloc((nuint)capacity), Length = count, Capacity = capacity };
+        long capacity = Math.Max(count, Math.Min(ChunkBytes, FirstChunkBytes + MemoryBytes));
+        byte* start = capacity <= HeapBytesMax ? (byte*)NativeMemory.Alloc((nuint)capacity) : Extents.Shared.TryTake(ref capacity, isZeroed: false);
+        if (start == null) throw new OutOfMemoryException("no memory for a reply that waits");
+        _last = new Piece { Start = start, Length = count, Capacity = capacity };
         _hasLast = true;
         MemoryBytes += capacity;
         Buffer.MemoryCopy(bytes, _last.Start, count, count);
@@ -65,17 +71,32 @@ internal sealed unsafe class Backlog
         return piece.Start + _sent;
     }
 
-    /// <summary>So many bytes of the front have been sent.</summary>
+    /// <summary>What is to be sent next, in one call.</summary>
+    /// <returns>How many parts that is.</returns>
+    public int Gather(IoVector* parts, int partsMax, int bytesMax)
+    {
+        int count = 0, skip = _sent;
+        foreach (var piece in _pieces)
+            if (!TryAdd(piece, parts, partsMax, ref count, ref bytesMax, ref skip)) return count;
+        if (_hasLast) TryAdd(_last, parts, partsMax, ref count, ref bytesMax, ref skip);
+        return count;
+    }
+
+    /// <summary>So many bytes have been sent.</summary>
     public void Advance(int count, StoreSession store)
     {
         Length -= count;
         _sent += count;
-        var piece = _pieces.Count > 0 ? _pieces.Peek() : _last;
-        if (_sent < piece.Length) return;
-        _sent = 0;
-        if (_pieces.Count > 0) _pieces.Dequeue();
-        else _hasLast = false;
-        Free(piece, store);
+        // Ends: each round takes a piece, and there is one as long as bytes of it have been sent.
+        while (_pieces.Count > 0 || _hasLast)
+        {
+            var piece = _pieces.Count > 0 ? _pieces.Peek() : _last;
+            if (_sent < piece.Length) return;
+            _sent -= piece.Length;
+            if (_pieces.Count > 0) _pieces.Dequeue();
+            else _hasLast = false;
+            Free(piece, store);
+        }
     }
 
     public void Clear(StoreSession store)
@@ -84,6 +105,16 @@ internal sealed unsafe class Backlog
         while (_pieces.TryDequeue(out var piece)) Free(piece, store);
         Length = 0;
         _sent = 0;
+    }
+
+    private static bool TryAdd(in Piece piece, IoVector* parts, int partsMax, ref int count, ref int bytesMax, ref int skip)
+    {
+        if (count == partsMax || bytesMax == 0) return false;
+        int bytes = Math.Min(piece.Length - skip, bytesMax);
+        parts[count++] = new IoVector { Start = piece.Start + skip, Bytes = (nuint)bytes };
+        bytesMax -= bytes;
+        skip = 0;
+        return true;
     }
 
     private void Push()
@@ -100,7 +131,8 @@ internal sealed unsafe class Backlog
             return;
         }
 
-        NativeMemory.Free(piece.Start);
+        if (piece.Capacity <= HeapBytesMax) NativeMemory.Free(piece.Start);
+        else Extents.Shared.Give(piece.Start, piece.Capacity, piece.Capacity);
         MemoryBytes -= piece.Capacity;
     }
 
@@ -108,7 +140,7 @@ internal sealed unsafe class Backlog
     {
         public byte* Start;
         public int Length;
-        public int Capacity;
+        public long Capacity;
         public Block Block;
     }
 }

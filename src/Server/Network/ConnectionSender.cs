@@ -12,6 +12,9 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     /// <summary>At most so much of a backlog is sent in a turn.</summary>
     private const int FlushBytesATurn = 1024 * 1024;
 
+    /// <summary>Parts that one call sends.</summary>
+    private const int PartsMax = 64;
+
     /// <summary>What a client that has not said who it is may leave unread.</summary>
     private const int UnauthenticatedBytes = 1024;
 
@@ -40,23 +43,17 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         var backlog = connection.Backlog;
         if (backlog == null) return true;
         int budget = FlushBytesATurn;
+        var parts = stackalloc IoVector[PartsMax];
         while (!backlog.IsEmpty && budget > 0)
         {
             // Ends: each round takes from the budget, or gives up.
-            byte* bytes = backlog.Front(out int count, out bool isLast);
-            count = Math.Min(count, budget);
-            nint sent = Libc.send(connection.Descriptor, bytes, (nuint)count, Libc.MsgNoSignal | (isLast ? 0 : Libc.MsgMore));
-            if (sent < 0)
-            {
-                if (Libc.LastError is Libc.EAgain or Libc.EIntr) break;
-                connection.State = EpollConnectionState.Broken;
-                return false;
-            }
-
-            Count(connection, sent);
-            backlog.Advance((int)sent, store);
-            budget -= (int)sent;
-            if (sent < count) break;
+            int count = backlog.Gather(parts, PartsMax, budget);
+            long wanted = 0;
+            for (int i = 0; i < count; i++) wanted += (long)parts[i].Bytes;
+            if (!TrySend(connection, parts, count, isLast: wanted == backlog.Length, out int sent)) return false;
+            backlog.Advance(sent, store);
+            budget -= sent;
+            if (sent < wanted) break;
         }
 
         if (backlog.IsEmpty) connection.Backlog = null;
@@ -108,18 +105,85 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         Pause(connection);
     }
 
+    /// <summary>Sends bytes and blocks from where they are; what the kernel does not take waits in the backlog.</summary>
     private void SendSlow(EpollConnection connection, SessionOutput output, int start, int end)
     {
+        if (connection.Backlog == null) SendParts(connection, output, ref start, end);
+        if (connection.State == EpollConnectionState.Broken) output.DropReferences(end);
+        if (connection.State == EpollConnectionState.Broken || (connection.Backlog == null && start == end)) return;
+
         var backlog = connection.Backlog ??= new Backlog();
         while (output.TryTakeReference(end, out var reference))
         {
-            backlog.Append(output.Buffer.Start + start, reference.Offset - start);
+            if (reference.Offset > start) backlog.Append(output.Buffer.Start + start, reference.Offset - start);
             backlog.Append(reference.Block, reference.First, reference.Length);
             start = reference.Offset;
         }
 
         if (end > start) backlog.Append(output.Buffer.Start + start, end - start);
         Flush(connection);
+    }
+
+    /// <summary>Sends at most as many parts as one call takes.</summary>
+    /// <param name="start">Where the bytes begin; where what has neither been sent nor put into the backlog begins.</param>
+    private void SendParts(EpollConnection connection, SessionOutput output, ref int start, int end)
+    {
+        var parts = stackalloc IoVector[PartsMax];
+        var blocks = stackalloc Block[PartsMax];        // none: a part of the output
+        int count = 0;
+        while (count + 2 < PartsMax && output.TryTakeReference(end, out var reference))
+        {
+            Add(default, output.Buffer.Start + start, reference.Offset - start);
+            Add(reference.Block, reference.Block.Content + reference.First, reference.Length);
+            start = reference.Offset;
+        }
+
+        bool isLast = !output.HasReference(end);
+        if (isLast)
+        {
+            Add(default, output.Buffer.Start + start, end - start);
+            start = end;
+        }
+
+        bool isOpen = TrySend(connection, parts, count, isLast, out int sent);
+        for (int i = 0; i < count; i++)
+        {
+            int bytes = (int)parts[i].Bytes, gone = Math.Min(sent, bytes);
+            sent -= gone;
+            if (isOpen && gone < bytes)
+            {
+                var backlog = connection.Backlog ??= new Backlog();
+                if (blocks[i].IsNone) backlog.Append(parts[i].Start + gone, bytes - gone);
+                else backlog.Append(blocks[i], (int)(parts[i].Start - blocks[i].Content) + gone, bytes - gone);
+            }
+            else if (!blocks[i].IsNone)
+            {
+                store.Release(blocks[i]);
+            }
+        }
+
+        void Add(Block block, byte* at, int bytes)
+        {
+            blocks[count] = block;
+            parts[count++] = new IoVector { Start = at, Bytes = (nuint)bytes };
+        }
+    }
+
+    /// <returns>False when the connection has failed; it is marked as broken.</returns>
+    private bool TrySend(EpollConnection connection, IoVector* parts, int count, bool isLast, out int sent)
+    {
+        sent = 0;
+        nint result = Libc.SendParts(connection.Descriptor, parts, count, Libc.MsgNoSignal | (isLast ? 0 : Libc.MsgMore));
+        if (result < 0)
+        {
+            if (Libc.LastError is Libc.EAgain or Libc.EIntr) return true;
+            connection.State = EpollConnectionState.Broken;
+            return false;
+        }
+
+        sent = (int)result;
+        Count(connection, result);
+        return true;
     }
 
     /// <summary>Stops and restarts the running of a session's commands as its unread replies grow and shrink.</summary>

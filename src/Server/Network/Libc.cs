@@ -26,6 +26,7 @@ internal static unsafe partial class Libc
     [LibraryImport("libc")] public static partial nint write(int descriptor, void* bytes, nuint count);
     [LibraryImport("libc")] public static partial nint recv(int descriptor, void* bytes, nuint count, int flags);
     [LibraryImport("libc")] public static partial nint send(int descriptor, void* bytes, nuint count, int flags);
+    [LibraryImport("libc")] public static partial nint sendmsg(int descriptor, MessageHeader* message, int flags);
     [LibraryImport("libc")] public static partial int accept4(int descriptor, void* address, int* addressLength, int flags);
     [LibraryImport("libc")] public static partial int getsockname(int descriptor, void* address, int* addressLength);
     [LibraryImport("libc")] public static partial int setsockopt(int descriptor, int level, int name, void* value, int length);
@@ -37,6 +38,14 @@ internal static unsafe partial class Libc
     public static int LastError => Marshal.GetLastSystemError();
 
     public static void SetOption(int descriptor, int level, int name, int value) => setsockopt(descriptor, level, name, &value, sizeof(int));
+
+    /// <summary>Sends some parts, one after another, in one call.</summary>
+    /// <returns>Bytes sent; below 0 with <see cref="LastError"/> set.</returns>
+    public static nint SendParts(int descriptor, IoVector* parts, int count, int flags)
+    {
+        var message = new MessageHeader { Parts = parts, PartCount = (nuint)count };
+        return sendmsg(descriptor, &message, flags);
+    }
 
     /// <summary>Tells an epoll about a descriptor.</summary>
     /// <returns>False with <see cref="LastError"/> set.</returns>
@@ -67,4 +76,25 @@ internal static unsafe partial class Libc
         public uint Events;
         public ulong Data;
     }
+
+    /// <summary>The kernel's struct msghdr, of 64 bits. (musl's has a smaller count with zeros behind it: the same bytes.)</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct MessageHeader
+    {
+        public void* Name;
+        public ulong NameBytes;
+        public IoVector* Parts;
+        public nuint PartCount;
+        public void* Control;
+        public nuint ControlBytes;
+        public ulong Flags;
+    }
+}
+
+/// <summary>The kernel's struct iovec: one part of what is sent in one call.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct IoVector
+{
+    public byte* Start;
+    public nuint Bytes;
 }

@@ -3,20 +3,21 @@ using Kv.Storage;
 
 namespace Kv.Server.Network;
 
-/// <summary>How a worker waits for work: it polls for a while, if that has paid off lately, and then sleeps.</summary>
+/// <summary>How a worker waits for work: it polls for a while, if <see cref="PollingRule"/> allows that, and then sleeps.</summary>
 /// <remarks>
 /// Waking a sleeping processor takes about 20 us each way, so that a single client's request costs less, in time and in
-/// processor, when the worker still polls as it arrives. A worker whose polling was in vain <see cref="FailuresMax"/> times
-/// in a row sleeps at once, until a sleep turns out to have been so short that polling would have caught it: an idle server uses nothing.
+/// processor, when the worker still polls as it arrives. A worker whose polling was in vain
+/// <see cref="PollingRule.FailuresMax"/> times in a row sleeps at once, until a sleep turns out to have been so short that
+/// polling would have caught it: an idle server uses nothing. Nor does a worker poll while others want its core: it would
+/// spend the share of the processor that it needs when work comes, and those it takes the core from may be its clients.
 /// </remarks>
 internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inbox, StoreSession store)
 {
-    private const int FailuresMax = 16;
+    private static readonly long _ticksPerUs = Stopwatch.Frequency / 1_000_000;
 
-    /// <summary>A sleep of so much over the budget may still have been one that polling catches: going to sleep and waking take their time.</summary>
-    private const int WakeUpUs = 50;
+    private PollingRule _rule;
 
-    private int _failures;
+    private static long NowUs => Stopwatch.GetTimestamp() / _ticksPerUs;
 
     /// <param name="milliseconds">How long at most; 0 looks only, -1 as long as it takes.</param>
     public int Wait(int milliseconds)
@@ -24,23 +25,9 @@ internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inb
         int ready = poller.Wait(0);
         if (ready > 0 || milliseconds == 0 || !inbox.IsEmpty) return ready;
 
-        long budget = server.Options.WorkerSpinUs * (Stopwatch.Frequency / 1_000_000);
-        long start = Stopwatch.GetTimestamp();
-        if (budget > 0 && _failures < FailuresMax)
-        {
-            do
-            {
-                // Ends: when the budget is spent.
-                ready = poller.Wait(0);
-                if (ready > 0 || !inbox.IsEmpty)
-                {
-                    _failures = 0;
-                    return ready;
-                }
-            }
-            while (Stopwatch.GetTimestamp() - start < budget);
-            _failures++;
-        }
+        long budgetUs = server.Options.WorkerSpinUs;
+        long start = NowUs;
+        if (budgetUs > 0 && _rule.Allows(start) && TryPoll(start, budgetUs, out ready)) return ready;
 
         store.GoOffline();
         if (inbox.TryBeginSleep())
@@ -49,8 +36,29 @@ internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inb
             inbox.EndSleep();
         }
 
-        long slept = Stopwatch.GetTimestamp() - start;
-        if (ready > 0 && slept < (2 * budget) + (WakeUpUs * (Stopwatch.Frequency / 1_000_000))) _failures = Math.Max(_failures - 4, 0);
+        if (ready > 0) _rule.Slept(NowUs - start, budgetUs);
         return ready;
+    }
+
+    private bool TryPoll(long start, long budgetUs, out int ready)
+    {
+        long before = start;
+        do
+        {
+            // Ends: when the budget is spent.
+            ready = poller.Wait(0);
+            long now = NowUs;
+            _rule.Polled(before, now);
+            before = now;
+            if (ready > 0 || !inbox.IsEmpty)
+            {
+                _rule.EndPolling(hasPaid: true);
+                return true;
+            }
+        }
+        while (before - start < budgetUs);
+
+        _rule.EndPolling(hasPaid: false);
+        return false;
     }
 }

@@ -157,10 +157,9 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set, SetValue.ExpectedBytes(count, bytes, longest, areIntegers));
         var status = held.Status;
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         if (status == StoreStatus.Ok)
         {
-            var set = new SetValue(held.Value, digits);
+            var set = new SetValue(held.Value);
             int i = 2;
             // To add what is there is no change, of which WATCH would hear.
             while (held.Value.Exists && i < count + 2 && set.View.Contains(context.Args[i].Span)) i++;
@@ -189,7 +188,7 @@ internal static class SetCommands
         if (held.Status == StoreStatus.Ok)
         {
             if (LongArguments<RemoveMembers>.TryBegin(ref context, held, first: 2)) return;
-            var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+            var set = new SetValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
             set.Settle();
@@ -223,12 +222,11 @@ internal static class SetCommands
             return;
         }
 
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        var source = new SetValue(held.Value(0), digits);
+        var source = new SetValue(held.Value(0));
         bool isMember = source.View.Contains(member), same = context.Args[1].Span.SequenceEqual(context.Args[2].Span);
         if (isMember && !same)
         {
-            var destination = new SetValue(held.Value(1), digits);
+            var destination = new SetValue(held.Value(1));
             if (!held.Exists(1) || !destination.View.Contains(member))
             {
                 if (!destination.TryReserve(1, member.Length, member.Length, isInteger))
@@ -273,7 +271,7 @@ internal static class SetCommands
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
-            bool isMember = held.Status == StoreStatus.Ok && new SetValue(held.Value, default).View.Contains(context.Args[i].Span);
+            bool isMember = held.Status == StoreStatus.Ok && new SetValue(held.Value).View.Contains(context.Args[i].Span);
             context.Reply.WriteInteger(isMember ? 1 : 0);
         }
     }
@@ -293,7 +291,7 @@ internal static class SetCommands
             return;
         }
 
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        var set = new SetValue(held.Value).View;
         if (!LongMembers.TryBegin(ref context, held, set.Count)) WriteAll(context.Reply, set);
     }
 
@@ -322,7 +320,7 @@ internal static class SetCommands
             return;
         }
 
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         count = Math.Min(count, set.Count);
         if (hasCount && count == set.Count)
         {
@@ -380,7 +378,7 @@ internal static class SetCommands
             return;
         }
 
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        var set = new SetValue(held.Value).View;
         if (!hasCount)
         {
             reply.WriteBulk(set.Random(Random.Shared));
@@ -473,7 +471,7 @@ internal static class SetCommands
         using var held = context.Store.Hold(key, DataType.Set);
         if (!ScanArguments.TryBegin(ref context, held.Status)) return;
         var mark = context.Reply.Mark();
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        var set = new SetValue(held.Value).View;
         ulong cursor = 0;
         scoped var visit = new ReplyMembers(context.Reply, scan);
         if (set.Kind == ValueKind.Set)
@@ -505,7 +503,7 @@ internal static class SetCommands
 
         public void Visit(byte* item) => Visit(MemberItem.MemberOf(item));
 
-        public void Visit(ReadOnlySpan<byte> member)
+        public void Visit(scoped ReadOnlySpan<byte> member)
         {
             Seen++;
             if (!_scan.Takes(member)) return;
@@ -539,7 +537,7 @@ internal static class SetCommands
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {
-            var set = new SetValue(value, stackalloc byte[SetView.DigitsMax]);
+            var set = new SetValue(value);
             if (!_isReserved)
             {
                 if (value.Exists && set.View.Contains(arguments[0].Span)) return StoreStatus.Ok;
@@ -553,7 +551,7 @@ internal static class SetCommands
 
         public readonly void Settle(HeldValue value)
         {
-            if (_isReserved) new SetValue(value, default).Settle();
+            if (_isReserved) new SetValue(value).Settle();
         }
     }
 
@@ -566,11 +564,11 @@ internal static class SetCommands
 
         public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {
-            if (new SetValue(value, stackalloc byte[SetView.DigitsMax]).Remove(arguments[0].Span)) count++;
+            if (new SetValue(value).Remove(arguments[0].Span)) count++;
             return StoreStatus.Ok;
         }
 
-        public readonly void Settle(HeldValue value) => new SetValue(value, default).Settle();
+        public readonly void Settle(HeldValue value) => new SetValue(value).Settle();
     }
 
     /// <summary>For SMISMEMBER.</summary>
@@ -582,7 +580,7 @@ internal static class SetCommands
 
         public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {
-            reply.Next().WriteInteger(new SetValue(value, default).View.Contains(arguments[0].Span) ? 1 : 0);
+            reply.Next().WriteInteger(new SetValue(value).View.Contains(arguments[0].Span) ? 1 : 0);
             count++;
             return StoreStatus.Ok;
         }

@@ -20,7 +20,7 @@ public readonly struct StoreSets
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(member.Length)) return StoreStatus.TooLarge;
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         if (held.Value.Exists && set.View.Contains(member)) return StoreStatus.Ok;
         if (!set.TryReserve(1, member.Length, member.Length, isInteger)) return StoreStatus.OutOfMemory;
         isNew = set.Add(member);
@@ -46,7 +46,7 @@ public readonly struct StoreSets
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set, SetValue.ExpectedBytes(members.Count, members.Bytes, longest, areIntegers));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(longest)) return StoreStatus.TooLarge;
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         if (!set.TryReserve(members.Count, members.Bytes, longest, areIntegers)) return StoreStatus.OutOfMemory;
         for (int i = 0; i < members.Count; i++)
             if (set.Add(members[i])) added++;
@@ -60,7 +60,7 @@ public readonly struct StoreSets
     {
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         bool removed = set.Remove(member);
         set.Settle();
         return removed ? StoreStatus.Ok : StoreStatus.NotFound;
@@ -91,11 +91,10 @@ public readonly struct StoreSets
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (!held.Exists(0)) return StoreStatus.NotFound;
         if (held.Value(0).Type != DataType.Set || held.Value(1).Type is not (DataType.Set or DataType.Any)) return StoreStatus.WrongType;
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
-        var from = new SetValue(held.Value(0), digits);
+        var from = new SetValue(held.Value(0));
         if (!from.View.Contains(member)) return StoreStatus.NotFound;
         if (source.SequenceEqual(destination)) return StoreStatus.Ok;
-        var to = new SetValue(held.Value(1), digits);
+        var to = new SetValue(held.Value(1));
         if (!held.Exists(1) || !to.View.Contains(member))
         {
             if (!to.TryReserve(1, member.Length, member.Length, isInteger)) return StoreStatus.OutOfMemory;
@@ -117,7 +116,7 @@ public readonly struct StoreSets
         member = default;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         member.Read(set.View.Random(Random.Shared));
         set.Remove(member.Span);
         set.Settle();
@@ -136,7 +135,7 @@ public readonly struct StoreSets
         members.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        var set = new SetValue(held.Value).View;
         var sink = new CopyMembers(members);
         set.Sample(Random.Shared, held.Value.Budget, Math.Min(count, set.Count), ref sink);
         return StoreStatus.Ok;
@@ -152,7 +151,7 @@ public readonly struct StoreSets
         members.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var walk = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View.GetWalk();
+        var walk = new SetValue(held.Value).View.GetWalk();
         while (walk.Next(out var member)) members.Add(member);
         return StoreStatus.Ok;
     }
@@ -173,7 +172,7 @@ public readonly struct StoreSets
             return held.Status;
         }
 
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]).View;
+        var set = new SetValue(held.Value).View;
         if (set.Kind == ValueKind.Set)
         {
             var visit = new CopyMembers(page);

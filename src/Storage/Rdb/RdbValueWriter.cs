@@ -84,7 +84,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
                 WriteIntegers(value.IntegerSet);
                 return true;
             case ValueKind.PackedSet or ValueKind.Set:
-                return WriteSet(new SetView(value, in hash, digits));
+                return WriteSet(new SetView(value, in hash));
             case ValueKind.PackedSortedSet or ValueKind.SortedSet:
                 return WriteSortedSet(new SortedSetView(value, in hash));
             case ValueKind.Stream:

@@ -26,6 +26,9 @@ public sealed class PackedLimits
     public long StreamNodeBytes { get; set; } = 4096;
     public long StreamNodeEntries { get; set; } = 100;
 
+    /// <summary>What a value may hold until its command ends: some of what is added may be there already.</summary>
+    public static long Twice(long limit) => limit > long.MaxValue / 2 ? long.MaxValue : 2 * limit;
+
     /// <summary>Limits of its own with the same values.</summary>
     public PackedLimits Copy() => (PackedLimits)MemberwiseClone();
 }

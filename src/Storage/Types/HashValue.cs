@@ -64,7 +64,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
             }
 
             // Far more fields than are packed: not one by one into a run first.
-            if (longest <= limits.HashBytes && used + packed + more <= PackedRun.BytesMax && Count + fields <= 2L * limits.HashEntries)
+            if (longest <= limits.HashBytes && used + packed + more <= PackedRun.BytesMax && Count + fields <= PackedLimits.Twice(limits.HashEntries))
                 return _value.TryReserveRun(ValueKind.PackedHash, used + more + (int)(longest < 254 ? bytes + (2L * fields) : packed));
             if (!TryUnpack(packed)) return false;
         }

@@ -13,7 +13,7 @@ internal ref struct ReadCount : IValueRead
     {
         DataType.List => new ListView(value).Count,
         DataType.Hash => new HashView(value, in _hash, nowMs: 0).Count,
-        DataType.Set => new SetView(value, in _hash, default).Count,
+        DataType.Set => new SetView(value, in _hash).Count,
         DataType.SortedSet => new SortedSetView(value, in _hash).Count,
         DataType.Stream => new StreamView(value).Length,
         _ => 0,

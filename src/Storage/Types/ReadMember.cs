@@ -14,5 +14,5 @@ internal ref struct ReadMember : IValueRead
 
     public bool IsMember { get; private set; }
 
-    public void Read(in ValueView value) => IsMember = new SetView(value, in _hash, default).Contains(_member);
+    public void Read(in ValueView value) => IsMember = new SetView(value, in _hash).Contains(_member);
 }

@@ -53,7 +53,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         Begin(held);
         long work = 0;
         for (int i = _set; i < _end; i++)
-            if (held.Exists(first + i)) work += View(held, i, default).Count;
+            if (held.Exists(first + i)) work += View(held, i).Count;
         return work;
     }
 
@@ -63,7 +63,6 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
     public bool Run(in HeldKeys held, long members)
     {
         Begin(held);
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         for (; _set < _end; _set++, _place = default)
         {
             if (!held.Exists(first + _set)) continue;
@@ -73,7 +72,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
                 continue;
             }
 
-            var walk = View(held, _set, digits).GetWalk(_place);
+            var walk = View(held, _set).GetWalk(_place);
             while (Count < Limit && walk.Next(out var member))
             {
                 // A small set is done in one go.
@@ -171,7 +170,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         for (int i = 0; i < count; i++)
         {
             if (!held.Exists(first + i)) return -1;
-            long members = View(held, i, default).Count;
+            long members = View(held, i).Count;
             if (members >= fewest) continue;
             fewest = members;
             smallest = i;
@@ -183,16 +182,16 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
     private bool AllHave(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
     {
         for (int i = 0; i < count; i++)
-            if (i != _set && !View(held, i, default).Contains(member, hash)) return false;
+            if (i != _set && !View(held, i).Contains(member, hash)) return false;
         return true;
     }
 
     private bool AnyOtherHas(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
     {
         for (int i = 1; i < count; i++)
-            if (held.Exists(first + i) && View(held, i, default).Contains(member, hash)) return true;
+            if (held.Exists(first + i) && View(held, i).Contains(member, hash)) return true;
         return false;
     }
 
-    private SetView View(in HeldKeys held, int index, Span<byte> digits) => new(held.View(first + index), in store.Hash, digits);
+    private SetView View(in HeldKeys held, int index) => new(held.View(first + index), in store.Hash);
 }

@@ -2,13 +2,12 @@ namespace Kv.Storage;
 
 /// <summary>Changes the set of a held key.</summary>
 /// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command.</remarks>
-internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
+internal readonly unsafe ref struct SetValue(HeldValue value)
 {
     private readonly HeldValue _value = value;
-    private readonly Span<byte> _digits = digits;
 
     /// <summary>For reading, until the next change.</summary>
-    public SetView View => new(_value.View, in _value.Hash, _digits);
+    public SetView View => new(_value.View, in _value.Hash);
 
     /// <summary>Members of the set, 0 of a key without a value.</summary>
     public long Count => _value.Exists ? View.Count : 0;
@@ -35,7 +34,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
     {
         PackedLimits limits = _value.Limits;
         long count = Count, items = bytes + (13L * members);
-        if (areIntegers && (!_value.Exists || _value.Kind == ValueKind.IntegerSet) && count + members <= Math.Min(2L * limits.IntegerSetEntries, IntegerSet.CountMax))
+        if (areIntegers && (!_value.Exists || _value.Kind == ValueKind.IntegerSet) && count + members <= Math.Min(PackedLimits.Twice(limits.IntegerSetEntries), IntegerSet.CountMax))
         {
             bool isNew = !_value.Exists;
             // Exactly what it will be is not known before: the width of the widest that came would be. Eight bytes for each new one.
@@ -49,7 +48,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         if (!_value.Exists || _value.Kind is ValueKind.PackedSet or ValueKind.IntegerSet)
         {
             int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
-            bool packs = longest <= limits.SetBytes && used + items <= PackedRun.BytesMax && count + members <= 2L * limits.SetEntries;
+            bool packs = longest <= limits.SetBytes && used + items <= PackedRun.BytesMax && count + members <= PackedLimits.Twice(limits.SetEntries);
             if (packs && _value.Exists && _value.Kind == ValueKind.IntegerSet) packs = count <= limits.SetEntries;
             if (packs && (!_value.Exists || _value.Kind == ValueKind.PackedSet))
                 return _value.TryReserveRun(ValueKind.PackedSet, used + (int)(longest < 254 ? bytes + members : items));
@@ -167,10 +166,11 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         int count = Integers.Count;
         Span<long> numbers = stackalloc long[count];        // not more than are packed
         for (int i = 0; i < count; i++) numbers[i] = Integers[i];
+        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         int bytes = moreBytes;
         foreach (long number in numbers)
         {
-            number.TryFormat(_digits, out int length);
+            number.TryFormat(digits, out int length);
             bytes += 1 + length;
         }
 
@@ -178,8 +178,8 @@ internal readonly unsafe ref struct SetValue(HeldValue value, Span<byte> digits)
         _value.Run.SetSize(0, 0);
         foreach (long number in numbers)
         {
-            number.TryFormat(_digits, out int length);
-            Add(_digits[..length]);
+            number.TryFormat(digits, out int length);
+            Add(digits[..length]);
         }
 
         return true;

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -5,10 +6,10 @@ namespace Kv.Storage;
 /// <summary>Reads a set.</summary>
 /// <remarks>
 /// Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.
-/// A set of integers has no text of its members: it is written into <see cref="Digits"/>, which the caller provides, and a
-/// member is valid until the next one is asked for.
+/// A set of integers has no text of its members: each is written into the view itself, or into the walk, when it is asked for. So a
+/// member is valid until the next one is asked for, and only for as long as the view or the walk that it came from.
 /// </remarks>
-internal readonly unsafe ref struct SetView : IMemberScan
+internal unsafe ref struct SetView : IMemberScan
 {
     /// <summary>Most bytes of an integer's text.</summary>
     public const int DigitsMax = 20;
@@ -17,26 +18,24 @@ internal readonly unsafe ref struct SetView : IMemberScan
     private readonly IntegerSet _integers;
     private readonly PackedRun _run;
     private readonly MemberTable _table;
-    private readonly Span<byte> _digits;
+    private Digits _digits;
 
-    /// <param name="digits">Scratch of <see cref="DigitsMax"/> bytes.</param>
-    public SetView(scoped in ValueView value, ref readonly KeyHash hash, Span<byte> digits)
+    public SetView(scoped in ValueView value, ref readonly KeyHash hash)
     {
         _kind = value.Kind;
-        _digits = digits;
         if (_kind == ValueKind.IntegerSet) _integers = value.IntegerSet;
         else if (_kind == ValueKind.PackedSet) _run = value.Run;
         else _table = new MemberTable(value.Region, in hash);
     }
 
     /// <summary>Members of the set.</summary>
-    public long Count => _kind == ValueKind.IntegerSet ? _integers.Count : _kind == ValueKind.PackedSet ? _run.Count : _table.Count;
+    public readonly long Count => _kind == ValueKind.IntegerSet ? _integers.Count : _kind == ValueKind.PackedSet ? _run.Count : _table.Count;
 
-    public ValueKind Kind => _kind;
+    public readonly ValueKind Kind => _kind;
 
     /// <summary>Whether it is a member.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public bool Contains(ReadOnlySpan<byte> member)
+    public readonly bool Contains(ReadOnlySpan<byte> member)
     {
         if (_kind == ValueKind.PackedSet) return _run.Find(member, 0) != null;
         if (_kind == ValueKind.Set) return _table.Find(member, _table.HashOf(member)) != null;
@@ -44,9 +43,10 @@ internal readonly unsafe ref struct SetView : IMemberScan
     }
 
     /// <summary>The same, by one who knows the member's hash.</summary>
-    public bool Contains(ReadOnlySpan<byte> member, ulong hash) => _kind == ValueKind.Set ? _table.Find(member, hash) != null : Contains(member);
+    public readonly bool Contains(ReadOnlySpan<byte> member, ulong hash) => _kind == ValueKind.Set ? _table.Find(member, hash) != null : Contains(member);
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
+    [UnscopedRef]
     public ReadOnlySpan<byte> Random(Random random)
     {
         if (_kind == ValueKind.Set) return MemberItem.MemberOf(_table.Random(random));
@@ -54,6 +54,7 @@ internal readonly unsafe ref struct SetView : IMemberScan
     }
 
     /// <summary>The member at a place of a small set.</summary>
+    [UnscopedRef]
     public ReadOnlySpan<byte> At(int index)
     {
         if (_kind == ValueKind.IntegerSet) return Text(_integers[index]);
@@ -66,7 +67,7 @@ internal readonly unsafe ref struct SetView : IMemberScan
     /// <summary>Different members, any of so many as likely as another.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink
     {
         if (_kind == ValueKind.Set)
         {
@@ -84,7 +85,7 @@ internal readonly unsafe ref struct SetView : IMemberScan
         }
     }
 
-    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink, allows ref struct
+    private readonly void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink
     {
         var sample = new MemberSample(budget, count, Count);
         try
@@ -102,23 +103,31 @@ internal readonly unsafe ref struct SetView : IMemberScan
     /// <summary>Visits the members of a large set, some at a time.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
     /// <returns>The next cursor; 0: done.</returns>
-    public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct =>
+    public readonly ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct =>
         _table.Scan(cursor, ref visit);
 
     /// <summary>All members one after another. No change in between.</summary>
     /// <param name="from">Where to begin, in a large one.</param>
-    public Walk GetWalk(MemberPlace from = default) => new(this, from);
+    public readonly Walk GetWalk(MemberPlace from = default) => new(this, from);
 
+    [UnscopedRef]
     private ReadOnlySpan<byte> Text(long number)
     {
-        number.TryFormat(_digits, out int length);
-        return _digits[..length];
+        Span<byte> digits = _digits;
+        number.TryFormat(digits, out int length);
+        return digits[..length];
+    }
+
+    [InlineArray(DigitsMax)]
+    private struct Digits
+    {
+        private byte _first;
     }
 
     /// <summary>A walk over all members.</summary>
     public ref struct Walk
     {
-        private readonly SetView _set;
+        private SetView _set;
         private MemberTable.Walk _walk;
         private byte* _at;
         private int _index;
@@ -135,6 +144,7 @@ internal readonly unsafe ref struct SetView : IMemberScan
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>
+        [UnscopedRef]
         public bool Next(out ReadOnlySpan<byte> member)
         {
             member = default;

@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace Kv.Storage;
 
 /// <summary>Union, intersection or difference of held keys that are sorted sets, or sets, whose members then have the score 1; as many
@@ -56,7 +58,6 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     {
         if (_isCollected) return Finish(members);
         Begin(held);
-        Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         for (; _at < _end; _at++, _place = default)
         {
             int set = _order![_at];
@@ -69,7 +70,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             }
 
             // A small set is done in one go.
-            var walk = new Walk(value, in store.Hash, digits);
+            var walk = new Walk(value, in store.Hash);
             for (; Count < Limit && walk.Next(out var member, out double score); members--)
             {
                 ulong hash = store.Hash.Of(member);
@@ -211,13 +212,13 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private ValueView Value(in HeldKeys held, int set) => held.View(first + set);
 
     private long CountOf(in ValueView value) =>
-        value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Count : new SortedSetView(value, in store.Hash).Count;
+        value.Type == DataType.Set ? new SetView(value, in store.Hash).Count : new SortedSetView(value, in store.Hash).Count;
 
     private bool TryGetScore(in HeldKeys held, int set, ReadOnlySpan<byte> member, ulong hash, out double score)
     {
         ValueView value = Value(held, set);
         score = 1;
-        return value.Type == DataType.Set ? new SetView(value, in store.Hash, default).Contains(member, hash)
+        return value.Type == DataType.Set ? new SetView(value, in store.Hash).Contains(member, hash)
             : new SortedSetView(value, in store.Hash).TryGetScore(member, hash, out score);
     }
 
@@ -236,13 +237,14 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         private SetView.Walk _set;
         private SortedSetView.Walk _sorted;
 
-        public Walk(in ValueView value, ref readonly KeyHash hash, Span<byte> digits)
+        public Walk(in ValueView value, ref readonly KeyHash hash)
         {
             _isSet = value.Type == DataType.Set;
-            if (_isSet) _set = new SetView(value, in hash, digits).GetWalk();
+            if (_isSet) _set = new SetView(value, in hash).GetWalk();
             else _sorted = new SortedSetView(value, in hash).From(0);
         }
 
+        [UnscopedRef]
         public bool Next(out ReadOnlySpan<byte> member, out double score)
         {
             score = 1;

@@ -168,7 +168,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
             PackedLimits limits = _value.Limits;
             long packed = (_value.Exists ? _value.Run.Used : 0) + room.PackedBytes;
             // Far more members than are packed: not one by one into a run first.
-            if (room.Longest <= limits.SortedSetBytes && packed <= PackedRun.BytesMax && Count + room.Members <= 2L * limits.SortedSetEntries)
+            if (room.Longest <= limits.SortedSetBytes && packed <= PackedRun.BytesMax && Count + room.Members <= PackedLimits.Twice(limits.SortedSetEntries))
                 return _value.TryReserveRun(ValueKind.PackedSortedSet, (int)packed);
             if (!TryUnpack(room)) return false;
         }

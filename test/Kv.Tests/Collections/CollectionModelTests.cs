@@ -189,7 +189,7 @@ public sealed class CollectionModelTests
         Random random = Seed.NewRandom(6);
         using (HeldKey held = Hold(test, "s", DataType.Set))
         {
-            SetView set = new SetValue(held.Value, new byte[SetView.DigitsMax]).View;
+            SetView set = new SetValue(held.Value).View;
             for (int i = 0; i < draws; i++) counts[int.Parse(Encoding.ASCII.GetString(set.Random(random))[1..])]++;
         }
 
@@ -215,7 +215,7 @@ public sealed class CollectionModelTests
         if (isRefused) test.Store.Budget.Refuse = () => true;
         using (HeldKey held = Hold(test, "s", DataType.Set))
         {
-            SetView set = new SetValue(held.Value, new byte[SetView.DigitsMax]).View;
+            SetView set = new SetValue(held.Value).View;
             for (int round = 0; round < rounds; round++)
             {
                 var sample = new Sample([]);
@@ -274,7 +274,7 @@ public sealed class CollectionModelTests
         bool isInteger = IntegerText.TryParse(TestStore.Bytes(member), out _);
         using HeldKey held = Hold(test, "s", DataType.Set, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         if (held.Status != StoreStatus.Ok) throw new OutOfMemoryException();
-        var set = new SetValue(held.Value, new byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         if (!set.TryReserve(1, member.Length, member.Length, isInteger)) throw new OutOfMemoryException();
         bool added = set.Add(TestStore.Bytes(member));
         set.Settle();
@@ -285,7 +285,7 @@ public sealed class CollectionModelTests
     {
         using HeldKey held = Hold(test, "s", DataType.Set);
         if (held.Status != StoreStatus.Ok) return false;
-        var set = new SetValue(held.Value, new byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         bool removed = set.Remove(TestStore.Bytes(member));
         set.Settle();
         return removed;
@@ -294,7 +294,7 @@ public sealed class CollectionModelTests
     private static string Pop(TestStore test)
     {
         using HeldKey held = Hold(test, "s", DataType.Set);
-        var set = new SetValue(held.Value, new byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         ReadOnlySpan<byte> member = set.View.Random(Random.Shared);
         string text = Encoding.ASCII.GetString(member);
         Assert.True(set.Remove(TestStore.Bytes(text)));
@@ -306,7 +306,7 @@ public sealed class CollectionModelTests
     {
         using HeldKey held = Hold(test, "s", DataType.Set);
         var visit = new Collect(met);
-        return new SetValue(held.Value, default).View.Scan(cursor, ref visit);
+        return new SetValue(held.Value).View.Scan(cursor, ref visit);
     }
 
     private static void CheckHash(TestStore test, Dictionary<string, string> model, Random random)
@@ -335,7 +335,7 @@ public sealed class CollectionModelTests
         using HeldKey held = Hold(test, "s", DataType.Set);
         Assert.Equal(model.Count > 0 ? StoreStatus.Ok : StoreStatus.NotFound, held.Status);
         if (model.Count == 0) return;
-        SetView set = new SetValue(held.Value, new byte[SetView.DigitsMax]).View;
+        SetView set = new SetValue(held.Value).View;
         Assert.Equal(model.Count, set.Count);
         var found = new HashSet<string>();
         var walk = set.GetWalk();

@@ -79,7 +79,7 @@ internal static class Payloads
                 for (int i = 0; i < stream.GroupCount; i++) parts.Add($"{Text(stream.GroupAt(i).Name)} {stream.GroupAt(i).LastId} {stream.GroupAt(i).EntriesRead} {stream.GroupAt(i).Pending.Count}");
                 return "stream " + string.Join(' ', parts);
             case DataType.Set:
-                for (var walk = new SetView(held.Value.View, in hash, stackalloc byte[20]).GetWalk(); walk.Next(out var member);) parts.Add(Text(member));
+                for (var walk = new SetView(held.Value.View, in hash).GetWalk(); walk.Next(out var member);) parts.Add(Text(member));
                 break;
             default:
                 for (var walk = new SortedSetView(held.Value.View, in hash).From(0); walk.Next(out var member, out double score);) parts.Add($"{score:R}:{Text(member)}");

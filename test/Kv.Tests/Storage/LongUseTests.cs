@@ -165,7 +165,7 @@ public sealed class LongUseTests
     {
         test.Begin();
         using var held = test.Session.Hold(test.Session.Key(Encoding.Latin1.GetBytes(key)), DataType.Set, 8);
-        var set = new SetValue(held.Value, stackalloc byte[SetView.DigitsMax]);
+        var set = new SetValue(held.Value);
         Assert.True(set.TryReserve(Members, Members * 10, 10, areIntegers: false));
         for (int i = 0; i < Members; i++) set.Add(Encoding.Latin1.GetBytes($"m{i}"));
         set.Settle();
@@ -227,7 +227,7 @@ public sealed class LongUseTests
 
         public long Count { get; private set; }
 
-        public void Read(in ValueView value) => Count = new SetView(value, in _hash, default).Count;
+        public void Read(in ValueView value) => Count = new SetView(value, in _hash).Count;
     }
 
     /// <summary>Makes the first key a copy of the others, in the third step.</summary>
@@ -257,7 +257,7 @@ public sealed class LongUseTests
 
         public bool Use(in HeldKeys held)
         {
-            Assert.Equal(Members, new SetValue(held.Value(0), default).Count);
+            Assert.Equal(Members, new SetValue(held.Value(0)).Count);
             Done++;
             if (Done == FailsAt) throw new InvalidOperationException("asked for");
             return Done == Steps;

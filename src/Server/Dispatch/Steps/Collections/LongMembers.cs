@@ -16,7 +16,7 @@ internal sealed class LongMembers(bool deletes) : LongElements
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         HeldValue value = held.Value(0);
-        var walk = new SetValue(value, default).View.GetWalk(_place);
+        var walk = new SetValue(value).View.GetWalk(_place);
         for (var budget = new StepBudget(reply); budget.TryTake();)
         {
             if (walk.Next(out var member))

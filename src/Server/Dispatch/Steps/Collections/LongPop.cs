@@ -21,7 +21,7 @@ internal sealed class LongPop(long count) : LongElements
     {
         HeldValue value = held.Value(0);
         _hasChanged = true;
-        var set = new SetValue(value, default);
+        var set = new SetValue(value);
         var batch = new MemberBatch();
         for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake(MemberBatch.CountMax); _left -= batch.Count)
         {

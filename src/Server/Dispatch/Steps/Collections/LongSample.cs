@@ -90,7 +90,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
     {
         if (value.Type == DataType.Set)
         {
-            reply.Next().WriteBulk(new SetValue(value, stackalloc byte[SetView.DigitsMax]).View.Random(Random.Shared));
+            reply.Next().WriteBulk(new SetValue(value).View.Random(Random.Shared));
         }
         else if (value.Type == DataType.Hash)
         {

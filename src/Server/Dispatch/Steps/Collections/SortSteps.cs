@@ -251,7 +251,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
     private static long CountOf(HeldValue value) => value.Type switch
     {
         DataType.List => new ListView(value.View).Count,
-        DataType.Set => new SetView(value.View, in value.Hash, default).Count,
+        DataType.Set => new SetView(value.View, in value.Hash).Count,
         _ => new SortedSetView(value.View, in value.Hash).Count,
     };
 
@@ -266,7 +266,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         }
         else if (_type == DataType.Set)
         {
-            var walk = new SetView(value.View, in value.Hash, stackalloc byte[SetView.DigitsMax]).GetWalk(_place);
+            var walk = new SetView(value.View, in value.Hash).GetWalk(_place);
             for (; _gathered < end && walk.Next(out var member); _gathered++) _elements.Add(member);
             _place = walk.Place;
         }

@@ -24,7 +24,7 @@ internal static class Fault
         "segment.open", "database.create", "index.split", "flush.publish", "swap.publish",
 
         // The store's own thread.
-        "upkeep.round", "expiry.sweep", "expiry.fields", "reclaim.copy", "deferred.run",
+        "upkeep.round", "expiry.sweep", "expiry.fields", "reclaim.copy", "reclaim.publish", "deferred.run",
 
         // A session, and what a worker does for several of them.
         "command.run", "worker.turn", "worker.inbox", "reply.send",

@@ -195,13 +195,25 @@ internal sealed unsafe class RecordChanges
 
         int size = RecordWord.Size(word);
         Buffer.MemoryCopy(record + 8, copy + 8, size - 8, size - 8);
-        Record.WriteWord(copy, word);       // unlocked, complete; release before it is published
+        // The mark before the entry: from its entry on the copy is anybody's, who may have put a string where the pointer of a hash was.
+        // So whatever is asked of the record is asked of the old one, which stays locked to the end. Should the copy be changed in
+        // between, the mark is too early, which costs a look.
+        SegmentInfo* info = _log.InfoOf(copy);
+        long expiry = Record.ExpiryOf(record, word);
+        if (expiry != NewValue.NoExpiry) info->NoteExpiry(expiry);
+        if (RecordWord.HoldsFields(word)) info->NoteExpiry(FieldExpiryOf(record, word));
         ulong hash = database.Index.Hash.Of(Record.KeyOf(record, word));
+        Record.WriteWord(copy, word);       // unlocked, complete; release before it is published
         database.Index.Replace(hash, _log.AddressOf(record), _log.AddressOf(copy));
-        long expiry = Record.ExpiryOf(copy, word);
-        if (expiry != NewValue.NoExpiry) _log.InfoOf(copy)->NoteExpiry(expiry);
-        if (RecordWord.HoldsFields(word)) _log.InfoOf(copy)->NoteExpiry(FieldExpiryOf(copy, word));
-        _builder.Kill(record, word);
+        try
+        {
+            Fault.Point("reclaim.publish");
+        }
+        finally
+        {
+            _builder.Kill(record, word);
+        }
+
         return true;
     }
 

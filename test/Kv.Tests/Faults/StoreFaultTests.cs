@@ -38,6 +38,7 @@ public sealed unsafe class StoreFaultTests
         ["expiry.sweep"] = Maintain,
         ["expiry.fields"] = Maintain,
         ["reclaim.copy"] = Maintain,
+        ["reclaim.publish"] = Maintain,
         ["deferred.run"] = Maintain,
     };
 
@@ -237,7 +238,7 @@ public sealed unsafe class StoreFaultTests
         // What one call passes several times fails in the middle of its work, too.
         var passes = new TheoryData<string, int>();
         foreach (string point in points)
-            for (int nth = 1; nth <= (point is "keys.lock" or "reclaim.copy" or "deferred.run" or "index.split" ? 3 : 1); nth++) passes.Add(point, nth);
+            for (int nth = 1; nth <= (point is "keys.lock" or "reclaim.copy" or "reclaim.publish" or "deferred.run" or "index.split" ? 3 : 1); nth++) passes.Add(point, nth);
         return passes;
     }
 

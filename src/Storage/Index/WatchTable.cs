@@ -24,14 +24,16 @@ internal sealed unsafe class WatchTable : IDisposable
     private const int KeyBytes = 200;
 
     private readonly MemoryBudget _budget;
+    private readonly EpochTable _epochs;
     private readonly Dictionary<ulong, WatchedKey>?[] _stripes = new Dictionary<ulong, WatchedKey>?[StripeCount];
     private readonly Lock[] _locks = new Lock[StripeCount];
     private readonly int* _counts;
     private int _watched;
 
-    public WatchTable(MemoryBudget budget)
+    public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
         _budget = budget;
+        _epochs = epochs;
         _counts = (int*)NativeMemory.AlignedAlloc((StripeCount + LineInts) * sizeof(int), 64);
         NativeMemory.Clear(_counts, (StripeCount + LineInts) * sizeof(int));
         for (int i = 0; i < StripeCount; i++) _locks[i] = new Lock();
@@ -63,7 +65,7 @@ internal sealed unsafe class WatchTable : IDisposable
         {
             for (var one = First(stripe, hash); one != null; one = one.Next)
             {
-                if (one.DatabaseId != databaseId || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
+                if ((one.DatabaseId != databaseId && !WasOf(one, databaseId)) || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
                 if (isChange) one.CountChange();
                 if (one.Waiters != 0) arrivals?.Add(one);
             }
@@ -178,7 +180,7 @@ internal sealed unsafe class WatchTable : IDisposable
             {
                 int before = moved.Count;
                 AddKeysOf(number, stripe, moved);
-                for (int i = before; i < moved.Count; i++) moved[i].DatabaseId = databaseId;
+                for (int i = before; i < moved.Count; i++) moved[i].MoveTo(databaseId, _epochs);
             }
         }
 
@@ -207,6 +209,18 @@ internal sealed unsafe class WatchTable : IDisposable
     }
 
     public void Dispose() => NativeMemory.AlignedFree(_counts);
+
+    // A command that began before another table was published still works on the database of before, and so may a read of the watcher's own:
+    // then the two are before the exchange, and what is written counts. Nobody does so any more when an epoch has passed.
+    private bool WasOf(WatchedKey watched, int databaseId) => watched.Former is { } former && WasOf(former, databaseId);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool WasOf(List<(int Id, ulong Epoch)> former, int databaseId)
+    {
+        foreach (var (id, epoch) in former)
+            if (id == databaseId && _epochs.SafeBelow() <= epoch) return true;
+        return false;
+    }
 
     // Not the bits that choose a bucket, which the tables of databases share.
     private static int StripeOf(ulong hash) => (int)(hash >> 54);

@@ -24,6 +24,9 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
         set => Volatile.Write(ref _databaseId, value);
     }
 
+    /// <summary>The databases that had that number before, each with the epoch in which it lost it; only those that somebody may still work on. Under the stripe's lock.</summary>
+    public List<(int Id, ulong Epoch)>? Former { get; private set; }
+
     /// <summary>How often it has changed. Who has the key locked sees all of them.</summary>
     public long Changes => Volatile.Read(ref _changes);
 
@@ -42,6 +45,15 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
 
     /// <summary>The next one of the same hash.</summary>
     public WatchedKey? Next { get; set; }
+
+    /// <summary>Another database has the number from here on. After its table was published.</summary>
+    public void MoveTo(int databaseId, EpochTable epochs)
+    {
+        ulong safe = epochs.SafeBelow();
+        Former?.RemoveAll(former => former.Epoch < safe);
+        (Former ??= new(1)).Add((DatabaseId, epochs.Current));
+        DatabaseId = databaseId;
+    }
 
     public void CountChange() => Volatile.Write(ref _changes, _changes + 1);
 

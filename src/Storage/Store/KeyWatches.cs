@@ -53,9 +53,14 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
             keys.Add(watch.Key.Bytes, watch.Key.Number);
     }
 
-    /// <summary>Whether whoever published a table has told the watchers about it.</summary>
+    /// <summary>Whether whoever published a table has told the watchers all about it: the ids, and then what has changed.</summary>
+    /// <remarks>
+    /// Asked by one who has the keys locked in that table. The report: else the keys may be others than they were, and nobody has counted that yet.
+    /// The ids: else a writer in it may have found none of his, where he counts for no epoch, and who publishes the next table has still to look.
+    /// </remarks>
     public bool AreOf(Database?[] table)
     {
+        if (Count != 0 && !store.HasReported(table)) return false;
         foreach (ref Watch watch in Watches)
             if (watch.Key.DatabaseId != (table[watch.Key.Number]?.Id ?? 0)) return false;
         return true;
@@ -86,7 +91,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     /// First what has expired in the new databases goes, so that its going is no change to those who meet it only now. Then
     /// all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or came
     /// before, and then his key is found here. Who locks keys in the new table before this is through sees ids that differ.
-    /// As in Redis an absent key that stays absent has not changed.
+    /// As in Redis an absent key that stays absent has not changed; but one that somebody holds at this moment has: EXEC may fail for it.
     /// </remarks>
     public static void ReportTable(WatchTable watches, Database?[] old, Database?[] table, StoreSession? session, KeyArrivals arrivals)
     {
@@ -117,9 +122,9 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         {
             byte* record = database.Index.Find(key.Bytes, key.Hash);
             if (record == null) return false;
-            ulong word = Record.ReadWord(record);
-            if (RecordWord.IsDead(word)) continue;
-            return RecordWord.Kind(word) != ValueKind.Placeholder;
+            // The placeholder of a key that is absent yet counts, too: its owner may have asked whether the key is watched before the
+            // watchers had the id of his database. Then nobody has told them, and he has not let go.
+            if (!RecordWord.IsDead(Record.ReadWord(record))) return true;
         }
     }
 

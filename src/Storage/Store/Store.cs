@@ -28,7 +28,7 @@ public sealed class Store : IDisposable
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
     private readonly KeyHash _hash = KeyHash.Create();
-    private Database?[] _table;
+    private Database?[] _table, _reported;
     private int _databaseIds, _sessions;
     private long _helpedAt, _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
     private bool _disposed;
@@ -44,14 +44,14 @@ public sealed class Store : IDisposable
         Options = options;
         Budget = new MemoryBudget { MaxBytes = options.MaxMemoryBytes };
         Log = new SegmentedLog(Budget);
-        Watches = new WatchTable(Budget);
         Epochs = new EpochTable(options.SessionsMax);
+        Watches = new WatchTable(Budget, Epochs);
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
         LongHolds = new LongHolds(this);
         Sparse = new SparseRegions(this);
         Pause = new StorePause(Epochs, LongHolds);
-        _table = new Database?[options.Databases];
+        _table = _reported = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
         for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
         _leases = new SemaphoreSlim(Math.Max(1, options.SessionsMax / 4));
@@ -290,11 +290,18 @@ public sealed class Store : IDisposable
     {
         Database?[] old = _table;
         Volatile.Write(ref _table, table);
-        if (!Watches.IsAny) return;
-        var arrivals = session?.Arrivals ?? new KeyArrivals();
-        KeyWatches.ReportTable(Watches, old, table, session, arrivals);
-        if (session == null) HandOver(arrivals);
+        if (Watches.IsAny)
+        {
+            var arrivals = session?.Arrivals ?? new KeyArrivals();
+            KeyWatches.ReportTable(Watches, old, table, session, arrivals);
+            if (session == null) HandOver(arrivals);
+        }
+
+        Volatile.Write(ref _reported, table);       // release: the counts before it
     }
+
+    /// <summary>Whether all who watch keys have been told of a table, and of none after it.</summary>
+    internal bool HasReported(Database?[] table) => Volatile.Read(ref _reported) == table;
 
     /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has it.</summary>
     internal WatchedKey Watch(int database, in Key key, out long changes)

@@ -410,7 +410,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         keys.Add(source.Pointer, source.Length, _database);
         using var held = context.Store.Hold(keys);
         if (held.Status != StoreStatus.Ok) return Fail(ref context, Errors.For(held.Status));
-        if (_watches is { } watches && !_isAlone && (watches.HaveChanged || !watches.AreOf(context.Store.Table)))
+        if (_watches is { } watches && !_isAlone && (!watches.AreOf(context.Store.Table) || watches.HaveChanged))
         {
             Forget();
             _isAlone = ++_attempts == AttemptsMax;

@@ -1,5 +1,12 @@
 using Kv.Host;
 using Kv.Server.Configuration;
+using Kv.Server.Network;
+
+if (DescriptorLimit.WhyNotStart() is { } reason)
+{
+    Console.Error.WriteLine(reason);
+    return 1;
+}
 
 var parsed = OptionParser.Parse(args);
 if (parsed.Output != null) Console.Out.Write(parsed.Output);

@@ -22,7 +22,21 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to end.</returns>
     public async Task<int> RunAsync()
     {
-        using var log = new LineLogging(_options);
+        LineLogging log;
+        try
+        {
+            log = new LineLogging(_options);
+        }
+        catch (Exception exception) when (IsOfFile(exception))
+        {
+            return Fail($"Can't open the log file {_options.LogFile}: {exception.Message}");
+        }
+
+        using (log) return await RunAsync(log);
+    }
+
+    private async Task<int> RunAsync(LineLogging log)
+    {
         var server = log.CreateLogger("Kv.Server.Server");
         var ending = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => OnSignal(signal, ending));
@@ -37,21 +51,32 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
         catch (ListenException exception)
         {
-            Console.Error.WriteLine(exception.Message + (exception.AddressInUse ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
-            return 1;
+            return Fail(exception.Message + (exception.AddressInUse ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
+        }
+        catch (IOException exception)
+        {
+            return Fail(exception.Message);
         }
 
         await using (kv)
         {
             log.Follow(kv.Options);
-            WritePidFile();
+            try
+            {
+                WritePidFile();
+            }
+            catch (Exception exception) when (IsOfFile(exception))
+            {
+                return Fail($"Can't write the pid file {_options.PidFile}: {exception.Message}");
+            }
+
             AnnounceReady(kv, log, server);
             await Task.WhenAny(ending.Task, kv.StopRequested);
             server.LogInformation("Ending: answering what was received, then closing {Clients} connections", kv.Clients);
             await kv.StopAsync();
         }
 
-        if (_options.PidFile.Length > 0) File.Delete(_options.PidFile);
+        DeletePidFile(server);
         server.LogInformation("Ended in order");
         return 0;
     }
@@ -100,6 +125,29 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     {
         if (_options.PidFile.Length > 0) File.WriteAllText(_options.PidFile, Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
     }
+
+    private void DeletePidFile(ILogger log)
+    {
+        try
+        {
+            if (_options.PidFile.Length > 0) File.Delete(_options.PidFile);
+        }
+        catch (Exception exception) when (IsOfFile(exception))
+        {
+            log.LogWarning("Can't delete the pid file {File}: {Message}", _options.PidFile, exception.Message);
+        }
+    }
+
+    /// <summary>Why the server does not start: one line for whoever started it.</summary>
+    private static int Fail(string reason)
+    {
+        Console.Error.WriteLine(reason);
+        return 1;
+    }
+
+    /// <summary>What a path that is wrong, forbidden or taken throws.</summary>
+    private static bool IsOfFile(Exception exception) =>
+        exception is IOException or UnauthorizedAccessException or ArgumentException or NotSupportedException;
 
     private static string Size(long bytes) => bytes switch
     {

@@ -60,6 +60,7 @@ public sealed class KvServer : IAsyncDisposable
     /// <returns>A server that accepts connections. The caller disposes it.</returns>
     /// <exception cref="ArgumentException">An option is out of range.</exception>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
+    /// <exception cref="IOException">The process may open so few files that no client could be served. Nothing is left behind.</exception>
     public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null, CancellationToken cancellation = default) =>
         StartAsync(options, log, TimeProvider.System, CommandTable.Instance, cancellation);
 
@@ -75,6 +76,8 @@ public sealed class KvServer : IAsyncDisposable
         {
             server.FollowOptions();
             server._transport = Transports.Create(server);
+            server.Descriptors = DescriptorLimit.Measure(copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
+            server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
             return server;
         }
@@ -127,7 +130,9 @@ public sealed class KvServer : IAsyncDisposable
     internal BlockedClients Blocked { get; }
 
     /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many descriptors.</summary>
-    internal int MaxClients => Math.Min(Options.MaxClients, DescriptorLimit.ClientsMax);
+    internal int MaxClients => Math.Min(Options.MaxClients, Descriptors.ClientsMax);
+
+    internal DescriptorLimit Descriptors { get; private set; } = null!;
 
     internal PubSubEngine PubSub { get; }
 
@@ -210,6 +215,11 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("proto-max-bulk-len", ApplyLimits);
         Options.OnChange("proto-max-args", ApplyLimits);
         Options.OnChange("proto-inline-max-size", ApplyLimits);
+        Options.OnChange("maxclients", options =>
+        {
+            Descriptors.Report(Log, options.MaxClients);
+            return null;
+        });
         Options.OnChange("maxmemory", options =>
         {
             Store.MaxMemoryBytes = options.MaxMemory;

@@ -35,6 +35,7 @@ internal static class ServerReport
             ConnectedClients = server.Connections.Count,
             MaxClients = server.MaxClients,
             ReservedClients = clients.Reserved,
+            LingeringConnections = server.Connections.Lingering,
             BlockedClients = server.Blocked.Count,
             TimedClients = server.Blocked.TimedCount,
             PubSubClients = server.PubSub.SubscriberCount,

@@ -60,6 +60,8 @@ internal static class MetricTable
             f => f.MaxClients),
         new(InfoSection.Clients, "kv_reserved_clients", MetricKind.Gauge, "In places behind maxclients that are kept for administrators",
             f => f.ReservedClients),
+        new(InfoSection.Clients, "kv_lingering_connections", MetricKind.Gauge, "Sent off, and open until the client closes its side or a second has passed",
+            f => f.LingeringConnections),
         new(InfoSection.Clients, "client_recent_max_input_buffer", MetricKind.Gauge, "The longest unread input of a client now",
             f => f.InputBytesMax),
         new(InfoSection.Clients, "client_recent_max_output_buffer", MetricKind.Gauge, "The longest unsent output of a client now",

@@ -20,6 +20,7 @@ internal sealed class ServerFigures
     public long ConnectedClients { get; init; }
     public long MaxClients { get; init; }
     public long ReservedClients { get; init; }
+    public long LingeringConnections { get; init; }
     public long BlockedClients { get; init; }
     public long TimedClients { get; init; }
     public long PubSubClients { get; init; }

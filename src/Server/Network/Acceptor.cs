@@ -18,6 +18,7 @@ internal sealed unsafe class Acceptor
     private readonly Poller _poller = new();
     private readonly Lock _guard = new();
     private readonly Dictionary<ulong, Socket> _listeners = [];
+    private readonly SpareDescriptor _spare = new();
     private readonly Thread _thread;
     private ulong _lastListener;
     private int _next;
@@ -81,6 +82,7 @@ internal sealed unsafe class Acceptor
         }
 
         _poller.Dispose();
+        _spare.Dispose();
     }
 
     private bool AcceptAll(ulong number)
@@ -116,6 +118,13 @@ internal sealed unsafe class Acceptor
             var next = After(error);
             if (next == Next.Wait) return true;
             if (next == Next.Accept) continue;
+            if (error == Libc.EMFile && _spare.TryLend())
+            {
+                int last = Libc.accept4((int)listener.Handle, null, null, Libc.SockNonBlock | Libc.SockCloseOnExec);
+                if (last >= 0) Refuse(last, Admission.RefuseForDescriptors(_server));
+                _spare.Renew();
+            }
+
             if (_server.TickMs - _warnedTickMs >= 1000)
             {
                 _warnedTickMs = _server.TickMs;
@@ -138,11 +147,9 @@ internal sealed unsafe class Acceptor
 
     private void Admit(int descriptor, SocketAddress peer, Socket listener)
     {
-        if (Admission.Refusal(_server, peer.IsLocal, out bool isReserved) is { } refusal)
+        if (Admission.Refusal(_server, descriptor, peer.IsLocal, out bool isReserved) is { } refusal)
         {
-            fixed (byte* text = refusal) Libc.send(descriptor, text, (nuint)refusal.Length, Libc.MsgNoSignal);
-            Libc.shutdown(descriptor, Libc.ShutWrite);
-            Libc.close(descriptor);
+            Refuse(descriptor, refusal);
             return;
         }
 
@@ -161,6 +168,13 @@ internal sealed unsafe class Acceptor
         };
         _server.Connections.Add(connection.Session);
         connection.Worker.Post(connection);
+    }
+
+    private static void Refuse(int descriptor, byte[] reason)
+    {
+        fixed (byte* text = reason) Libc.send(descriptor, text, (nuint)reason.Length, Libc.MsgNoSignal);
+        Libc.shutdown(descriptor, Libc.ShutWrite);
+        Libc.close(descriptor);
     }
 
     private void SetTcpOptions(int descriptor)

@@ -298,11 +298,13 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     /// the connection and take the last replies from the client.</summary>
     private void Linger(EpollConnection connection)
     {
-        Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
         connection.State = EpollConnectionState.Lingering;
         connection.SinceTickMs = _now + 1000;
         _lingering++;
+        // Before the client can see its end: whoever reads that finds the session gone and the socket counted.
+        _server.Connections.BeginLinger();
         EndSession(connection);
+        Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
         SetInterest(connection, Libc.EpollIn);
     }
 
@@ -470,10 +472,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Close(EpollConnection connection)
     {
         if (connection.State == EpollConnectionState.Closed) return;
-        if (connection.State == EpollConnectionState.Lingering) _lingering--;
+        bool lingered = connection.State == EpollConnectionState.Lingering;
+        if (lingered) _lingering--;
         else EndSession(connection);
         connection.State = EpollConnectionState.Closed;
         _slots.Remove(connection);
         Libc.close(connection.Descriptor);
+        if (lingered) _server.Connections.EndLinger();
     }
 }

@@ -49,6 +49,7 @@ internal static class ListeningSocket
     {
         string path = options.UnixSocket;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        // An ArgumentException says that the path is longer than the system takes (108 bytes with the final zero on Linux).
         try
         {
             File.Delete(path);      // of the last run; a live server's is taken over, as Redis does
@@ -56,10 +57,10 @@ internal static class ListeningSocket
             socket.Listen(options.TcpBacklog);
             return socket;
         }
-        catch (Exception exception) when (exception is SocketException or IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (exception is SocketException or IOException or UnauthorizedAccessException or ArgumentException)
         {
             socket.Dispose();
-            throw Failed(path, 0, exception);
+            throw Failed(path, 0, exception, isUnix: true);
         }
     }
 
@@ -83,7 +84,7 @@ internal static class ListeningSocket
         }
     }
 
-    private static ListenException Failed(string address, int port, Exception exception)
+    private static ListenException Failed(string address, int port, Exception exception, bool isUnix = false)
     {
         var error = (exception as SocketException)?.SocketErrorCode;
         string reason = error switch
@@ -91,10 +92,11 @@ internal static class ListeningSocket
             SocketError.AddressAlreadyInUse => "Address already in use",
             SocketError.AddressNotAvailable => "Cannot assign requested address",
             SocketError.AccessDenied => "Permission denied",
+            null when exception is ArgumentException => "The path is too long",
             _ => exception.Message,
         };
-        string kind = port == 0 && address.StartsWith('/') ? "Unix" : "TCP";
+        string kind = isUnix ? "Unix" : "TCP";
         return new ListenException($"Could not create server {kind} listening socket {address}: bind: {reason}",
-            error == SocketError.AddressAlreadyInUse, port, exception);
+            error == SocketError.AddressAlreadyInUse && !isUnix, port, exception);
     }
 }

@@ -39,6 +39,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private int _woken;
     private volatile bool _failed;
     private volatile bool _stopping;
+    private bool _lingers;
     private long _overSoftSince;
     private long _charged, _readAhead;
 
@@ -102,8 +103,9 @@ internal sealed class PipelineConnection : ISessionOwner
         {
             await LoopAsync().ConfigureAwait(false);
             await _writing.ConfigureAwait(false);
+            if (Session.CloseAfterReply && !_failed && _socket != null) BeginLinger();
             if (_socket is { Connected: true } && !_failed) _socket.Shutdown(SocketShutdown.Send);
-            if (Session.CloseAfterReply && !_failed && _socket != null) await DrainAsync().ConfigureAwait(false);
+            if (_lingers) await DrainAsync().ConfigureAwait(false);
         }
         catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
         {
@@ -441,11 +443,21 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
+    /// <summary>The session is over, though the socket lingers. Before the client can see its end: whoever reads that finds the
+    /// session gone and the socket counted.</summary>
+    private void BeginLinger()
+    {
+        _lingers = true;
+        _server.Connections.BeginLinger();
+        Session.End();
+    }
+
     private async Task EndAsync()
     {
         _failed = true;
-        Session.End();
+        if (!_lingers) Session.End();
         await _stream.DisposeAsync().ConfigureAwait(false);
+        if (_lingers) _server.Connections.EndLinger();
         await _writing.ConfigureAwait(false);
         lock (_guard)
         {

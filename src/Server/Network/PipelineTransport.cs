@@ -64,7 +64,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
     {
         const string nowhere = "in-process:0";
         var (client, end) = InProcessStream.CreatePair();
-        if (Admission.Refusal(server, isLocal: true, out bool isReserved, isInProcess: true) is { } refusal)
+        if (Admission.Refusal(server, descriptor: -1, isLocal: true, out bool isReserved) is { } refusal)
         {
             end.Write(refusal);
             end.Dispose();
@@ -111,6 +111,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
 
     private async Task AcceptAsync(Socket listener)
     {
+        using var spare = new SpareDescriptor();
         while (!_stop.IsCancellationRequested)
         {
             try
@@ -130,8 +131,28 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             {
                 if (exception.SocketErrorCode is not (SocketError.TooManyOpenSockets or SocketError.NoBufferSpaceAvailable)) continue;
                 server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory; trying again");
+                if (exception.SocketErrorCode == SocketError.TooManyOpenSockets) RefuseOne(listener, spare);
                 await Task.Delay(BackOffMs, CancellationToken.None).ConfigureAwait(false);
             }
+        }
+    }
+
+    /// <summary>Accepts with the spare descriptor, and says why it cannot be served.</summary>
+    private void RefuseOne(Socket listener, SpareDescriptor spare)
+    {
+        try
+        {
+            if (!spare.TryLend() || !listener.Poll(0, SelectMode.SelectRead)) return;
+            using var socket = listener.Accept();
+            socket.Send(Admission.RefuseForDescriptors(server));
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            // Gone again, or somebody else took the descriptor: the next round tries again.
+        }
+        finally
+        {
+            spare.Renew();
         }
     }
 
@@ -141,7 +162,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         {
             var peer = socket.RemoteEndPoint as IPEndPoint;
             bool isLocal = peer == null || IPAddress.IsLoopback(peer.Address);
-            if (Admission.Refusal(server, isLocal, out bool isReserved) is { } refusal)
+            if (Admission.Refusal(server, (int)socket.Handle, isLocal, out bool isReserved) is { } refusal)
             {
                 await socket.SendAsync(refusal).ConfigureAwait(false);
                 socket.Dispose();

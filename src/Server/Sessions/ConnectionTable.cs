@@ -8,7 +8,7 @@ internal sealed class ConnectionTable
 {
     private readonly ConcurrentDictionary<long, Session> _sessions = new();
     private long _lastId;
-    private int _count, _descriptors;
+    private int _count, _descriptors, _lingering;
     private long _accepted;
     private long _rejected;
     private long _reserved;
@@ -19,6 +19,9 @@ internal sealed class ConnectionTable
 
     /// <summary>Those of them that are sockets.</summary>
     public int Descriptors => Volatile.Read(ref _descriptors);
+
+    /// <summary>Sockets of clients that were sent off, and have not closed their side yet.</summary>
+    public int Lingering => Volatile.Read(ref _lingering);
 
     /// <summary>Connections accepted since the start (CONFIG RESETSTAT).</summary>
     public long Accepted => Volatile.Read(ref _accepted);
@@ -48,6 +51,12 @@ internal sealed class ConnectionTable
         Interlocked.Decrement(ref _count);
         if (session.Descriptor >= 0) Interlocked.Decrement(ref _descriptors);
     }
+
+    /// <summary>The client is sent off, its socket stays for a while. Before <see cref="Remove"/>, so that it is never in no count.</summary>
+    public void BeginLinger() => Interlocked.Increment(ref _lingering);
+
+    /// <summary>Its socket is closed.</summary>
+    public void EndLinger() => Interlocked.Decrement(ref _lingering);
 
     public bool TryGet(long id, out Session? session) => _sessions.TryGetValue(id, out session);
 

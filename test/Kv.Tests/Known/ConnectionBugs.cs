@@ -75,9 +75,7 @@ public class ConnectionBugs
     public void Known_P03_running_out_of_file_descriptors_does_not_end_the_listener()
     {
         Requires.Linux("ulimit");
-        int port = ServerProgram.FreePort();
-        using var kv = new LimitedKv(port);
-        Assert.True(kv.WaitUntilReady(), kv.Log);
+        using var kv = LimitedKv.Start("ulimit -n 160");
         var clients = new List<RespClient>();
         for (int i = 0; i < 300; i++)
         {
@@ -211,13 +209,6 @@ public class ConnectionBugs
             }
         }, () => "no connection is served after the flood");
         return reply!;
-    }
-
-    /// <summary>kv-server that may open few files.</summary>
-    private sealed class LimitedKv(int port) : ServerProgram("/bin/bash",
-        ["-c", $"ulimit -n 160; exec \"{KvProcess.Program}\" --port {port}"], new IPEndPoint(IPAddress.Loopback, port))
-    {
-        public override string Name => "kv-server with 160 files";
     }
 
     // Handlers that refuse in the middle of their arguments: none answers twice, or not at all.

@@ -143,7 +143,9 @@ internal static class PubSubCommands
         var channel = context.Args.NextBytes();
         var message = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteInteger(context.Server.PubSub.Publish(channel, message));
+        var publishing = context.Server.PubSub.BeginPublish(channel, message);
+        if (publishing.GoOn(channel, message, mayStop: !context.InTransaction)) context.Reply.WriteInteger(publishing.Receivers);
+        else context.Continue(new PublishSteps(publishing, channel, message));
     }
 
     private static void SPublish(ref CommandContext context)
@@ -164,6 +166,13 @@ internal static class PubSubCommands
             && (long)set.Count + CountNew(ref context, set.Of(kind)) > context.Server.Options.SubscriptionLimit)
         {
             context.Fail("ERR too many subscriptions"u8);
+            return;
+        }
+
+        for (int i = context.Args.Position; kind == SubscriptionKind.Pattern && i < context.Args.Count; i++)
+        {
+            if (context.Args[i].Span.Length <= GlobPattern.BytesMax) continue;
+            context.Fail(Errors.PatternTooLong);
             return;
         }
 
@@ -253,7 +262,7 @@ internal static class PubSubCommands
             return;
         }
         bool all = context.Args.Remaining == 0;
-        var pattern = all ? default : context.Args.NextBytes();
+        var pattern = all ? default : context.Args.NextPattern();
         if (!context.Args.Finish(context.Reply)) return;
 
         var begin = context.Reply.BeginArray();

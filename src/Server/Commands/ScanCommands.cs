@@ -56,7 +56,7 @@ internal static class ScanCommands
             }
             else if (context.Args.TryKeyword("MATCH"u8))
             {
-                pattern = context.Args.NextBytes();
+                pattern = context.Args.NextPattern();
                 hasPattern = true;
             }
             else if (context.Args.TryKeyword("TYPE"u8))
@@ -79,7 +79,7 @@ internal static class ScanCommands
 
     private static void Keys(ref CommandContext context)
     {
-        var pattern = context.Args.NextBytes();
+        var pattern = context.Args.NextPattern();
         if (!context.Args.Finish(context.Reply)) return;
         var walk = new KeyWalk(ref context, cursor: 0, long.MaxValue, repliesCursor: false);
         walk.Match(pattern);

@@ -93,6 +93,14 @@ internal unsafe ref struct CommandArguments
         return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length);
     }
 
+    /// <summary>A glob pattern.</summary>
+    public ReadOnlySpan<byte> NextPattern()
+    {
+        var pattern = NextBytes();
+        if (pattern.Length > GlobPattern.BytesMax) Fail(Errors.PatternTooLong);
+        return pattern;
+    }
+
     /// <summary>A key, for the store: with what the look-ahead found, where it looked.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Key NextKey()

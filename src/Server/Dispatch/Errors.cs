@@ -24,6 +24,7 @@ internal static class Errors
     public static ReadOnlySpan<byte> ReplyTooLarge => "ERR reply is larger than max-reply-bytes"u8;
     public static ReadOnlySpan<byte> DatabaseOutOfRange => "ERR DB index is out of range"u8;
     public static ReadOnlySpan<byte> SameObject => "ERR source and destination objects are the same"u8;
+    public static ReadOnlySpan<byte> PatternTooLong => "ERR pattern is longer than 1024 bytes"u8;
     public static ReadOnlySpan<byte> InvalidCursor => "ERR invalid cursor"u8;
 
     public static ReadOnlySpan<byte> NoAuth => "NOAUTH Authentication required."u8;
@@ -32,6 +33,7 @@ internal static class Errors
         "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"u8;
 
     public static ReadOnlySpan<byte> ClientName => "ERR Client names cannot contain spaces, newlines or special characters."u8;
+
 
     public static ReadOnlySpan<byte> NoProto => "NOPROTO unsupported protocol version"u8;
     public static ReadOnlySpan<byte> OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'."u8;

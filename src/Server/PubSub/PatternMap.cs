@@ -55,7 +55,7 @@ internal sealed class PatternMap
 
     /// <summary>All patterns now.</summary>
     /// <remarks>One of them may lose its subscribers before the caller pushes: its list is empty then.</remarks>
-    public ReadOnlySpan<Channel> All => Volatile.Read(ref _snapshot) ?? Renew();
+    public Channel[] All => Volatile.Read(ref _snapshot) ?? Renew();
 
     private Channel[] Renew()
     {

@@ -88,18 +88,26 @@ internal sealed class PubSubEngine(Action<long>? charge)
     /// <returns>To how many; one that has both receives both.</returns>
     public long Publish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
     {
-        long receivers = 0;
-        Fault.Point("pubsub.publish");
-        if (_channels.Find(channel) is { } found)
-            receivers += Push(found, SharedMessage.Encode("message"u8, channel, payload, Account));
-
-        foreach (var pattern in _patterns.All)
-        {
-            if (!GlobPattern.IsMatch(pattern.Name, channel)) continue;
-            receivers += Push(pattern, SharedMessage.Encode("pmessage"u8, pattern.Name, channel, payload, Account));
-        }
-        return receivers;
+        var publishing = BeginPublish(channel, payload);
+        publishing.GoOn(channel, payload, mayStop: false);
+        return publishing.Receivers;
     }
+
+    /// <summary>Sends a message to the subscribers of a channel; to those of the patterns that match it the result does.</summary>
+    /// <returns>What is left to do.</returns>
+    public Publishing BeginPublish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
+    {
+        Fault.Point("pubsub.publish");
+        long receivers = _channels.Find(channel) is { } found ? Push(found, SharedMessage.Encode("message"u8, channel, payload, Account)) : 0;
+        return new Publishing(this, _patterns.All, receivers);
+    }
+
+    /// <summary>Sends a message to the subscribers of a pattern, if it matches.</summary>
+    /// <returns>To how many.</returns>
+    internal int PublishTo(Channel pattern, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) =>
+        GlobPattern.IsMatch(pattern.Name, channel)
+            ? Push(pattern, SharedMessage.Encode("pmessage"u8, pattern.Name, channel, payload, Account))
+            : 0;
 
     /// <summary>The same for shard channels, which have no patterns.</summary>
     public long PublishShard(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) =>

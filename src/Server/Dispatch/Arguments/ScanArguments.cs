@@ -34,7 +34,7 @@ internal ref struct ScanArguments
             }
             else if (context.Args.TryKeyword("MATCH"u8))
             {
-                scan._pattern = context.Args.NextBytes();
+                scan._pattern = context.Args.NextPattern();
                 scan._hasPattern = !scan._pattern.SequenceEqual("*"u8);
             }
             else

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -105,12 +106,15 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     {
         var visit = new Collect(_keys, _pattern, _filtersType, _type);
         int buckets = 0;
+        // Half a millisecond: keys may be long, and patterns slow to compare.
+        long endTicks = Stopwatch.GetTimestamp() + (Stopwatch.Frequency / 2000);
         do
         {
             _cursor = store.Scan(_cursor, ref visit);
             buckets++;
         }
-        while (_cursor != 0 && visit.Visited < Math.Min(_visitsLeft, VisitsPerStep) && buckets < Math.Min(_bucketsLeft, VisitsPerStep));
+        while (_cursor != 0 && visit.Visited < Math.Min(_visitsLeft, VisitsPerStep) && buckets < Math.Min(_bucketsLeft, VisitsPerStep)
+            && (_pattern == null || Stopwatch.GetTimestamp() < endTicks));
 
         _found += visit.Found;
         _visitsLeft -= visit.Visited;

@@ -295,7 +295,12 @@ internal static class ClientCommands
         else if (args.Remaining >= 2 && args.TryKeyword("ID"u8))
         {
             ids = [];
-            while (args.Remaining > 0) ids.Add(args.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid client ID"u8));
+            var given = new HashSet<long>();
+            while (args.Remaining > 0)
+            {
+                long id = args.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid client ID"u8);
+                if (given.Add(id)) ids.Add(id);
+            }
         }
         if (!args.Finish(context.Reply)) return;
 
@@ -389,6 +394,8 @@ internal static class ClientCommands
         if (!isName && !context.Args.TryKeyword("LIB-VER"u8))
             context.Args.Fail((byte[])[.. "ERR Unrecognized option '"u8, .. attribute, (byte)'\'']);
         var value = context.Args.NextBytes();
+        if (value.Length > ClientText.BytesMax)
+            context.Args.Fail((byte[])[.. "ERR "u8, .. attribute, .. " cannot be longer than 128 bytes."u8]);
         if (!ClientText.IsAllowed(value))
             context.Args.Fail((byte[])[.. "ERR "u8, .. attribute, .. " cannot contain spaces, newlines or special characters."u8]);
         if (!context.Args.Finish(context.Reply)) return;
@@ -400,6 +407,7 @@ internal static class ClientCommands
     private static void SetName(ref CommandContext context)
     {
         var name = context.Args.NextBytes();
+        if (name.Length > ClientText.BytesMax) context.Args.Fail(Errors.ClientNameTooLong);
         if (!ClientText.IsAllowed(name)) context.Args.Fail(Errors.ClientName);
         if (!context.Args.Finish(context.Reply)) return;
         context.Session.Name = ClientText.Keep(name);

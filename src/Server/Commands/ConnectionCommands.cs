@@ -122,6 +122,7 @@ internal static class ConnectionCommands
             {
                 hasName = true;
                 name = context.Args.NextBytes();
+                if (name.Length > ClientText.BytesMax) context.Args.Fail(Errors.ClientNameTooLong);
                 if (!ClientText.IsAllowed(name)) context.Args.Fail(Errors.ClientName);
             }
             else

@@ -34,6 +34,7 @@ internal static class Errors
 
     public static ReadOnlySpan<byte> ClientName => "ERR Client names cannot contain spaces, newlines or special characters."u8;
 
+    public static ReadOnlySpan<byte> ClientNameTooLong => "ERR Client names cannot be longer than 128 bytes."u8;
 
     public static ReadOnlySpan<byte> NoProto => "NOPROTO unsupported protocol version"u8;
     public static ReadOnlySpan<byte> OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'."u8;

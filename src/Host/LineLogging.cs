@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
+using Kv.Server.Metrics;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Host;
@@ -8,22 +9,25 @@ namespace Kv.Host;
 /// <summary>Log lines on standard output or in a file: <c>2026-01-31T12:00:00.101Z notice Server: text</c>, one line an event.</summary>
 /// <remarks>
 /// A factory and loggers of our own behind the usual interfaces: the console provider of the framework needs containers,
-/// options and a thread, which takes longer than the rest of the start. Threads: any.
+/// options and its own thread, which takes longer than the rest of the start.
+/// Threads: any; the lines are written by <see cref="LineQueue"/>'s.
 /// </remarks>
-internal sealed class LineLogging : ILoggerFactory
+internal sealed class LineLogging : ILoggerFactory, ILogFigures
 {
-    private readonly Lock _guard = new();
     // Replaced once, by the server's own copy; a line may be judged by the old one.
     private volatile ServerOptions _options;
-    private readonly Stream _output;
+    private readonly LineQueue _lines;
 
     public LineLogging(ServerOptions options)
     {
         _options = options;
-        _output = options.LogFile.Length > 0
+        _lines = new LineQueue(options.LogFile.Length > 0
             ? new FileStream(options.LogFile, FileMode.Append, FileAccess.Write, FileShare.ReadWrite | FileShare.Delete, 1)
-            : Console.OpenStandardOutput();
+            : Console.OpenStandardOutput());
     }
+
+    /// <inheritdoc/>
+    public long DroppedLines => _lines.Dropped;
 
     /// <summary>Goes by these options from now on: the server's, which CONFIG SET loglevel changes.</summary>
     public void Follow(ServerOptions options) => _options = options;
@@ -32,7 +36,8 @@ internal sealed class LineLogging : ILoggerFactory
 
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException("log lines go to one place");
 
-    public void Dispose() => _output.Dispose();
+    /// <summary>Writes what was logged, for a second at most: whoever reads the log may have stopped.</summary>
+    public void Dispose() => _lines.Dispose();
 
     private bool IsEnabled(LogLevel level) => _options.LogLevel switch
     {
@@ -43,7 +48,7 @@ internal sealed class LineLogging : ILoggerFactory
         _ => false,
     };
 
-    private void Write(LogLevel level, string category, string text, Exception? exception)
+    private static byte[] Format(LogLevel level, string category, string text, Exception? exception)
     {
         var line = new StringBuilder(128);
         line.Append(DateTime.UtcNow.ToString("yyyy-MM-ddTHH:mm:ss.fffZ", CultureInfo.InvariantCulture));
@@ -51,19 +56,7 @@ internal sealed class LineLogging : ILoggerFactory
         AppendEscaped(line, text);
         if (exception != null) AppendEscaped(line.Append(" | "), exception.ToString());
         line.Append('\n');
-        byte[] bytes = Encoding.UTF8.GetBytes(line.ToString());
-        lock (_guard)
-        {
-            try
-            {
-                _output.Write(bytes);
-                _output.Flush();
-            }
-            catch (IOException)
-            {
-                // Nobody reads our output, or the disk is full: serving goes on.
-            }
-        }
+        return Encoding.UTF8.GetBytes(line.ToString());
     }
 
     /// <summary>One line an event, whatever a client put into it.</summary>
@@ -93,7 +86,9 @@ internal sealed class LineLogging : ILoggerFactory
 
         public void Log<TState>(LogLevel level, EventId id, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
         {
-            if (lines.IsEnabled(level)) lines.Write(level, category, formatter(state, exception), exception);
+            if (!lines.IsEnabled(level)) return;
+            lines._lines.Add(Format(level, category, formatter(state, exception), exception),
+                dropped => Format(LogLevel.Warning, "Log", $"{dropped} lines are missing here: they came faster than the log takes them", null));
         }
     }
 }

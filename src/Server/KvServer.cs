@@ -115,6 +115,8 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ILoggerFactory LogFactory { get; }
 
+    internal LogBrakes LogBrakes { get; } = new();
+
     internal ConnectionTable Connections { get; } = new();
 
     internal CommandTable Commands { get; }

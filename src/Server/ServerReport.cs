@@ -36,6 +36,8 @@ internal static class ServerReport
             MaxClients = server.MaxClients,
             ReservedClients = clients.Reserved,
             LingeringConnections = server.Connections.Lingering,
+            LogLinesDropped = (server.LogFactory as ILogFigures)?.DroppedLines ?? 0,
+            LogLinesSuppressed = server.LogBrakes.Suppressed,
             BlockedClients = server.Blocked.Count,
             TimedClients = server.Blocked.TimedCount,
             PubSubClients = server.PubSub.SubscriberCount,

@@ -205,14 +205,16 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         context.Session.CloseAfterReply = true;
         if (first == TlsHandshake)
         {
-            server.Log.LogInformation("Client {Address} speaks TLS to a plain port; closed", context.Session.Address);
+            if (server.LogBrakes.Tls.TryTake(server.TickMs, out string others))
+                server.Log.LogInformation("Client {Address} speaks TLS to a plain port; closed{More}", context.Session.Address, others);
             return;
         }
 
         Begin(ref context);
         _reply.WriteError(ProtocolErrors.Text(status, context.Session.Partial.Got));
         CountError();
-        server.Log.LogDebug("Protocol error of client {Address}: {Status}; closed", context.Session.Address, status);
+        if (server.Log.IsEnabled(LogLevel.Debug) && server.LogBrakes.Protocol.TryTake(server.TickMs, out string more))
+            server.Log.LogDebug("Protocol error of client {Address}: {Status}; closed{More}", context.Session.Address, status, more);
     }
 
     /// <summary>Answers a command that does not exist.</summary>
@@ -224,7 +226,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         {
             // Some browser was talked into this by a web page: nothing it says may have an effect.
             context.Session.CloseAfterReply = true;
-            server.Log.LogWarning("Client {Address} speaks HTTP, possibly an attack by way of a browser; closed", context.Session.Address);
+            if (server.LogBrakes.Http.TryTake(server.TickMs, out string more))
+                server.Log.LogWarning("Client {Address} speaks HTTP, possibly an attack by way of a browser; closed{More}", context.Session.Address, more);
             return;
         }
 

@@ -21,6 +21,8 @@ internal sealed class ServerFigures
     public long MaxClients { get; init; }
     public long ReservedClients { get; init; }
     public long LingeringConnections { get; init; }
+    public long LogLinesDropped { get; init; }
+    public long LogLinesSuppressed { get; init; }
     public long BlockedClients { get; init; }
     public long TimedClients { get; init; }
     public long PubSubClients { get; init; }

@@ -23,7 +23,6 @@ internal sealed unsafe class Acceptor
     private ulong _lastListener;
     private int _next;
     private int _stopping;
-    private long _warnedTickMs;
 
     public Acceptor(KvServer server, EpollWorker[] workers)
     {
@@ -125,11 +124,8 @@ internal sealed unsafe class Acceptor
                 _spare.Renew();
             }
 
-            if (_server.TickMs - _warnedTickMs >= 1000)
-            {
-                _warnedTickMs = _server.TickMs;
-                _server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory (error {Error}); trying again", error);
-            }
+            if (_server.LogBrakes.Accept.TryTake(_server.TickMs, out string more))
+                _server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory (error {Error}); trying again{More}", error, more);
 
             return false;
         }

@@ -70,7 +70,12 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
         if (server.Options.ClientOutputBufferLimit.Allows(session.Kind, bytes, now, ref connection.SinceTickMs)) return true;
         server.Counters.CountOutputLimitClose();
-        server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit)", session.Id, session.Address, bytes);
+        if (server.LogBrakes.OutputLimit.TryTake(now, out string more))
+        {
+            server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
+                session.Id, session.Address, bytes, more);
+        }
+
         return false;
     }
 

@@ -130,7 +130,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             catch (SocketException exception)
             {
                 if (exception.SocketErrorCode is not (SocketError.TooManyOpenSockets or SocketError.NoBufferSpaceAvailable)) continue;
-                server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory; trying again");
+                if (server.LogBrakes.Accept.TryTake(server.TickMs, out string more))
+                    server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory; trying again{More}", more);
                 if (exception.SocketErrorCode == SocketError.TooManyOpenSockets) RefuseOne(listener, spare);
                 await Task.Delay(BackOffMs, CancellationToken.None).ConfigureAwait(false);
             }

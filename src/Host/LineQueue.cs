@@ -1,0 +1,119 @@
+namespace Kv.Host;
+
+/// <summary>Lines on their way to the log, which one thread writes: nobody who logs waits for a pipe that is full or a disk that is slow.</summary>
+/// <remarks>
+/// Bounded: what does not fit is dropped and counted, and a line in its place says how many. Threads: any adds.
+/// </remarks>
+internal sealed class LineQueue : IDisposable
+{
+    private const int LinesMax = 4096;
+    private const int BytesMax = 1024 * 1024;
+    private const int EndMs = 1000;
+
+    private readonly object _guard = new();
+    private readonly Queue<byte[]> _lines = new();
+    private readonly Stream _output;
+    private readonly Thread _thread;
+    private Func<long, byte[]>? _tellDropped;
+    private long _bytes, _dropped, _toldDropped;
+    private bool _ending;
+
+    public LineQueue(Stream output)
+    {
+        _output = output;
+        _thread = new Thread(Run) { Name = "kv-log", IsBackground = true };
+        _thread.Start();
+    }
+
+    /// <summary>Lines that did not fit, since the start.</summary>
+    public long Dropped => Interlocked.Read(ref _dropped);
+
+    /// <summary>Adds a line, or drops it.</summary>
+    /// <param name="line">With its end.</param>
+    /// <param name="tellDropped">Makes a line that says how many are missing.</param>
+    public void Add(byte[] line, Func<long, byte[]> tellDropped)
+    {
+        lock (_guard)
+        {
+            if (_lines.Count >= LinesMax || _bytes + line.Length > BytesMax)
+            {
+                Interlocked.Increment(ref _dropped);
+                _tellDropped = tellDropped;
+                return;
+            }
+
+            TellDroppedLatched();
+            AddLatched(line);
+            Monitor.Pulse(_guard);
+        }
+    }
+
+    /// <summary>Writes what is left, for a second at most; after that the thread is left behind, and its stream with it.</summary>
+    public void Dispose()
+    {
+        lock (_guard)
+        {
+            _ending = true;
+            Monitor.Pulse(_guard);
+        }
+
+        if (_thread.Join(EndMs)) _output.Dispose();
+    }
+
+    private void Run()
+    {
+        while (Take() is { } lines)
+        {
+            try
+            {
+                _output.Write(lines);
+                _output.Flush();
+            }
+            catch (IOException)
+            {
+                // Nobody reads our output, or the disk is full: serving goes on.
+            }
+        }
+    }
+
+    /// <summary>All lines that there are, one behind another; waits for some.</summary>
+    /// <returns>Null at the end.</returns>
+    private byte[]? Take()
+    {
+        lock (_guard)
+        {
+            if (_lines.Count == 0) TellDroppedLatched();
+            while (_lines.Count == 0)
+            {
+                if (_ending) return null;
+                Monitor.Wait(_guard);
+            }
+
+            byte[] all = new byte[_bytes];
+            int at = 0;
+            // Ends: what is queued is bounded.
+            while (_lines.TryDequeue(out byte[]? line))
+            {
+                line.CopyTo(all, at);
+                at += line.Length;
+            }
+
+            _bytes = 0;
+            return all;
+        }
+    }
+
+    private void AddLatched(byte[] line)
+    {
+        _lines.Enqueue(line);
+        _bytes += line.Length;
+    }
+
+    /// <summary>Says what has been dropped since the last line, in its place.</summary>
+    private void TellDroppedLatched()
+    {
+        if (_dropped == _toldDropped || _tellDropped == null) return;
+        AddLatched(_tellDropped(_dropped - _toldDropped));
+        _toldDropped = _dropped;
+    }
+}

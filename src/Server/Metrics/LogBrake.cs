@@ -1,0 +1,34 @@
+namespace Kv.Server.Metrics;
+
+/// <summary>Lets one line of a kind a second into the log, however often strangers cause it, and counts the others.</summary>
+/// <remarks>Threads: any.</remarks>
+internal sealed class LogBrake
+{
+    private const int PeriodMs = 1000;
+
+    private long _takenTickMs = long.MinValue / 2;
+    private long _suppressed, _told;
+
+    /// <summary>Lines that were left out, since the start.</summary>
+    public long Suppressed => Volatile.Read(ref _suppressed);
+
+    /// <summary>Asks to write a line.</summary>
+    /// <param name="nowTickMs">In the time of <see cref="KvServer.TickMs"/>.</param>
+    /// <param name="more">What to say behind it of those that were left out since the last one; empty for none.</param>
+    /// <returns>False: leave it out; that has been counted.</returns>
+    public bool TryTake(long nowTickMs, out string more)
+    {
+        more = "";
+        long taken = Volatile.Read(ref _takenTickMs);
+        // Interlocked: of several that see the same old time, one takes the second.
+        if (nowTickMs - taken < PeriodMs || Interlocked.CompareExchange(ref _takenTickMs, nowTickMs, taken) != taken)
+        {
+            Interlocked.Increment(ref _suppressed);
+            return false;
+        }
+
+        long suppressed = Suppressed, told = Interlocked.Exchange(ref _told, suppressed);
+        if (suppressed > told) more = $" ({suppressed - told} more such lines were left out)";
+        return true;
+    }
+}

@@ -74,6 +74,11 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             await Task.WhenAny(ending.Task, kv.StopRequested);
             server.LogInformation("Ending: answering what was received, then closing {Clients} connections", kv.Clients);
             await kv.StopAsync();
+            if (!kv.EndedInOrder)
+            {
+                DeletePidFile(server);
+                return 1;
+            }
         }
 
         DeletePidFile(server);

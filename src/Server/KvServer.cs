@@ -106,6 +106,9 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>"epoll" or "pipelines".</summary>
     public string Transport => _transport?.Name ?? "";
 
+    /// <summary>False once a worker was left behind by <see cref="StopAsync"/>: the process should end.</summary>
+    public bool EndedInOrder { get; private set; } = true;
+
     /// <summary>Completes when a client asked for the server's end (SHUTDOWN).</summary>
     public Task StopRequested => _stopRequested.Task;
 
@@ -192,21 +195,27 @@ public sealed class KvServer : IAsyncDisposable
     }
 
     /// <summary>Stops accepting, answers what was received, and closes every connection, within shutdown-timeout.</summary>
+    /// <remarks>A worker that a command keeps longer than that is left behind, and <see cref="EndedInOrder"/> is false.</remarks>
     public Task StopAsync(CancellationToken cancellation = default)
     {
         lock (_stopGuard) return _stopping ??= StopTransportsAsync(cancellation);
     }
 
-    private Task StopTransportsAsync(CancellationToken cancellation)
+    private async Task StopTransportsAsync(CancellationToken cancellation)
     {
-        var stopping = _transport?.StopAsync(cancellation) ?? Task.CompletedTask;
-        return _inProcess == null || _inProcess == _transport ? stopping : Task.WhenAll(stopping, _inProcess.StopAsync(cancellation));
+        var stopping = _transport?.StopAsync(cancellation) ?? Task.FromResult(true);
+        var stoppingInProcess = _inProcess == null || _inProcess == _transport ? Task.FromResult(true) : _inProcess.StopAsync(cancellation);
+        bool ended = await stopping.ConfigureAwait(false) & await stoppingInProcess.ConfigureAwait(false);
+        if (ended) return;
+        EndedInOrder = false;
+        Log.LogCritical("A command did not end within shutdown-timeout; its worker is left behind, and the store as it is");
     }
 
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
         Blocked.Dispose();
         Store.Dispose();
     }

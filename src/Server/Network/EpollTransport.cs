@@ -30,15 +30,18 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         return Task.CompletedTask;
     }
 
-    public Task StopAsync(CancellationToken cancellation) => Task.Factory.StartNew(Stop, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+    public Task<bool> StopAsync(CancellationToken cancellation) => Task.Factory.StartNew(Stop, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
-    private void Stop()
+    private bool Stop()
     {
         _listeners.Close();
         _acceptor?.Stop();
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         foreach (var worker in _workers) worker.BeginStop(deadline);
-        foreach (var worker in _workers) worker.Join();
+        bool ended = true;
+        // All by one deadline: a worker that is stuck in a command costs the others nothing.
+        foreach (var worker in _workers) ended &= worker.Join((int)Math.Clamp(deadline + ITransport.StopGraceMs - server.TickMs, 0, int.MaxValue));
+        return ended;
     }
 
     /// <summary>Sleeping workers learn of an option that makes them look from time to time.</summary>

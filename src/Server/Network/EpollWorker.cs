@@ -36,6 +36,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private int _lingering;
     private bool _sweepNeeded;
     private int _stopping;
+
+    /// <summary>While the server stops: what clients with unread replies had taken, and when that was seen first.</summary>
+    private Dictionary<EpollConnection, (long Bytes, long TickMs)>? _unread;
     private long _stopDeadline;
 
     public EpollWorker(KvServer server, int number)
@@ -68,7 +71,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _inbox.Attend();
     }
 
-    public void Join() => _thread.Join();
+    /// <returns>False when it has not ended by then.</returns>
+    public bool Join(int milliseconds) => _thread.Join(milliseconds);
 
     private void Run()
     {
@@ -437,12 +441,21 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         if (_now < _stopDeadline && (served > 0 || _continuing.Count > 0)) return false;
         foreach (var connection in _slots.Snapshot())
         {
-            if (connection.State == EpollConnectionState.Open && connection.Backlog != null && _now < _stopDeadline) continue;
+            if (connection.State == EpollConnectionState.Open && connection.Backlog != null && _now < _stopDeadline && TakesReplies(connection)) continue;
             if (connection.State == EpollConnectionState.Open) Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
             Close(connection);
         }
 
         return _slots.Count == 0;
+    }
+
+    /// <summary>Whether a client has taken some of its replies lately.</summary>
+    private bool TakesReplies(EpollConnection connection)
+    {
+        long bytes = connection.Session.BytesOut;
+        _unread ??= [];
+        if (!_unread.TryGetValue(connection, out var seen) || seen.Bytes != bytes) _unread[connection] = seen = (bytes, _now);
+        return _now - seen.TickMs < ITransport.StopUnreadMs;
     }
 
     private void SetInterest(EpollConnection connection, uint interest)

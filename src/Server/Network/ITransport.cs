@@ -5,6 +5,12 @@ namespace Kv.Server.Network;
 /// <summary>Brings clients' bytes to sessions and replies back.</summary>
 internal interface ITransport
 {
+    /// <summary>How long after shutdown-timeout a worker has to close its connections.</summary>
+    const int StopGraceMs = 1000;
+
+    /// <summary>A client that takes nothing of what it is owed for so long is not waited for when the server stops.</summary>
+    const int StopUnreadMs = 500;
+
     string Name { get; }
 
     int WorkerCount { get; }
@@ -17,5 +23,6 @@ internal interface ITransport
     Task StartAsync(CancellationToken cancellation);
 
     /// <summary>Stops accepting, answers what was received, closes all connections, and ends its threads.</summary>
-    Task StopAsync(CancellationToken cancellation);
+    /// <returns>False when a thread did not end within shutdown-timeout and <see cref="StopGraceMs"/>: it may still use the store.</returns>
+    Task<bool> StopAsync(CancellationToken cancellation);
 }

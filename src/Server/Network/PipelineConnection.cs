@@ -41,6 +41,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private volatile bool _stopping;
     private bool _lingers;
     private long _overSoftSince;
+    private long _flushes, _flushesSeen = -1, _flushesSeenTickMs;
     private long _charged, _readAhead;
 
     public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
@@ -84,6 +85,15 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         _failed = true;
         _stream.Dispose();
+    }
+
+    /// <summary>While the server stops: whether the client has taken nothing of what it is owed for a while. By one thread.</summary>
+    public bool LeavesUnread(long now)
+    {
+        if (!_isWriting) return false;      // stale is good enough: it is asked again and again
+        long flushes = Volatile.Read(ref _flushes);
+        if (flushes != _flushesSeen) (_flushesSeen, _flushesSeenTickMs) = (flushes, now);
+        return now - _flushesSeenTickMs >= ITransport.StopUnreadMs;
     }
 
     /// <summary>Whether the client has been silent, nameless or not reading for longer than it may.</summary>
@@ -383,6 +393,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 }
 
                 await _writer.FlushAsync().ConfigureAwait(false);
+                Volatile.Write(ref _flushes, _flushes + 1);     // by the one writer there is
             }
         }
         catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)

@@ -77,7 +77,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         return client;
     }
 
-    public async Task StopAsync(CancellationToken cancellation)
+    public async Task<bool> StopAsync(CancellationToken cancellation)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         _listeners.Close();
@@ -87,14 +87,18 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         while (!_connections.IsEmpty)
         {
-            // Ends: at the deadline every stream is closed under its loop, which then ends.
-            if (server.TickMs >= deadline || cancellation.IsCancellationRequested)
-                foreach (var connection in _connections.Keys) connection.Abort();
+            // Ends: at the deadline every stream is closed under its loop, which then ends; or is stuck in a command, and left.
+            long now = server.TickMs;
+            bool isLate = now >= deadline || cancellation.IsCancellationRequested;
+            foreach (var (connection, _) in _connections)
+                if (isLate || connection.LeavesUnread(now)) connection.Abort();
+            if (now >= deadline + ITransport.StopGraceMs) return false;
             await Task.Delay(1, CancellationToken.None).ConfigureAwait(false);
         }
 
         _leases?.Dispose();
         _stop.Dispose();
+        return true;
     }
 
     private async Task ServeAsync(PipelineConnection connection)

@@ -1,0 +1,69 @@
+using Kv.Protocol;
+using Kv.Server;
+using Kv.Server.Dispatch;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Limits;
+
+/// <summary>The server's end waits neither for clients that do not read nor for commands that do not end.</summary>
+public sealed class StopTests
+{
+    // Ten minutes, which nothing here is to take.
+    private static readonly string[] Patient = ["--shutdown-timeout", "600"];
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public async Task A_client_that_does_not_read_is_not_waited_for(string transport)
+    {
+        using var kv = KvInstance.Start([.. Patient, "--transport", transport]);
+        using var silent = kv.Connect(timeoutMs: 60_000);
+        Ask(kv, silent, 100);
+        await kv.Server.StopAsync().WaitAsync(TimeSpan.FromMinutes(2));
+        Assert.True(kv.Server.EndedInOrder);
+    }
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public async Task A_client_that_reads_gets_all_it_asked_for(string transport)
+    {
+        using var kv = KvInstance.Start([.. Patient, "--transport", transport]);
+        using var client = kv.Connect(timeoutMs: 60_000);
+        Ask(kv, client, 100);
+        var stopping = kv.Server.StopAsync();
+        client.Skip(100L * (1_000_000 + "$1000000\r\n\r\n".Length));
+        Assert.True(client.IsClosedByServer());
+        await stopping.WaitAsync(TimeSpan.FromMinutes(2));
+        Assert.True(kv.Server.EndedInOrder);
+    }
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public async Task A_command_that_does_not_end_is_left_behind(string transport)
+    {
+        using var begun = new ManualResetEventSlim();
+        using var end = new ManualResetEventSlim();
+        var table = new CommandTable([.. CommandTable.Instance.All,
+            new("STUCK", arity: 1, (ref CommandContext context) =>
+            {
+                begun.Set();
+                end.Wait();
+                context.Reply.WriteOk();
+            }) { Summary = "Waits.", Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server }]);
+        var options = KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--shutdown-timeout", "0"]);
+        var server = await KvServer.StartAsync(options, log: null, TimeProvider.System, table, default);
+        using var client = new RespClient(server.Endpoints[0]);
+        client.Send("STUCK");
+        begun.Wait();
+        await server.StopAsync().WaitAsync(TimeSpan.FromMinutes(2));
+        Assert.False(server.EndedInOrder);
+        await server.DisposeAsync();
+        end.Set();
+        // What it uses is still there.
+        Eventually.Holds(() => server.Connections.Count == 0, () => "the connection is not closed");
+    }
+
+    private static void Ask(KvInstance kv, RespClient client, int count)
+    {
+        using var other = kv.Connect();
+        other.Command("SET"u8.ToArray(), "k"u8.ToArray(), new byte[1_000_000]);
+        for (int i = 0; i < count; i++) client.Send("GET k");
+        Eventually.Holds(() => kv.Server.Counters.Sum(counters => counters.Commands) > count, () => "the commands are not run");
+    }
+}

@@ -2,11 +2,12 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//   0         8          16        24          32        40                  64
-//  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
-//  | length  | capacity | extent  | charged   | counter | references, spare | content ...
-//  +---------+----------+---------+-----------+---------+-------------------+---------------- - - -
-//   content bytes used; bytes it may grow to; bytes of the extent; bytes charged to *counter (the budget's address)
+//   0         8          16        24          32        40           48         56      64
+//  +---------+----------+---------+-----------+---------+------------+----------+-------+---------------- - - -
+//  | length  | capacity | extent  | charged   | counter | references | prepared | spare | content ...
+//  +---------+----------+---------+-----------+---------+------------+----------+-------+---------------- - - -
+//   content bytes used; bytes it may grow to; bytes of the extent; bytes charged to *counter (the budget's address);
+//   bytes of the extent, from its start, whose pages have been taken from the system
 //
 // Invariant: the record that holds a block owns one reference and gives it up only after an epoch has passed. So a reader
 // inside of an epoch that found the block in a record may always add a reference: the count it adds to is not 0.
@@ -62,7 +63,7 @@ public readonly unsafe struct Block : IEquatable<Block>
         if (budget.RefusesAllocation()) return default;
         // What it may grow to is not charged, so it is not to have memory either.
         long bytes = HeaderBytes + capacity;
-        byte* start = Extents.Shared.TryTake(ref bytes, isZeroed || capacity - length > SpareWarmMax);
+        byte* start = Extents.Shared.TryTake(ref bytes, isZeroed || capacity - length > SpareWarmMax, out bool isCold);
         if (start == null) return default;
 
         long* fields = (long*)start;
@@ -72,6 +73,7 @@ public readonly unsafe struct Block : IEquatable<Block>
         fields[3] = 0;
         fields[4] = (long)budget.BlockCounter;
         *(int*)(start + 40) = 1;
+        fields[6] = isCold ? 0 : bytes;
         var block = new Block(start);
         block.ChargeTo(length);
         return block;
@@ -87,6 +89,17 @@ public readonly unsafe struct Block : IEquatable<Block>
         long* fields = (long*)_start;
         Interlocked.Add(ref *(long*)fields[4], charge - fields[3]);
         fields[3] = charge;
+    }
+
+    /// <summary>Takes the pages of the first bytes of content from the system at once, if it has not got them: one by one, as they are
+    /// touched, costs many times as much. By who is about to fill them.</summary>
+    public void Prepare(long contentBytes)
+    {
+        long* fields = (long*)_start;
+        long page = (long)VirtualMemory.PageBytes, from = fields[6] & -page, to = Math.Min((HeaderBytes + contentBytes + page - 1) & -page, ExtentBytes);
+        if (to <= from) return;
+        VirtualMemory.Populate(_start + from, (nuint)(to - from));      // if not, they come as they are touched
+        fields[6] = to;
     }
 
     /// <summary>What it is charged with now.</summary>

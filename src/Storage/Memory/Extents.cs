@@ -7,7 +7,7 @@ namespace Kv.Storage;
 //  +---------+----------------+---------+------------------+- - - - - - - - - - - -+
 //   page 0 is nobody's                                      top: nothing after it is described in the map
 //
-//  given back:  taken -> warm, as long as there are not too many warm pages, else at once -> cold
+//  given back:  taken -> warm
 //  by and by:   warm -> cold (its pages go to the system)       Neighbours of one state are one extent.
 
 /// <summary>Memory in whole pages, from a page to gigabytes: for values and replies of over some 10 KB, and for large collections.</summary>
@@ -17,13 +17,15 @@ namespace Kv.Storage;
 /// What was given back is warm for a while: who takes it again pays neither for page faults nor for zeroing, which is most of what a
 /// value of 100 KB costs. There is as much of it as was taken in the last second, twice, and never more than a part of what is in use.
 /// Threads: any; all here is the lock's, but for the system calls, which work on extents that are in no list meanwhile.
-/// Cost: some 50 ns. What is above the warm bound is given to the system by who gives it back.
+/// Cost: some 50 ns. Pages go to the system many at once, by the store's thread; where that does not keep up, by who gives more back.
 /// </remarks>
 internal sealed unsafe class Extents
 {
     private const int WarmPartOfTaken = 16;         // with 64 MB the promise of docs/performance: 15 % + 64 MB
     private const long WarmBytesAlways = 48L << 20, WarmBytesIdle = 1L << 20;
-    private const long AdviseBytes = 4L << 20;      // some 100 us of the system's
+    private const long WarmBytesOver = 64L << 20;   // until the store's thread comes by
+    private const long AdviseBytes = 8L << 20;      // at once, of as many extents: some 200 us of the system's
+    private const int AdviseExtents = 128;
     private const long DecayMs = 1000;
 
     private readonly Lock _gate = new();
@@ -56,8 +58,11 @@ internal sealed unsafe class Extents
     }
 
     /// <summary>The process' own.</summary>
-    /// <remarks>64 times the machine's memory: a large collection takes up to 32 times the addresses that it uses.</remarks>
-    public static Extents Shared { get; } = new(Math.Clamp(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes * 64, 64L << 30, 4L << 40));
+    /// <remarks>
+    /// 64 times the machine's memory, since a large collection takes up to 32 times the addresses that it uses; at least 4 TB, so that
+    /// thousands of clients may announce values of 512 MB and not send them. A page's number has 31 bits: below 8 TB.
+    /// </remarks>
+    public static Extents Shared { get; } = new(Math.Clamp(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes * 64, 4L << 40, 7L << 40));
 
     /// <summary>Bytes of what is taken: addresses, for those that are sparsely used.</summary>
     public long TakenBytes => Volatile.Read(ref _takenPages) * PageBytes;
@@ -76,29 +81,33 @@ internal sealed unsafe class Extents
     /// <summary>An extent of at least so many bytes; null when the system refuses.</summary>
     /// <param name="bytes">The bytes wanted; what the extent has.</param>
     /// <param name="isZeroed">Whether all of it must be zeros, or little of it will be used: then its pages are cold.</param>
-    public byte* TryTake(ref long bytes, bool isZeroed)
+    public byte* TryTake(ref long bytes, bool isZeroed) => TryTake(ref bytes, isZeroed, out _);
+
+    /// <summary>The same, and whether its pages have to be taken from the system first (<see cref="VirtualMemory.Populate"/>).</summary>
+    public byte* TryTake(ref long bytes, bool isZeroed, out bool isCold)
     {
+        isCold = true;
         long wanted = (bytes + PageBytes - 1) / PageBytes;
         if (_map.IsNone || wanted >= _pagesMax) return null;
         bytes = wanted * PageBytes;
         int pages = (int)wanted;
-        byte* start = TryTakePages(pages, isZeroed);
+        byte* start = TryTakePages(pages, isZeroed, out isCold);
         if (start != null || _warm.Count == 0) return start;
 
         // No addresses for it: gaps of warm ones may close those between cold ones.
         TrimTo(0);
-        return TryTakePages(pages, isZeroed);
+        return TryTakePages(pages, isZeroed, out isCold);
     }
 
     /// <summary>Gives an extent back.</summary>
     /// <param name="start">As it was given out.</param>
-    /// <param name="bytes">As it was given out.</param>
+    /// <param name="bytes">As it was given out, or as it was wanted.</param>
     /// <param name="touched">Only so many bytes at its beginning may have been touched, if it was taken as zeroed; else all.</param>
     public void Give(byte* start, long bytes, long touched)
     {
-        int first = PageOf(start), pages = (int)(bytes / PageBytes);
+        int first = PageOf(start), pages = (int)((bytes + PageBytes - 1) / PageBytes);
         int kept = (int)Math.Min(pages, (touched + PageBytes - 1) / PageBytes);
-        if (!HasRoom(kept * PageBytes) && VirtualMemory.GiveBack(start, (nuint)(kept * PageBytes))) kept = 0;
+        bool isOver;
         lock (_gate)
         {
             Invariant.Check(_map[first].State == ExtentState.Taken && _map[first].Pages == pages, "an extent is given back once, whole");
@@ -107,23 +116,28 @@ internal sealed unsafe class Extents
             if (kept > 0) _map.Describe(first, kept, ExtentState.Taken);
             if (kept < pages) Free(first + kept, pages - kept, ExtentState.Cold);
             if (kept > 0) Free(first, kept, ExtentState.Warm);
+            isOver = _warm.Pages * PageBytes > WarmBytesMax + WarmBytesOver;
         }
+
+        if (isOver) TrimOnce(WarmBytesMax, Math.Max(AdviseBytes, bytes));
     }
 
     /// <summary>Whether so many bytes would stay warm, so that giving them back costs no system call.</summary>
-    public bool HasRoom(long bytes) => WarmBytes + bytes <= WarmBytesMax;
+    public bool HasRoom(long bytes) => WarmBytes + bytes <= WarmBytesMax + WarmBytesOver;
 
-    /// <summary>Gives to the system what has been warm for too long. From time to time.</summary>
+    /// <summary>Gives to the system what is too much, or has been warm for too long. From time to time.</summary>
     public void Trim()
     {
         long target = WarmBytesMax;
         lock (_gate)
         {
             long now = Environment.TickCount64;
-            if (now - _decayedAt < DecayMs) return;
-            _decayedAt = now;
-            target = Math.Min(target, Math.Max(WarmBytesIdle, 2 * _takenLately * PageBytes));
-            _takenLately = 0;
+            if (now - _decayedAt >= DecayMs)
+            {
+                _decayedAt = now;
+                target = Math.Min(target, Math.Max(WarmBytesIdle, 2 * _takenLately * PageBytes));
+                _takenLately = 0;
+            }
         }
 
         TrimTo(target);
@@ -132,22 +146,10 @@ internal sealed unsafe class Extents
     /// <summary>Gives warm pages to the system until there are no more than so many bytes.</summary>
     public void TrimTo(long bytes)
     {
-        // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. What others give back
-        // meanwhile is below the bound, or they give it to the system themselves.
-        while (true)
+        // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. If others give back as fast
+        // as that, they help.
+        while (TrimOnce(bytes, AdviseBytes))
         {
-            int first, pages;
-            lock (_gate)
-            {
-                long over = _warm.Pages - (bytes / PageBytes);
-                first = over <= 0 ? 0 : _warm.TryTakeLongest((int)Math.Min(over, AdviseBytes / PageBytes), out pages);
-                if (over <= 0 || first == 0) break;
-                pages = _map[first].Pages;
-            }
-
-            bool isCold = VirtualMemory.GiveBack(At(first), (nuint)(pages * PageBytes));
-            lock (_gate) Free(first, pages, isCold ? ExtentState.Cold : ExtentState.Warm);
-            if (!isCold) break;
         }
 
         lock (_gate)
@@ -155,6 +157,34 @@ internal sealed unsafe class Extents
             if (_described > _top) _map.Forget(_top, _described);
             _described = _top;
         }
+    }
+
+    /// <returns>True when some pages have been given to the system: there may be more.</returns>
+    private bool TrimOnce(long bytes, long adviseBytes)
+    {
+        var ranges = stackalloc PageRange[AdviseExtents];
+        int count = 0;
+        lock (_gate)
+        {
+            long over = Math.Min(_warm.Pages - (bytes / PageBytes), adviseBytes / PageBytes);
+            while (over > 0 && count < AdviseExtents)
+            {
+                int first = _warm.TryTakeLongest((int)over, out int pages);
+                if (first == 0) break;
+                ranges[count++] = new PageRange { Start = At(first), Bytes = (nuint)(pages * PageBytes) };
+                over -= pages;
+            }
+        }
+
+        if (count == 0) return false;
+        bool isCold = VirtualMemory.GiveBack(new ReadOnlySpan<PageRange>(ranges, count));
+        lock (_gate)
+        {
+            for (int i = 0; i < count; i++)
+                Free(PageOf(ranges[i].Start), (int)((long)ranges[i].Bytes / PageBytes), isCold ? ExtentState.Cold : ExtentState.Warm);
+        }
+
+        return isCold;
     }
 
     /// <summary>Walks the arena and throws when anything is wrong. For tests.</summary>
@@ -189,11 +219,12 @@ internal sealed unsafe class Extents
         }
     }
 
-    private byte* TryTakePages(int pages, bool isZeroed)
+    private byte* TryTakePages(int pages, bool isZeroed, out bool isCold)
     {
         lock (_gate)
         {
             int first = isZeroed ? 0 : _warm.TryTake(pages);
+            isCold = first == 0;
             if (first == 0) first = _cold.TryTake(pages);
             if (first == 0)
             {

@@ -22,7 +22,10 @@ internal static unsafe partial class VirtualMemory
 
     private const nuint MovedAtOnce = 2 << 20;
 
+    private const nint ProcessAdvise = 440, OwnProcess = -10001;
+
     private static long _failures;
+    private static volatile bool _isBatchRefused;
 
     /// <summary>How often the system has refused to unmap something or to take pages back: they stay resident.</summary>
     public static long Failures => Volatile.Read(ref _failures);
@@ -69,6 +72,28 @@ internal static unsafe partial class VirtualMemory
             : Advise(start, bytes, AdviseDontNeed) == 0;
         if (!isGiven) Interlocked.Increment(ref _failures);
         return isGiven;
+    }
+
+    /// <summary>Returns the pages of some ranges to the system, likewise: in one call, where the system has one for that (Linux since 6.14 does).</summary>
+    /// <returns>False when the system refused some of them: all may still have their pages, and none is to be taken for zeros.</returns>
+    /// <remarks>
+    /// Each call of its own for 72 KB took 600 us on a virtual machine where the hypervisor has to flush each page from the processor's tables,
+    /// 11 us in one call for hundreds, which flushes once.
+    /// </remarks>
+    public static bool GiveBack(ReadOnlySpan<PageRange> ranges)
+    {
+        if (ranges.Length > 1 && OperatingSystem.IsLinux() && !_isBatchRefused)
+        {
+            nint bytes = 0;
+            foreach (var range in ranges) bytes += (nint)range.Bytes;
+            fixed (PageRange* first = ranges)
+                if (SystemCall(ProcessAdvise, OwnProcess, first, (nuint)ranges.Length, AdviseDontNeed, 0) == bytes) return true;
+            _isBatchRefused = true;     // a race: several learn it
+        }
+
+        bool all = true;
+        foreach (var range in ranges) all &= GiveBack(range.Start, range.Bytes);
+        return all;
     }
 
     public static void PreferHugePages(byte* start, nuint bytes)
@@ -126,6 +151,17 @@ internal static unsafe partial class VirtualMemory
     [LibraryImport("libc", EntryPoint = "madvise")]
     private static partial int Advise(void* address, nuint bytes, int advice);
 
+    [LibraryImport("libc", EntryPoint = "syscall")]
+    private static partial nint SystemCall(nint number, nint process, PageRange* ranges, nuint count, nint advice, nuint flags);
+
     [LibraryImport("libc", EntryPoint = "mremap")]
     private static partial void* RemapTo(void* address, nuint oldBytes, nuint newBytes, int flags, void* target);
+}
+
+/// <summary>Some pages. The kernel's struct iovec.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct PageRange
+{
+    public byte* Start;
+    public nuint Bytes;
 }

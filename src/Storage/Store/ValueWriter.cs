@@ -76,6 +76,7 @@ internal static unsafe class ValueWriter
         long capacity = next.Kind == ValueKind.GrowingString ? GrownCapacity(next.Length) : next.Length;
         Block block = Block.Allocate(next.Length, capacity, budget, isZeroed: next.KeepContent);
         if (block.IsNone) return block;
+        if (!next.KeepContent) block.Prepare(next.Length);      // else perhaps most of it is zeros that nobody writes
         var destination = new Span<byte>(block.Content, (int)next.Length);
         if (next.KeepContent && current.Exists)
         {

@@ -23,6 +23,13 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <summary>The same for a large argument, which is received straight into its block.</summary>
     private const int BlockBytesATurn = 1024 * 1024;
 
+    /// <summary>And when it has just begun, in the same turn.</summary>
+    private const int FirstBlockBytes = 256 * 1024;
+
+    /// <summary>Received from a session whose last argument was large: probably it is the head of the next one, and what comes with
+    /// it has to be copied into the block.</summary>
+    private const int ReceiveBytesBehindBlock = 8 * 1024;
+
     /// <summary>What a client that has not said who it is may make us hold.</summary>
     private const int UnauthenticatedBytes = 1024 * 1024;
 
@@ -33,6 +40,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
     private readonly WorkerCounters _counters;
     private readonly byte* _buffer;
     private int _used;
+    private long _now;
 
     public ConnectionReader(KvServer server, StoreSession store, WorkerCounters counters)
     {
@@ -54,11 +62,15 @@ internal sealed unsafe class ConnectionReader : IDisposable
         ref var pending = ref connection.Pending;
         input = null;
         length = 0;
+        _now = now;
         if (session.Blocks is { IsFilling: true } blocks)
         {
-            if (!TryFill(connection, session, blocks, now)) return false;
+            if (!TryFill(connection, session, blocks, BlockBytesATurn)) return false;
             if (blocks.IsFilling) return true;
         }
+
+        int most = connection.ExpectsBlock ? ReceiveBytesBehindBlock : ReceiveBytes;
+        connection.ExpectsBlock = false;
 
         int kept = pending.Length;
         bool inPlace = pending.IsLong;
@@ -74,7 +86,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
             if (kept > 0) Buffer.MemoryCopy(pending.Start, start, kept, kept);
         }
 
-        nint received = connection.EndOfInput ? 0 : Libc.recv(connection.Descriptor, start + kept, ReceiveBytes, 0);
+        nint received = connection.EndOfInput ? 0 : Libc.recv(connection.Descriptor, start + kept, (nuint)most, 0);
         if (received == 0)
         {
             connection.EndOfInput = true;
@@ -117,6 +129,10 @@ internal sealed unsafe class ConnectionReader : IDisposable
         var session = connection.Session;
         if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
+        if (session.Blocks is not { IsFilling: true } blocks || (session.Gate & SessionGate.Stopped) != 0) return;
+        // What has arrived meanwhile goes where it belongs, without a turn for it.
+        connection.ExpectsBlock = true;
+        if (!connection.EndOfInput && !TryFill(connection, session, blocks, FirstBlockBytes)) connection.State = EpollConnectionState.Broken;
     }
 
     /// <returns>False when the client has passed what it may make us hold.</returns>
@@ -138,13 +154,13 @@ internal sealed unsafe class ConnectionReader : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_buffer);
 
-    private bool TryFill(EpollConnection connection, Session session, ReceivedBlocks blocks, long now)
+    private bool TryFill(EpollConnection connection, Session session, ReceivedBlocks blocks, int most)
     {
-        int want = Math.Min(blocks.Expected - blocks.Received, BlockBytesATurn);
-        nint received = Libc.recv(connection.Descriptor, blocks.Current.Content + blocks.Received, (nuint)want, 0);
+        byte* room = blocks.Room(ref most);
+        nint received = Libc.recv(connection.Descriptor, room, (nuint)most, 0);
         if (received == 0) connection.EndOfInput = true;
         if (received <= 0) return received == 0 || Libc.LastError is Libc.EAgain or Libc.EIntr;
-        session.LastActiveTickMs = now;
+        session.LastActiveTickMs = _now;
         session.BytesIn += received;
         _counters.BytesIn += received;
         blocks.Advance((int)received);

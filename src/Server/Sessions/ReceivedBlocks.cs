@@ -6,6 +6,8 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: the session's own. Holds one reference to each block until <see cref="Release"/>.</remarks>
 internal sealed unsafe class ReceivedBlocks
 {
+    private const int FirstBytes = 64 * 1024;
+
     private readonly List<Block> _complete = [];
 
     /// <summary>The block that is being filled; none when the command waits for something else.</summary>
@@ -38,9 +40,19 @@ internal sealed unsafe class ReceivedBlocks
         blocks.Expected = bytes;
         blocks.Bytes += bytes;
         blocks.Received = 0;
+        block.Prepare(length - head);
         Buffer.MemoryCopy(command + head, block.Content, bytes, length - head);
         blocks.Advance(length - head);
         return head;
+    }
+
+    /// <summary>Where so many bytes more go, at most as many as are still expected.</summary>
+    public byte* Room(ref int bytes)
+    {
+        bytes = Math.Min(bytes, Expected - Received);
+        // As much as has arrived, and a little: who announces a value and does not send it is to take no memory.
+        Current.Prepare(Math.Min(Expected, Received + (long)Math.Min(bytes, Math.Max(FirstBytes, Received))));
+        return Current.Content + Received;
     }
 
     /// <summary>So many bytes more have arrived in <see cref="Current"/>; they are paid for now, not when they were announced.</summary>

@@ -12,7 +12,11 @@ namespace Kv.Protocol;
 //   slack: a writer may store whole words past what it reserved, and so past the capacity
 
 /// <summary>Bytes on their way to clients, in native memory that grows by doubling and is given back after a peak.</summary>
-/// <remarks>Threads: none; belongs to one worker or session. <see cref="Start"/> moves when the buffer grows.</remarks>
+/// <remarks>
+/// Threads: none; belongs to one worker or session. <see cref="Start"/> moves when the buffer grows.
+/// Memory of 64 KB to 4 MB comes from the owner's source, where there is one: a heap that grew for a storm of replies keeps what was freed
+/// below something that was not. Shorter buffers are cheap on the heap, and longer ones it maps, and grows without copying.
+/// </remarks>
 public sealed unsafe class OutputBuffer : IDisposable
 {
     /// <summary>Bytes that may be stored past what was reserved.</summary>
@@ -23,20 +27,24 @@ public sealed unsafe class OutputBuffer : IDisposable
     public const int DefaultKeptBytes = 4 * 1024 * 1024;
 
     private const int DefaultInitialBytes = 16 * 1024;
+    private const long SourceBytesMin = 64 * 1024, SourceBytesMax = 4 * 1024 * 1024;
 
     private readonly int _initialBytes;
     private readonly int _keptBytes;
+    private readonly IBufferMemory? _source;
     private byte* _start;
     private int _length;
     private int _capacity;
 
     /// <param name="initialBytes">The first allocation, made by the first write.</param>
     /// <param name="keptBytes">What <see cref="Clear"/> keeps for the next replies.</param>
-    public OutputBuffer(int initialBytes = DefaultInitialBytes, int keptBytes = DefaultKeptBytes)
+    /// <param name="source">Where memory of medium size comes from; the heap without.</param>
+    public OutputBuffer(int initialBytes = DefaultInitialBytes, int keptBytes = DefaultKeptBytes, IBufferMemory? source = null)
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(initialBytes);
         _initialBytes = initialBytes;
         _keptBytes = Math.Max(keptBytes, initialBytes);
+        _source = source;
     }
 
     /// <summary>The most that it may hold (max-reply-bytes); one more byte is a <see cref="ReplyTooLargeException"/>.</summary>
@@ -102,18 +110,37 @@ public sealed unsafe class OutputBuffer : IDisposable
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void Grow(int bytes)
+    private void Grow(int more)
     {
-        long needed = (long)_length + bytes;
-        if (bytes < 0 || needed > LimitBytes) throw new ReplyTooLargeException(needed);
+        long needed = (long)_length + more;
+        if (more < 0 || needed > LimitBytes) throw new ReplyTooLargeException(needed);
         long capacity = Math.Max(Math.Max(needed, _initialBytes), Math.Min(2L * _capacity, LimitBytes));
-        _start = (byte*)NativeMemory.Realloc(_start, (nuint)capacity + SlackBytes);
-        _capacity = (int)capacity;
+        long bytes = capacity + SlackBytes;
+        if (IsOfSource(CapacityBytes) || IsOfSource(bytes)) Move(bytes);
+        else
+        {
+            _start = (byte*)NativeMemory.Realloc(_start, (nuint)bytes);
+            _capacity = (int)capacity;
+        }
     }
+
+    // From the source, to it, or both. What there is stays until the rest has succeeded.
+    private void Move(long bytes)
+    {
+        byte* start = IsOfSource(bytes) ? _source!.Take(bytes) : (byte*)NativeMemory.Alloc((nuint)bytes);
+        if (start == null) throw new OutOfMemoryException("no memory for a reply");
+        Buffer.MemoryCopy(_start, start, bytes, _length);
+        Free();
+        _start = start;
+        _capacity = (int)(bytes - SlackBytes);
+    }
+
+    private bool IsOfSource(long bytes) => _source != null && bytes is > SourceBytesMin + SlackBytes and <= SourceBytesMax;
 
     private void Free()
     {
-        NativeMemory.Free(_start);
+        if (IsOfSource(CapacityBytes)) _source!.Give(_start, CapacityBytes);
+        else NativeMemory.Free(_start);
         _start = null;
         _capacity = 0;
     }

@@ -23,7 +23,7 @@ internal sealed unsafe class SessionOutput : IDisposable
         Reply = new ReplyWriter(Buffer);
     }
 
-    public OutputBuffer Buffer { get; } = new(64 * 1024, 1024 * 1024);
+    public OutputBuffer Buffer { get; } = new(64 * 1024, 1024 * 1024, ReplyMemory.Instance);
 
     public ReplyWriter Reply { get; }
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Server.Sessions;
 using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
@@ -48,7 +49,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _visitsLeft = count;
         _bucketsLeft = count > long.MaxValue / BucketsPerKey ? long.MaxValue : Math.Max(count * BucketsPerKey, BucketsMin);
         _repliesCursor = repliesCursor;
-        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
+        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024, source: ReplyMemory.Instance) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
     }
 
     /// <summary>Only keys that match a glob pattern.</summary>

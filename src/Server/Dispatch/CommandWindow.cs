@@ -410,6 +410,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         var handler = command.Handler!;
         ref var counts = ref _counters.ByCommand[command.Id];
         int least = command.ArgumentsMin, most = command.ArgumentsMax;
+        bool bounded = (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.MaxMemoryBytes != 0;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         var first = slot;
@@ -419,7 +420,8 @@ internal sealed unsafe class CommandWindow : IDisposable
             _executing = slot;
             input.Position = slot->End;
             context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
-            if (slot->Count < least | slot->Count > most)
+            // Before each of them, though they are 32 at most: 32 SETRANGEs can be 16 GB.
+            if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
                 _dispatcher.RunSlow(ref context);
                 return slot + 1;        // of a subcommand, perhaps: the context has its row

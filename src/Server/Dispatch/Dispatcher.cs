@@ -26,9 +26,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     /// <summary>Where the running command's reply begins.</summary>
     public int ReplyStart => _reply.ReplyStart;
 
-    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server.</summary>
+    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server. (Whether there is memory
+    /// is asked before each command that may need some.)</summary>
     public bool IsGuarded =>
-        server.Pause.IsActive || server.Store.MaxMemoryBytes > 0 || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
+        server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
 
     /// <summary>Whether a key may be too long: by default every argument that arrives is short enough.</summary>
     private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;

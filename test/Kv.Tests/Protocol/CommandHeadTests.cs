@@ -9,7 +9,11 @@ public sealed unsafe class CommandHeadTests
     private static readonly string[] Commands =
     [
         "*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "*2\r\n$3\r\nGET\r\n$12\r\nabcdefghijkl\r\n", "*2\r\n$3\r\nget\r\n$1\r\na\r\n", "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$0\r\n\r\n",
-        "*2\r\n$3\r\nGET\r\n$-1\r\n", "*2\r\n$3\r\nGET\r\n:1\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nab\r\n", "*2\r\n$4\r\nINCR\r\n$100\r\n", "*9\r\n$6\r\nEXISTS\r\n", "PING\r\n", "*1\r\n$4\r\nPING\r\n",
+        "*2\r\n$3\r\nGET\r\n$-1\r\n", "*2\r\n$3\r\nGET\r\n:1\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nab\r\n", "*2\r\n$4\r\nINCR\r\n$100\r\n", "*9\r\n$6\r\nEXISTS\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n", "*5\r\n$3\r\nSET\r\n$2\r\naa\r\n$0\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$3\r\n600\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n6012\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$9\r\n012345678\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$10\r\n0123456789\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60", "*6\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n$2\r\nNX\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$-1\r\n$2\r\n60\r\n", "PING\r\n", "*1\r\n$4\r\nPING\r\n",
     ];
 
     [Fact]

@@ -186,18 +186,21 @@ internal static unsafe class StringCommands
 
     private static void Set(ref CommandContext context)
     {
-        // The common case, as in Get: a plain value over one of the same size.
-        if (context.Args.Count == 3)
-        {
-            var found = context.Args.FindString();
-            if (found.Exists && context.Args.TryOverwrite(found, 2))
-            {
-                context.Reply.WriteOk();
-                return;
-            }
-        }
+        // The common cases, as in Get: a plain value over one of the same size, without expiry or with EX or PX.
+        int count = context.Args.Count;
+        long expiryMs = count == 3 ? NewValue.NoExpiry : count == 5 ? context.Args.UsualExpiry(3) : 0;
+        if (expiryMs == 0 || !TryOverwrite(ref context, 2, expiryMs)) SetSlow(ref context);
+    }
 
-        SetSlow(ref context);
+    /// <summary>Overwrites and replies, where nothing is unusual.</summary>
+    /// <param name="value">The argument that is the new value.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool TryOverwrite(ref CommandContext context, int value, long expiryMs)
+    {
+        var found = context.Args.FindString();
+        if (!found.Exists || !context.Args.TryOverwrite(found, value, expiryMs)) return false;
+        context.Reply.WriteOk();
+        return true;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -255,6 +258,13 @@ internal static unsafe class StringCommands
         SetWithExpiry(ref context, unitMs: 1, "ERR invalid expire time in 'psetex' command"u8);
 
     private static void SetWithExpiry(ref CommandContext context, long unitMs, ReadOnlySpan<byte> invalid)
+    {
+        long expiryMs = context.Args.UsualExpiry(2, unitMs);
+        if (expiryMs == 0 || !TryOverwrite(ref context, 3, expiryMs)) SetWithExpirySlow(ref context, unitMs, invalid);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void SetWithExpirySlow(ref CommandContext context, long unitMs, ReadOnlySpan<byte> invalid)
     {
         var key = context.Args.NextKey();
         var expiry = ExpiryOption.Relative(context.Args.NextBytes(), unitMs);

@@ -13,6 +13,9 @@ namespace Kv.Server.Dispatch;
 /// </remarks>
 internal unsafe ref struct CommandArguments
 {
+    /// <summary>Three years in seconds, a day in milliseconds: sums and products stay far from 64 bits.</summary>
+    private const int UsualDigitsMax = 8;
+
     // In this order what begins a command is stored a word at a time.
     private Argument* _items;
     private ulong _hash;
@@ -86,11 +89,41 @@ internal unsafe ref struct CommandArguments
     }
 
     /// <summary>Overwrites a string that was found with an argument, where that is a matter of copying. Reads no argument.</summary>
+    /// <param name="expiryMs">Unix ms; -1: none.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public readonly bool TryOverwrite(in FoundString found, int index)
+    public readonly bool TryOverwrite(in FoundString found, int index, long expiryMs = NewValue.NoExpiry)
     {
         Argument* value = _items + index;
-        return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length);
+        return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length, expiryMs);
+    }
+
+    /// <summary>When something expires that is to last for an argument's number of units, where that is a usual number: some
+    /// digits. Reads no argument.</summary>
+    /// <returns>Unix ms; 0 for everything else, right or wrong.</returns>
+    public readonly long UsualExpiry(int index, long unitMs)
+    {
+        Argument* number = _items + index;
+        byte* at = number->Pointer, end = at + number->Length;
+        if ((uint)(number->Length - 1) >= UsualDigitsMax || *at == '0') return 0;
+        long count = 0;
+        do
+        {
+            uint digit = (uint)(*at - '0');
+            if (digit > 9) return 0;
+            count = (count * 10) + digit;
+        }
+        while (++at < end);
+        return _store.NowMs + (count * unitMs);
+    }
+
+    /// <summary>The same for a unit, EX or PX, and its number.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly long UsualExpiry(int index)
+    {
+        Argument* unit = _items + index;
+        if (unit->Length != 2) return 0;
+        int letters = *(ushort*)unit->Pointer | 0x2020;
+        return letters == ('e' | 'x' << 8) ? UsualExpiry(index + 1, 1000) : letters == ('p' | 'x' << 8) ? UsualExpiry(index + 1, 1) : 0;
     }
 
     /// <summary>A glob pattern.</summary>

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
 //  one segment's entry, 64 bytes
@@ -25,6 +27,16 @@ internal unsafe struct SegmentInfo
     public long Generation;
 
     private fixed long _spare[2];
+
+    /// <summary>The same for a record that the caller has locked by compare-and-swap since before it wrote the expiry.</summary>
+    /// <remarks>Usually a load and a compare: most expiries lie behind those of the records beside them.</remarks>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void NoteExpiryOfLocked(long expiryMs)
+    {
+        // The lock is the full fence before the read of the mark. A sweep that raised the mark later finds the record locked
+        // and comes back, or unlocked with the new expiry; one that found it unlocked before had raised the mark before.
+        if (expiryMs < Volatile.Read(ref EarliestExpiryMs)) NoteExpiry(expiryMs);
+    }
 
     /// <summary>Lowers the earliest expiry to at most this one.</summary>
     public void NoteExpiry(long expiryMs)

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
 /// <summary>The address space of all records: 2 MB segments, handed out to writers and taken back empty.</summary>
@@ -53,6 +55,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
 
     public byte* Pointer(ulong address) => Base + (address << 3);
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public SegmentInfo* InfoOf(byte* record) => _infos + ((record - Base) >> 21);
 
     /// <summary>Charges bytes of a record that is no more to its segment.</summary>

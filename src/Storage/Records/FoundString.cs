@@ -1,11 +1,11 @@
 namespace Kv.Storage;
 
-/// <summary>A string where the look-ahead found it, nothing about it being unusual: held as bytes, behind a short key, without expiry.</summary>
+/// <summary>A string where it was found, nothing about it being unusual: held as bytes, behind a short key, its time not passed.</summary>
 /// <remarks>
 /// Plain pointers, so that a hot path keeps them in registers; of use only inside of the epoch, and for what was read of the
 /// bytes only once the word has been found the same behind the reading.
 /// </remarks>
-internal readonly unsafe struct FoundString(byte* record, ulong word, int keyLength)
+internal readonly unsafe struct FoundString(byte* record, ulong word, int offset)
 {
     public bool Exists => Record != null;
 
@@ -15,7 +15,7 @@ internal readonly unsafe struct FoundString(byte* record, ulong word, int keyLen
     public ulong Word { get; } = word;
 
     /// <summary>Where the value begins, from the record's start.</summary>
-    public int Offset => 8 + keyLength;
+    public int Offset { get; } = offset;
 
     public byte* Bytes => Record + Offset;
 

@@ -97,9 +97,11 @@ internal static unsafe class Record
     /// <summary>The region of a large collection; only for the owner of the lock.</summary>
     public static Region RegionOf(byte* record, ulong word) => new((byte*)Unsafe.ReadUnaligned<nint>(ValueOf(record, word)));
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long ExpiryOf(byte* record, ulong word) =>
         (word & RecordWord.HasExpiry) == 0 ? NoExpiry : Volatile.Read(ref *(long*)(record + 8));
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void SetExpiry(byte* record, long expiryMs) => Volatile.Write(ref *(long*)(record + 8), expiryMs);
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -35,12 +35,12 @@ internal static class RecordWord
     public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry) =>
         (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift | (hasExpiry ? HasExpiry : 0);
 
-    /// <summary>Whether it is of a live, unlocked string, held as bytes, without expiry, behind a key of so many bytes (not
-    /// a long one): its value is then at <c>8 + keyLength</c>.</summary>
+    /// <summary>Whether it is of a live, unlocked string, held as bytes behind a key of so many bytes (not a long one): its
+    /// value is then at <c>KeyOffset(word) + keyLength</c>. Its time may have passed.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsPlainString(ulong word, int keyLength)
     {
-        const ulong shape = Lock | Dead | HasExpiry | ((ulong)15 << KindShift) | ((ulong)LongKey << KeyShift);
+        const ulong shape = Lock | Dead | ((ulong)15 << KindShift) | ((ulong)LongKey << KeyShift);
         return (word & shape) == ((ulong)ValueKind.String << KindShift | (ulong)(uint)keyLength << KeyShift) & keyLength != LongKey;
     }
 
@@ -60,6 +60,7 @@ internal static class RecordWord
     public static int ValueBytes(ulong word) => (int)(word >> ValueShift);
 
     /// <summary>Where the key begins, from the record's start.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static int KeyOffset(ulong word) => 8 + (int)((word & HasExpiry) << 1);
 
     public static int ValueOffset(ulong word) => KeyOffset(word) + KeyBytes(word);
@@ -81,6 +82,7 @@ internal static class RecordWord
     public static ulong NextVersion(ulong word) => (word & ~VersionMask) | ((word + VersionOne) & VersionMask);
 
     /// <summary>Another kind and value length in the same place, one write later.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong WithValue(ulong word, ValueKind kind, int valueBytes) =>
         NextVersion(word & ~((ulong)15 << KindShift) & ((1UL << ValueShift) - 1)
             | (ulong)kind << KindShift | (ulong)valueBytes << ValueShift);

@@ -1,4 +1,4 @@
-using System.Runtime.InteropServices;
+using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
@@ -78,6 +78,7 @@ internal sealed unsafe class Database
     public long Outside => Sum(3);
 
     /// <summary>The counters that belong to one session.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Stripe* StripeOf(int slot)
     {
         if (slot >= Volatile.Read(ref _stripesUsed)) Use(slot);
@@ -116,6 +117,7 @@ internal sealed unsafe class Database
         }
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     private void Use(int slot)
     {
         // Ends: the number only grows, to at most the slot count.

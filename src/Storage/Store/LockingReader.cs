@@ -58,8 +58,8 @@ internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds
     public StoreStatus ReadRegion<TRead>(byte* record, in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
     {
         ulong word = Record.ReadWord(record);
-        const ulong busy = RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry;
-        if ((word & busy) != 0 || !RecordWord.HoldsRegion(word) || !Record.TryLockFrom(record, word)) return Read(key, type, ref read);
+        if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, session.NowMs) || !RecordWord.HoldsRegion(word)
+            || !Record.TryLockFrom(record, word)) return Read(key, type, ref read);
         bool isRight = type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type;
         if (isRight) ReadLocked(record, word, ref read);
         else Record.Unlock(record, word);

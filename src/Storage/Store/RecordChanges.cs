@@ -470,6 +470,24 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
+    /// <summary>Writes another expiry, or none, into a locked record that has room for one; its word is the caller's to change.</summary>
+    /// <remarks>Of a string: fields of hashes count differently.</remarks>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void MoveExpiry(Database database, byte* record, long expiryMs)
+    {
+        long old = Record.ExpiryOf(record, RecordWord.HasExpiry);
+        if (old == expiryMs) return;
+        if ((old | expiryMs) < 0) CountExpiry(database, old == NewValue.NoExpiry ? 1 : -1);     // one of the two is none
+        Record.SetExpiry(record, expiryMs);
+        database.StripeOf(_slot)->ExpirySum += ExpiryPart(expiryMs) - ExpiryPart(old);
+        if (expiryMs != NewValue.NoExpiry) _log.InfoOf(record)->NoteExpiryOfLocked(expiryMs);
+
+        static long ExpiryPart(long ms) => ms < 0 ? 0 : Database.ExpiryPart(ms);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void CountExpiry(Database database, int more) => database.StripeOf(_slot)->WithExpiry += more;
+
     /// <summary>The first expiry of a record: a copy that is 8 bytes longer.</summary>
     private StoreStatus AddExpirySlot(ref HeldRecord held, long expiryMs)
     {
@@ -568,6 +586,7 @@ internal sealed unsafe class RecordChanges
     }
 
     /// <summary>Remembers when the segment was last written to, at seconds: a store only when one has passed.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Touch(byte* record)
     {
         SegmentInfo* info = _log.InfoOf(record);

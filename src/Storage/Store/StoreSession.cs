@@ -199,11 +199,18 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal FoundString FindString(ulong hint, byte* key, int length)
     {
-        if (hint == 0 | !_hintsHold) return default;
-        byte* record = _log.Pointer(hint);
+        return hint == 0 | !_hintsHold ? default : AsString(_log.Pointer(hint), key, length);
+    }
+
+    /// <summary>A record, if it is of this key and a string that is held as bytes and has not expired.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private FoundString AsString(byte* record, byte* key, int length)
+    {
         ulong word = Record.ReadWord(record);
-        if (!RecordWord.IsPlainString(word, length) || !Record.BytesEqual(record + 8, key, length)) return default;
-        return new FoundString(record, word, length);
+        int offset = RecordWord.KeyOffset(word);
+        if (!RecordWord.IsPlainString(word, length) || !Record.BytesEqual(record + offset, key, length)) return default;
+        if (Record.IsExpired(record, word, NowMs)) return default;      // whoever looks closer removes it
+        return new FoundString(record, word, offset + length);
     }
 
     /// <summary>Whether a value was not written to since it was found.</summary>
@@ -214,15 +221,19 @@ public sealed unsafe class StoreSession : IDisposable
         return RecordWord.Same(Record.ReadWord(found.Record), found.Word);
     }
 
-    /// <summary>Overwrites a string that was found, if it is still as it was and the new one takes the same space.</summary>
+    /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the same space.</summary>
+    /// <param name="expiryMs">Unix ms or -1. A string that has no expiry gets its first one elsewhere: there is no room for it.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal bool TryOverwrite(in FoundString found, byte* value, int length)
+    internal bool TryOverwrite(in FoundString found, byte* value, int length, long expiryMs = NewValue.NoExpiry)
     {
         byte* record = found.Record;
         ulong word = found.Word;
-        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7) || !Record.TryLockFrom(record, word)) return false;
+        bool hasSlot = (word & RecordWord.HasExpiry) != 0;
+        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7) || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
+        if (!Record.TryLockFrom(record, word)) return false;
         if (_watches.IsAny) NoteChange(record, word);
         Record.CopyBytes(record + found.Offset, value, length);
+        if (hasSlot) _changes.MoveExpiry(_database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, length));     // unlocks
         _changes.Touch(record);
         return true;
@@ -237,7 +248,7 @@ public sealed unsafe class StoreSession : IDisposable
         byte* record = Locate(key);
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
-        if ((word & (RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry)) != 0) return _lockingReader.Read(key, type, ref read);
+        if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, NowMs)) return _lockingReader.Read(key, type, ref read);
         if (type != DataType.String && RecordWord.HoldsRegion(word)) return _lockingReader.ReadRegion(record, key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
         read.Read(new ValueView(record, word));
@@ -254,27 +265,20 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Plain SET: the value as a string, without expiry, whatever was there.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value)
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value) =>
+        TryOverwrite(key, value, NewValue.NoExpiry) ? StoreStatus.Ok : SetSlow(key, value, NewValue.NoExpiry);
+
+    /// <summary>The common case of a SET: over a string of the same padded size, with room for the expiry.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private bool TryOverwrite(in Key key, ReadOnlySpan<byte> value, long expiryMs)
     {
         byte* record = Locate(key);
-        if (record != null)
+        if (record == null) return false;
+        fixed (byte* name = key.Bytes, bytes = value)
         {
-            // The common case: a string without expiry whose new value has the same padded size.
-            ulong word = Record.ReadWord(record);
-            const ulong busy = RecordWord.Lock | RecordWord.Dead | RecordWord.HasExpiry;
-            int offset = 8 + RecordWord.KeyField(word);
-            if ((word & busy) == 0 && RecordWord.Kind(word) == ValueKind.String && RecordWord.KeyField(word) != RecordWord.LongKey
-                && ((offset + value.Length + 7) & ~7) == RecordWord.Size(word) && Record.TryLockFrom(record, word))
-            {
-                if (_watches.IsAny) NoteChange(record, word);
-                value.CopyTo(new Span<byte>(record + offset, value.Length));
-                Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, value.Length));   // unlocks
-                _changes.Touch(record);
-                return StoreStatus.Ok;
-            }
+            FoundString found = AsString(record, name, key.Bytes.Length);
+            return found.Exists && TryOverwrite(found, bytes, value.Length, expiryMs);
         }
-
-        return SetSlow(key, value);
     }
 
     /// <summary>Tells those who watch the key of a record that is locked.</summary>
@@ -285,11 +289,12 @@ public sealed unsafe class StoreSession : IDisposable
         _watches.Note(_database!.Id, _hash.Of(key), key);
     }
 
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus SetSlow(in Key key, ReadOnlySpan<byte> value) => Set(key, value, default, NewValue.NoExpiry);
-
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares from now on.</summary>
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs)
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs) =>
+        block.IsNone && TryOverwrite(key, value, expiryMs) ? StoreStatus.Ok : SetSlow(key, value, expiryMs, block);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StoreStatus SetSlow(in Key key, ReadOnlySpan<byte> value, long expiryMs, Block block = default)
     {
         var update = new SetString(value, block, expiryMs);
         return Update(key, DataType.Any, ref update);

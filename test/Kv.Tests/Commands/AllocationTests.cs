@@ -8,6 +8,7 @@ public class AllocationTests
     [Theory]
     [InlineData("SET k v", "GET k", "GET missing")]
     [InlineData("SET k v EX 1000", "SET k w KEEPTTL", "SET k x XX GET", "SET k y NX", "GETSET k v", "GETEX k PX 100000", "GETEX k PERSIST")]
+    [InlineData("SET k v EX 1000", "SET k w EX 100", "GET k", "SET k x px 5000", "SETEX k 10 y", "PSETEX k 10000 z", "SET k v", "GET k", "SET k longer-value EX 10", "GET k")]
     [InlineData("SETNX k v", "SETEX k 10 v", "PSETEX k 10000 v", "GETDEL k", "STRLEN k")]
     [InlineData("SET n 5", "INCR n", "DECR n", "INCRBY n 100", "DECRBY n 7", "GET n", "INCR other")]
     [InlineData("SET f 10.5", "INCRBYFLOAT f 0.1", "INCRBYFLOAT f -3.0e3")]

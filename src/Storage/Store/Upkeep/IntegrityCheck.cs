@@ -53,7 +53,7 @@ internal static unsafe class IntegrityCheck
     private static void Check(Store store, Database database)
     {
         HashSet<ulong> indexed = [];
-        long withExpiry = 0, withFieldExpiry = 0, outside = 0;
+        long withExpiry = 0, expirySum = 0, withFieldExpiry = 0, outside = 0;
         HashIndex index = database.Index;
         for (ulong number = 0; number < (ulong)index.BucketCount; number++)
         {
@@ -77,7 +77,8 @@ internal static unsafe class IntegrityCheck
                     Require((hash & ((1UL << depth) - 1)) == number, $"the record at {address} is not at home in bucket {number}");
                     Require(index.Tag(hash, depth) == HashBucket.TagOf(bucket[i]), $"the tag of the record at {address} is wrong");
                     Require(indexed.Add(address), $"the record at {address} has two entries");
-                    if (Record.ExpiryOf(record, word) != NewValue.NoExpiry) withExpiry++;
+                    long expiry = Record.ExpiryOf(record, word);
+                    if (expiry != NewValue.NoExpiry) (withExpiry, expirySum) = (withExpiry + 1, expirySum + Database.ExpiryPart(expiry));
                     if (RecordChanges.HasFieldExpiry(record, word)) withFieldExpiry++;
                     if (RecordWord.HoldsPointer(word)) outside++;
                     if (RecordWord.KeyField(word) == RecordWord.LongKey) outside++;
@@ -92,6 +93,7 @@ internal static unsafe class IntegrityCheck
 
         Require(database.Keys == indexed.Count, $"{database.Keys} keys are counted, {indexed.Count} are in the index");
         Require(database.WithExpiry == withExpiry, $"{database.WithExpiry} keys with expiry are counted, {withExpiry} are there");
+        Require(database.ExpirySum == expirySum, $"the sum of all expiries is {expirySum}, counted is {database.ExpirySum}");
         Require(database.WithFieldExpiry == withFieldExpiry, $"{database.WithFieldExpiry} hashes with field expiry are counted, {withFieldExpiry} are there");
         Require(database.Outside == outside, $"{database.Outside} blocks and long keys are counted, {outside} are there");
         CheckLog(store, database, indexed);

@@ -265,14 +265,16 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Plain SET: the value as a string, without expiry, whatever was there.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value) =>
-        TryOverwrite(key, value, NewValue.NoExpiry) ? StoreStatus.Ok : SetSlow(key, value, NewValue.NoExpiry);
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value)
+    {
+        byte* record = Locate(key);
+        return TryOverwrite(record, key, value, NewValue.NoExpiry) ? StoreStatus.Ok : SetSlow(record, key, value, NewValue.NoExpiry);
+    }
 
     /// <summary>The common case of a SET: over a string of the same padded size, with room for the expiry.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private bool TryOverwrite(in Key key, ReadOnlySpan<byte> value, long expiryMs)
+    private bool TryOverwrite(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs)
     {
-        byte* record = Locate(key);
         if (record == null) return false;
         fixed (byte* name = key.Bytes, bytes = value)
         {
@@ -290,23 +292,30 @@ public sealed unsafe class StoreSession : IDisposable
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares from now on.</summary>
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs) =>
-        block.IsNone && TryOverwrite(key, value, expiryMs) ? StoreStatus.Ok : SetSlow(key, value, expiryMs, block);
+    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs)
+    {
+        byte* record = Locate(key);
+        return block.IsNone && TryOverwrite(record, key, value, expiryMs) ? StoreStatus.Ok : SetSlow(record, key, value, expiryMs, block);
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus SetSlow(in Key key, ReadOnlySpan<byte> value, long expiryMs, Block block = default)
+    private StoreStatus SetSlow(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs, Block block = default)
     {
         var update = new SetString(value, block, expiryMs);
-        return Update(key, DataType.Any, ref update);
+        return Update(record, key, DataType.Any, ref update);
     }
 
     /// <summary>Lets an update look at a value, present or absent, and change it, as one step.</summary>
     /// <returns>Ok; NotFound when the key is absent and stays so; WrongType, OutOfMemory, TooLarge: nothing was changed.</returns>
     public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
+        => Update(Locate(key), key, type, ref update);
+
+    /// <param name="record">The key's record as it was just found; null for none.</param>
+    private StoreStatus Update<TUpdate>(byte* record, in Key key, DataType type, ref TUpdate update)
+        where TUpdate : struct, IValueUpdate, allows ref struct
     {
         if (_transaction != null) return _transaction.Update(_database, key, type, ref update);
-        byte* record = Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
         {

@@ -63,6 +63,16 @@ internal static unsafe class HashBucket
         return (low | high << 4) & 0x7F;
     }
 
+    /// <summary>Bit i is set when entry i is not empty.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static uint Used(ulong* bucket)
+    {
+        if (Vector512.IsHardwareAccelerated) return ~(uint)Vector512.Equals(Vector512.Load(bucket), Vector512<ulong>.Zero).ExtractMostSignificantBits() & 0x7F;
+        uint low = Vector256.Equals(Vector256.Load(bucket), Vector256<ulong>.Zero).ExtractMostSignificantBits();
+        uint high = Vector256.Equals(Vector256.Load(bucket + 4), Vector256<ulong>.Zero).ExtractMostSignificantBits();
+        return ~(low | high << 4) & 0x7F;
+    }
+
     /// <summary>Takes the lowest set bit off.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static int TakeLowest(ref uint matches)

@@ -282,8 +282,8 @@ internal sealed unsafe class HashIndex : IDisposable
                 return true;
             }
 
-            for (int i = 0; free == null && i < HashBucket.Entries; i++)
-                if (bucket[i] == 0) free = bucket + i;
+            uint unused = ~HashBucket.Used(bucket) & ((1u << HashBucket.Entries) - 1);
+            if (free == null && unused != 0) free = bucket + BitOperations.TrailingZeroCount(unused);
             last = bucket;
             uint next = HashBucket.OverflowOf(link);
             if (next == 0) break;

@@ -1,3 +1,7 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using System.Runtime.Intrinsics.X86;
+
 namespace Kv.Storage;
 
 /// <summary>Doubles the index bucket by bucket: whoever changes a bucket splits it first, and each insert sweeps a few more.</summary>
@@ -13,8 +17,10 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     // The sweep's place: | target depth 24 | next parent 40 |. One word, so that a claim says of which doubling it is.
     private const int PlaceBits = 40;
 
-    // A doubling waits for its memory until there are so many entries more, as a share of those that it is due at.
-    private const int LateShare = 16, NearShare = 32;
+    // A doubling's memory is taken when so many entries are missing, as a share of those that it is due at, and the doubling waits
+    // for it until there are so many more. A pipeline that inserts 5 million keys a second fills 1/8 of 5 million in 130 ms, in which
+    // upkeep on the same processor takes 64 MB; in 30 ms it does not.
+    private const int LateShare = 16, NearShare = 8;
 
     private readonly Lock _begin = new();
     private long _place, _sweepDone;
@@ -61,7 +67,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         bool more = entries > _entriesBefore;
         _entriesBefore = entries;
         if (IsGrowing || depth == index.MaxDepth || !NeedsPreparing(depth) || _preparedDepth > depth) return false;
-        if (entries <= due) return more && entries > due - due / NearShare;
+        if (entries <= due && (!more || entries <= due - due / NearShare)) return more && entries > due - 2 * (due / NearShare);
         index.PopulateHalf(depth, pause);
         Volatile.Write(ref _preparedDepth, depth + 1);
         return true;
@@ -81,10 +87,23 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         if (from >= ParentsOf(claim)) return false;
 
         int target = (int)(claim >> PlaceBits);
+        Prefetch(from + SweepBatch, target);
         for (long parent = from; parent < from + SweepBatch; parent++) EnsureDepth((ulong)parent, target);
         // A doubling is complete when every claim is done, and the next begins only then: the counter is this doubling's.
         if (Interlocked.Add(ref _sweepDone, SweepBatch) == ParentsOf(claim)) Volatile.Write(ref _completeDepth, target);
         return true;
+    }
+
+    /// <summary>Brings the buckets that a next sweep will split, and those that it will fill, into the cache.</summary>
+    private void Prefetch(long from, int target)
+    {
+        if (!Sse.IsSupported || from >= 1L << (target - 1)) return;
+        byte* near = (byte*)index.Bucket((ulong)from), far = (byte*)index.Bucket((ulong)from + (1UL << (target - 1)));
+        for (int i = 0; i < SweepBatch; i++)
+        {
+            Sse.Prefetch0(near + (i * HashBucket.Bytes));
+            Sse.Prefetch0(far + (i * HashBucket.Bytes));
+        }
     }
 
     private static long ParentsOf(long place) => place == 0 ? 0 : 1L << ((int)(place >> PlaceBits) - 1);
@@ -133,6 +152,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         return true;
     }
 
+    [SkipLocalsInit]    // all that is read of the lists has been written
     private bool TrySplitLatched(ulong* near, ulong number, ulong control, int depth)
     {
         ulong* far = index.Bucket(number + (1UL << depth));
@@ -163,8 +183,11 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
                 isFar = ((HashBucket.TagOf(entry) >> bit) & 1) != 0;
             }
 
-            if (isFar) farEntries[farCount++] = entry;
-            else nearEntries[nearCount++] = entry;
+            // No branch: it is as likely as not.
+            nearEntries[nearCount] = farEntries[farCount] = entry;
+            int far1 = isFar ? 1 : 0;
+            farCount += far1;
+            nearCount += 1 - far1;
         }
 
         if (!TryTakeChain(nearCount, out uint nearOverflow)) return false;
@@ -186,8 +209,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         int count = 0;
         while (true)
         {
-            for (int i = 0; i < HashBucket.Entries; i++)
-                if (bucket[i] != 0) count++;
+            count += BitOperations.PopCount(HashBucket.Used(bucket));
             uint next = HashBucket.OverflowOf(control);
             if (next == 0) return count;
             bucket = index.Overflow[next];
@@ -200,8 +222,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         int count = 0;
         while (true)
         {
-            for (int i = 0; i < HashBucket.Entries; i++)
-                if (bucket[i] != 0) entries[count++] = bucket[i];
+            for (uint used = HashBucket.Used(bucket); used != 0;) entries[count++] = bucket[HashBucket.TakeLowest(ref used)];
             uint next = HashBucket.OverflowOf(control);
             if (next == 0) return;
             bucket = index.Overflow[next];

@@ -46,6 +46,7 @@ public sealed class KvServer : IAsyncDisposable
             UpkeepFailed = exception => Log.LogCritical(exception, "A round of the store's upkeep failed; the next one begins anew"),
         });
         Pause = new ClientPause(this);
+        RoomWaits = new RoomWaits(Store);
         Blocked = new BlockedClients(this);
         PubSub = new PubSubEngine(Store.Charge);
         AuthFailures = new AuthFailures(() => TickMs);
@@ -130,6 +131,9 @@ public sealed class KvServer : IAsyncDisposable
     internal ServerCounters Counters { get; }
 
     internal ClientPause Pause { get; }
+
+    /// <summary>Clients whose next command waits for room in the store.</summary>
+    internal RoomWaits RoomWaits { get; }
 
     /// <summary>Clients that wait for a key (BLPOP).</summary>
     internal BlockedClients Blocked { get; }

@@ -47,7 +47,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     public void RunSlow(ref CommandContext context, Argument* items = null)
     {
         Begin(ref context);
-        if (!TryRefuse(ref context)) return;
+        if (!TryRefuse(ref context) || !TryFindRoom(ref context, items)) return;
         if (MustWait(ref context, items)) return;
 
         var session = context.Session;
@@ -290,12 +290,44 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub) return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
         if (server.Options.NoObj && IsOfObjects(command.Group)) return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
-        if (server.Store.IsOverBudget && IsRefusedOverBudget(context.Session, command)) return Refuse(ref context, Errors.OutOfMemory);
         return true;
     }
 
+    /// <summary>At maxmemory: what needs memory waits while what is dead is given back, and is refused when that is not enough.</summary>
+    /// <returns>False when it has been answered with an error, or waits.</returns>
+    private bool TryFindRoom(ref CommandContext context, Argument* items)
+    {
+        if (server.Store.IsOverBudget && NeedsRoom(context.Session, context.Command)) return TryWaitForRoom(ref context, items);
+        if (context.Session.RoomDeadlineTickMs != 0) context.Session.RoomDeadlineTickMs = 0;
+        return true;
+    }
+
+    /// <inheritdoc cref="TryFindRoom"/>
+    private bool TryWaitForRoom(ref CommandContext context, Argument* items)
+    {
+        var session = context.Session;
+        var room = store.AskRoom();
+        long now = server.TickMs, deadline = session.RoomDeadlineTickMs;
+        bool isLate = deadline != 0 && now >= deadline;
+        if (room != StoreRoom.Soon || isLate || items == null)
+        {
+            session.RoomDeadlineTickMs = 0;
+            if (isLate) server.RoomWaits.Remove(session);
+            return room == StoreRoom.Free || Refuse(ref context, Errors.OutOfMemory);
+        }
+
+        if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + RoomWaits.WaitMsMax;
+        session.Held = new HeldCommand(items, context.Args.Count);
+        session.Park(deadline);
+        server.RoomWaits.Add(session);
+        // Who decides wakes those who are in the list: what was decided before this one was is seen here.
+        if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
+        output.Rewind(new ReplyMark(ReplyStart, 0));
+        return false;
+    }
+
     /// <summary>What may need memory: queueing always does, and EXEC if something queued does.</summary>
-    private static bool IsRefusedOverBudget(Session session, Command command)
+    private static bool NeedsRoom(Session session, Command command)
     {
         if ((command.Flags & CommandFlags.DenyOom) != 0) return true;
         if (!session.InMulti) return false;

@@ -123,6 +123,9 @@ internal sealed class Session : ISubscriber
     /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
     internal HeldCommand? Held { get; set => SetGate(ref field, value); }
 
+    /// <summary>When its command, which waits for room in the store, is refused, in the time of <see cref="KvServer.TickMs"/>; 0: none does.</summary>
+    internal long RoomDeadlineTickMs { get; set; }
+
     /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not wait.</summary>
     internal long ParkedUntilTickMs { get; private set => SetGate(ref field, value); }
 

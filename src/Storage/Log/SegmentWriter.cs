@@ -65,6 +65,12 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
         _charged = charged;
     }
 
+    /// <summary>Gives the segment up if an eighth of it is dead, and more than what is charged at a time.</summary>
+    public void SealDead()
+    {
+        if (Owner != null && Volatile.Read(ref log.Info(_segment)->DeadBytes) >= Math.Max(ChargeStep, _tail / 8)) Seal();
+    }
+
     /// <summary>Gives the segment up: nothing is appended to it any more.</summary>
     public void Seal()
     {

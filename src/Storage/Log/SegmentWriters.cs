@@ -36,6 +36,12 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         return _writers[count] = new SegmentWriter(log, budget, epochs);
     }
 
+    /// <summary>Gives up those in which much is dead.</summary>
+    public void SealDead()
+    {
+        foreach (SegmentWriter? writer in _writers) writer?.SealDead();
+    }
+
     /// <summary>Gives up all segments that are written to.</summary>
     public void Seal()
     {

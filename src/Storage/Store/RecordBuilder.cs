@@ -9,6 +9,9 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs;
 
+    /// <summary>Bytes of records that the session has ended or shortened, all told. Others read it, as of some moments ago.</summary>
+    public long FreedBytes;
+
     /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
     /// <remarks>Throws nothing.</remarks>
     public byte* Allocate(Database database, ulong word)
@@ -83,6 +86,7 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
         int size = RecordWord.Size(word);
         Record.Kill(record, word);
         log.AddDead(record, size);
+        FreedBytes += size;
     }
 
     /// <summary>Allocates a record, with its key written and its word locked.</summary>

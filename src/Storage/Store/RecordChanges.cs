@@ -212,6 +212,7 @@ internal sealed unsafe class RecordChanges
         finally
         {
             _builder.Kill(record, word);
+            _builder.FreedBytes -= size;        // it lives on
         }
 
         return true;
@@ -452,6 +453,7 @@ internal sealed unsafe class RecordChanges
         if (size == oldSize) return;
         Record.WriteWord(record + size, RecordWord.Filler(oldSize - size));     // release: before the word that says so
         _log.AddDead(record, oldSize - size);
+        _builder.FreedBytes += oldSize - size;
     }
 
     private StoreStatus SetExpiry(ref HeldRecord held, long expiryMs)
@@ -592,6 +594,12 @@ internal sealed unsafe class RecordChanges
         SegmentInfo* info = _log.InfoOf(record);
         if (info->LastWriteSeconds != NowSeconds) info->LastWriteSeconds = NowSeconds;
     }
+
+    /// <summary>Bytes of records that the session has ended or shortened, all told. From any thread.</summary>
+    public long FreedBytes => Volatile.Read(ref _builder.FreedBytes);
+
+    /// <summary>Gives up those segments that are written to and in which much is dead: then they can be emptied.</summary>
+    public void SealDead() => _writers.SealDead();
 
     /// <summary>Gives up all segments that are written to.</summary>
     public void Seal() => _writers.Seal();

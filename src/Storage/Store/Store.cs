@@ -28,6 +28,7 @@ public sealed class Store : IDisposable
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
     private readonly KeyHash _hash = KeyHash.Create();
+    private long _freedByEnded;
     private Database?[] _table, _reported;
     private int _databaseIds, _sessions;
     private long _helpedAt, _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
@@ -50,6 +51,7 @@ public sealed class Store : IDisposable
         Clock = new ExpiryClock(options.Time);
         LongHolds = new LongHolds(this);
         Sparse = new SparseRegions(this);
+        Room = new RoomKeeper(this);
         Pause = new StorePause(Epochs, LongHolds);
         _table = _reported = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
@@ -81,8 +83,34 @@ public sealed class Store : IDisposable
     /// <summary>The most that <see cref="UsedBytes"/> was seen at.</summary>
     public long PeakUsedBytes => Budget.PeakBytes;
 
-    /// <summary>True when more is used than allowed: writers are to be refused.</summary>
+    /// <summary>True when more is used than allowed: writers are to wait or to be refused (<see cref="AskRoom"/>).</summary>
     public bool IsOverBudget => Budget.IsOver;
+
+    /// <summary>Whether there is room for a write, or will be when what is dead has been given back.</summary>
+    public StoreRoom AskRoom() => Room.Ask();
+
+    /// <summary>Waits until there is room for a write: while what is dead is given back. Not between <see cref="Enter"/> and the guard's end, which holds that up.</summary>
+    /// <returns>False when there is nothing more to give back, or not in time.</returns>
+    public bool WaitForRoom(TimeSpan timeout) => Room.Wait(timeout);
+
+    internal RoomKeeper Room { get; }
+
+    /// <summary>Whether it is seen to in the background.</summary>
+    internal bool HasThread => _thread != null;
+
+    /// <summary>Bytes of records that have died or become shorter since the store began, about.</summary>
+    internal long FreedBytes
+    {
+        get
+        {
+            lock (_freeSlots)
+            {
+                long freed = _freedByEnded;
+                foreach (StoreSession? session in _sessionOfSlot) freed += session?.Changes.FreedBytes ?? 0;
+                return freed;
+            }
+        }
+    }
 
     internal MemoryBudget Budget { get; }
     internal SegmentedLog Log { get; }
@@ -159,6 +187,7 @@ public sealed class Store : IDisposable
         lock (_freeSlots)
         {
             _sessions--;
+            _freedByEnded += session.Changes.FreedBytes;
             _sessionOfSlot[session.Slot] = null;
             _freeSlots.Push(session.Slot);
         }
@@ -430,6 +459,9 @@ public sealed class Store : IDisposable
                 expired, expiredFields, _upkeep.ReclaimedSegments, growths, Deferred.Count, _upkeep.Stalls);
         }
     }
+
+    /// <summary>Whether it is wanted as soon as an epoch may have passed.</summary>
+    internal bool WantsUpkeepNow => Room.IsWanted;
 
     /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
     internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowthNear;

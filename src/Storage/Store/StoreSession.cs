@@ -97,6 +97,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()
     {
+        if (_store.Room.IsWanted) _changes.SealDead();
         if (_store.Epochs.IsOnline(_slot) && !_store.Pause.IsRequested) _store.Epochs.Announce(_slot);
         else GoOnline();
         BeginTurnOnline();
@@ -133,6 +134,14 @@ public sealed unsafe class StoreSession : IDisposable
             _store.Epochs.Enter(_slot);     // with a full fence: either it is seen here, or this session there
             if (!_store.Pause.IsRequested) return;
         }
+    }
+
+    /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own segments can be given back from here on.</summary>
+    internal StoreRoom AskRoom()
+    {
+        var room = _store.AskRoom();
+        if (room == StoreRoom.Soon) _changes.SealDead();
+        return room;
     }
 
     /// <summary>In a long command: what the session found before is void, so that others' memory can be freed.</summary>

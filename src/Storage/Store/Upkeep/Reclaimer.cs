@@ -5,21 +5,33 @@ namespace Kv.Storage;
 /// Threads: one at a time. A sealed segment is touched only when an epoch has passed since: then every record in it is
 /// published, or dead. Policy: while more than a quarter of a database's log is dead, the segments with the least alive
 /// are emptied, so a byte that stays alive is copied at most about four times for each byte of writes. Segments that a
-/// session gave up less than half full are merged, whatever is alive in them.
+/// session gave up less than half full are merged, whatever is alive in them. While the store is short of room
+/// (<see cref="RoomKeeper"/>) less has to be dead, as little as it takes to get room, most dead first.
 /// </remarks>
 internal sealed unsafe class Reclaimer(Store store)
 {
     private const int SegmentsPerRound = 16;
     private const double DeadShareMax = 0.25, DeadShareOfSegmentMin = 0.30;
 
+    /// <summary>After so many records the thread gives its processor away, if somebody wants it: 10 us.</summary>
+    private const int RecordsPerSlice = 64;
+
     private readonly List<(bool Always, int Dead, int Segment)> _candidates = [];
 
     public long ReclaimedSegments { get; private set; }
+
+    /// <summary>Whether the next round may find more, though the store is short of room.</summary>
+    public bool HasMore { get; private set; }
+
+    public void BeginRound() => HasMore = false;
 
     public void Run(Database database, List<int> segments, StoreSession session)
     {
         long used = 0, dead = 0;
         ulong safe = store.Epochs.SafeBelow();
+        RoomKeeper room = store.Room;
+        bool isShort = room.IsShort;
+        double least = isShort ? room.DeadShareMin : DeadShareOfSegmentMin;
         _candidates.Clear();
         foreach (int segment in segments)
         {
@@ -27,18 +39,26 @@ internal sealed unsafe class Reclaimer(Store store)
             int segmentDead = Volatile.Read(ref info->DeadBytes), tail = Volatile.Read(ref info->Tail);
             used += tail;
             dead += segmentDead;
-            bool sealedAndSafe = Volatile.Read(ref *(int*)&info->State) == (int)SegmentState.Sealed && info->SealEpoch < safe;
+            if (Volatile.Read(ref *(int*)&info->State) != (int)SegmentState.Sealed) continue;
             bool always = segmentDead == tail || tail < SegmentedLog.SegmentBytes / 2;
-            if (sealedAndSafe && (always || segmentDead >= tail * DeadShareOfSegmentMin)) _candidates.Add((always, segmentDead, segment));
+            if (!always && segmentDead < tail * least) continue;
+            if (info->SealEpoch < safe) _candidates.Add((always, segmentDead, segment));
+            else HasMore |= isShort && segmentDead != 0;
         }
 
         if (_candidates.Count == 0) return;
         _candidates.Sort((left, right) => (right.Always, right.Dead).CompareTo((left.Always, left.Dead)));
-        int emptied = 0;
+        int emptied = 0, most = isShort ? room.SegmentsPerRound : SegmentsPerRound;
         foreach ((bool always, int segmentDead, int segment) in _candidates)
         {
             int tail = store.Log.Info(segment)->Tail;
-            if ((!always && dead <= used * DeadShareMax) || emptied == SegmentsPerRound || database.IsDropped) return;
+            if (database.IsDropped || (!always && dead <= used * DeadShareMax && !(isShort && room.IsShort))) return;
+            if (emptied == most)
+            {
+                HasMore |= isShort;
+                return;
+            }
+
             if (!TryEmpty(database, segment, session)) return;
             used -= tail;
             dead -= segmentDead;
@@ -49,9 +69,11 @@ internal sealed unsafe class Reclaimer(Store store)
 
     private bool TryEmpty(Database database, int segment, StoreSession session)
     {
+        int records = 0;
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
+            if ((++records & (RecordsPerSlice - 1)) == 0) Thread.Yield();
             if (RecordWord.IsDead(word) || !session.TryLock(record, out word)) continue;
             if (!session.Changes.TryMove(database, record, word)) return false;
         }
@@ -59,11 +81,10 @@ internal sealed unsafe class Reclaimer(Store store)
         SegmentInfo* info = store.Log.Info(segment);
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Retired);
         database.Segments.Remove(segment);
-        store.Deferred.Defer(static (target, value) =>
-        {
-            var log = (SegmentedLog)target!;
-            log.Free((int)value, SegmentWriter.ChargedFor(log.Info((int)value)->Tail));
-        }, store.Log, segment, SegmentedLog.SegmentBytes);
+        // Out of the account now, though it is free only after an epoch: so what is moved does not count twice, and who waits for room goes on.
+        // It is as much as one round empties.
+        store.Budget.ChargeLog(-SegmentWriter.ChargedFor(info->Tail));
+        store.Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), store.Log, segment, SegmentedLog.SegmentBytes);
         ReclaimedSegments++;
         return true;
     }

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 internal sealed class StoreThread : IDisposable
 {
     // An expired key is to be gone within a second, and an idle store is to cost nothing that can be measured.
-    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100), PauseWhileBusy = TimeSpan.FromMilliseconds(5);
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100), PauseWhileBusy = TimeSpan.FromMilliseconds(5), PauseWhileWanted = TimeSpan.FromMilliseconds(1);
 
     private readonly Store _store;
     private readonly AutoResetEvent _wake = new(false);
@@ -48,12 +48,12 @@ internal sealed class StoreThread : IDisposable
                 _store.Options.UpkeepFailed?.Invoke(exception);
             }
 
-            var pause = _store.WantsUpkeepSoon ? PauseWhileBusy : Pause;
+            var pause = _store.WantsUpkeepNow ? PauseWhileWanted : _store.WantsUpkeepSoon ? PauseWhileBusy : Pause;
             // Ends: when the pause is over. While writers take segments, the next ones are made ready meanwhile.
             for (var left = pause; left > TimeSpan.Zero && !_stopping; left -= PauseWhileBusy)
             {
                 bool writing = _store.Log.Prepare();
-                if (_wake.WaitOne(writing ? PauseWhileBusy : left) || !writing) break;
+                if (_wake.WaitOne(writing && left > PauseWhileBusy ? PauseWhileBusy : left) || !writing) break;
             }
         }
     }

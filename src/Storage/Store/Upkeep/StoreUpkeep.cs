@@ -22,6 +22,10 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
 
     public void Run()
     {
+        RoomKeeper room = store.Room;
+        bool wasWanted = room.IsWanted;
+        room.BeginRound();
+        _reclaimer.BeginRound();
         store.LongHolds.FinishAbandoned();
         // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
         store.Epochs.Advance();
@@ -40,6 +44,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         store.Deferred.Run();
         store.Log.Trim();
         Extents.Shared.Trim();
+        room.EndRound(wasWanted, _reclaimer.HasMore);
     }
 
     private void RunOnline()

@@ -1,0 +1,125 @@
+using System.Diagnostics;
+
+namespace Kv.Storage;
+
+/// <summary>Says whether there is room for a write, and sees to it that what is dead becomes room when there is none.</summary>
+/// <remarks>
+/// A log of records holds what is dead until its segment is emptied, which is done in time only where much is dead. So near the limit the reclaimer
+/// is content with less, and a writer beyond it waits for a moment, outside of a turn, while segments are emptied, most dead first. It is refused
+/// when a whole round of upkeep has found nothing more to give back, and then at once, until something has died again.
+/// Threads: any may ask; the rounds are upkeep's.
+/// </remarks>
+internal sealed class RoomKeeper(Store store)
+{
+    /// <summary>What has to die before a store that was found full is looked through again.</summary>
+    private const long GainMin = 64 * 1024;
+
+    /// <summary>Share of a segment that must be dead: when nearly all room is in use, and when a writer waits.</summary>
+    private const double DeadShareNear = 1.0 / 8, DeadShareWanted = 1.0 / 64;
+
+    private const int NotFull = -1;
+    private static readonly TimeSpan LookEvery = TimeSpan.FromMilliseconds(10);
+    private static readonly long PatienceTicks = 5 * Stopwatch.Frequency;        // longer than anybody waits
+
+    private readonly object _decided = new();
+    private long _freedWhenFull = NotFull, _limitWhenFull, _askedAt, _freedAtBegin, _usedAtBegin;
+    private int _wanted;
+
+    /// <summary>Called when those who wait are to ask again; on the store's thread.</summary>
+    public Action? Decided { get; set; }
+
+    /// <summary>Whether a writer waits.</summary>
+    public bool IsWanted => Volatile.Read(ref _wanted) != 0;
+
+    /// <summary>Bytes that upkeep keeps free while it can, so that writers seldom wait.</summary>
+    public long Headroom => Math.Clamp(store.Budget.MaxBytes / 32, 2 * SegmentedLog.SegmentBytes, 64L << 20);
+
+    /// <summary>Whether more is to be given back.</summary>
+    public bool IsShort
+    {
+        get
+        {
+            long most = store.Budget.MaxBytes;
+            return most != 0 && store.Budget.UsedBytes > most - Math.Min(Headroom, most / 2);
+        }
+    }
+
+    /// <summary>The share of a segment that must be dead for it to be emptied while <see cref="IsShort"/>.</summary>
+    public double DeadShareMin => IsWanted ? DeadShareWanted : DeadShareNear;
+
+    /// <summary>Segments that one round empties: what is moved is there twice until an epoch has passed.</summary>
+    public int SegmentsPerRound => (int)Math.Clamp(Headroom / SegmentedLog.SegmentBytes, 1, 16);
+
+    /// <summary>Whether a writer may go on.</summary>
+    public StoreRoom Ask()
+    {
+        if (!store.Budget.IsOver) return StoreRoom.Free;
+        if (IsFull()) return StoreRoom.Full;
+        Volatile.Write(ref _askedAt, Stopwatch.GetTimestamp());
+        // Exchange: of who asks and who decides one is later. Who waits asks once more when he can be found, see AfterRound.
+        if (Interlocked.Exchange(ref _wanted, 1) == 0) store.TryWake();
+        return StoreRoom.Soon;
+    }
+
+    /// <summary>Waits until a writer may go on, or until it is known that there is no room.</summary>
+    /// <returns>False when there is none, or the time is over.</returns>
+    public bool Wait(TimeSpan timeout)
+    {
+        long begin = Stopwatch.GetTimestamp();
+        // Ends: at the latest with the time.
+        while (true)
+        {
+            var room = Ask();
+            if (room != StoreRoom.Soon) return room == StoreRoom.Free;
+            var left = timeout - Stopwatch.GetElapsedTime(begin);
+            if (left <= TimeSpan.Zero) return false;
+            if (store.HasThread) WaitFor(left < LookEvery ? left : LookEvery);
+            else store.Maintain();
+        }
+    }
+
+    /// <summary>A round of upkeep begins.</summary>
+    public void BeginRound()
+    {
+        if (!IsWanted) return;
+        _freedAtBegin = store.FreedBytes;
+        _usedAtBegin = store.Budget.UsedBytes;
+    }
+
+    /// <summary>A round of upkeep has ended: decides whether those who wait may go on, are refused, or go on waiting.</summary>
+    /// <param name="wasWanted">Whether a writer waited when it began.</param>
+    /// <param name="mayGain">Whether the next round may find something.</param>
+    public void EndRound(bool wasWanted, bool mayGain)
+    {
+        if (!wasWanted) return;
+        if (store.Budget.IsOver)
+        {
+            bool gains = mayGain || store.Deferred.Count != 0 || store.Budget.UsedBytes < _usedAtBegin;
+            bool isPatient = Stopwatch.GetTimestamp() - Volatile.Read(ref _askedAt) < PatienceTicks;
+            if (gains && isPatient) return;
+            if (!gains)
+            {
+                Volatile.Write(ref _limitWhenFull, store.Budget.MaxBytes);
+                Volatile.Write(ref _freedWhenFull, _freedAtBegin);
+            }
+        }
+
+        // Whoever asks before this is found by the call, or asks once more after it and is the first to want again.
+        Interlocked.Exchange(ref _wanted, 0);
+        lock (_decided) Monitor.PulseAll(_decided);
+        Decided?.Invoke();
+    }
+
+    // It may have been decided before: the caller asks every few milliseconds.
+    private void WaitFor(TimeSpan time)
+    {
+        lock (_decided) Monitor.Wait(_decided, time);
+    }
+
+    private bool IsFull()
+    {
+        long freed = Volatile.Read(ref _freedWhenFull);
+        return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes && store.Deferred.Count == 0
+            && Math.Abs(store.FreedBytes - freed) < GainMin;
+    }
+}

@@ -1,0 +1,85 @@
+using Kv.Tests.Harness;
+using Kv.Tests.Network;
+
+namespace Kv.Tests.Limits;
+
+/// <summary>At maxmemory a write waits while what was deleted is given back, and is refused when that is not enough.</summary>
+public sealed class RoomAtMaxMemoryTests
+{
+    private const int Batch = 500;
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_is_deleted_can_be_added_again(string transport)
+    {
+        using var server = KvInstance.Start("--maxmemory", "48mb", "--transport", transport, "--worker-threads", "2");
+        using var client = server.Connect();
+        using var other = server.Connect();
+        string value = new('v', 100);
+        int count = Fill(client, "key", value, int.MaxValue);
+        int[] keys = [.. Enumerable.Range(0, count)];
+        Seed.NewRandom(12).Shuffle(keys);
+        int deleted = count / 5;
+        Pipeline(client, deleted, i => $"DEL key{keys[i]}");
+        // Two at a time: both wait, both go on.
+        var half = Task.Run(() => Fill(other, "other", value, deleted * 45 / 100));
+        int added = Fill(client, "new", value, deleted * 45 / 100);
+        Assert.Equal(deleted * 45 / 100, added);
+        Assert.Equal(added, half.Result);
+        Assert.Equal(count - deleted + (2 * added), client.Ok("DBSIZE").Integer);
+        // What is refused is refused for good: too much is alive.
+        Fill(client, "more", value, int.MaxValue);
+        Assert.StartsWith("OOM", client.Command("SET one more").String, StringComparison.Ordinal);
+        Assert.Equal("OK", client.Ok("CONFIG SET maxmemory 0").String);
+        client.Ok("SET one more");
+        server.Server.Store.CheckIntegrity();
+    }
+
+    // A write in a transaction, a value that comes in a block, and one that another client's pause holds up, too.
+    [Fact]
+    public void Whatever_writes_waits_and_goes_on()
+    {
+        using var server = KvInstance.Start("--maxmemory", "24mb", "--worker-threads", "1");
+        using var client = server.Connect();
+        string large = new('v', 200_000);
+        int count = Fill(client, "key", large, int.MaxValue, 1);
+        for (int round = 0; round < 20; round++)
+        {
+            client.Send([.. RespText.Encode($"DEL key{round}"), .. RespText.Encode($"SET again{round} {large}"), .. RespText.Encode($"STRLEN again{round}")]);
+            Assert.Equal(1, client.Read().Integer);
+            Assert.Equal("OK", client.Read().String);
+            Assert.Equal(200_000, client.Read().Integer);
+        }
+
+        client.Ok("DEL key20 key21");
+        client.Ok("MULTI");
+        Assert.Equal("QUEUED", client.Ok($"SET in {large}").String);
+        Assert.Equal("OK", client.Ok("EXEC").Items![0].String);
+        Assert.Equal(count - 1, client.Ok("DBSIZE").Integer);
+    }
+
+    private static int Fill(RespClient client, string name, string value, int most, int batch = Batch)
+    {
+        for (int done = 0; done < most; done += batch)
+        {
+            int size = Math.Min(batch, most - done), from = done;
+            var replies = Pipeline(client, size, i => $"SET {name}{from + i} {value}");
+            int taken = replies.Count(reply => !reply.IsError);
+            if (taken < size) return done + taken;
+        }
+
+        return most;
+    }
+
+    private static List<Reply> Pipeline(RespClient client, int count, Func<int, string> line)
+    {
+        var replies = new List<Reply>();
+        for (int from = 0; from < count; from += Batch)
+        {
+            int size = Math.Min(Batch, count - from), first = from;
+            client.Send([.. Enumerable.Range(0, size).SelectMany(i => RespText.Encode(line(first + i)))]);
+            for (int i = 0; i < size; i++) replies.Add(client.Read());
+        }
+
+        return replies;
+    }
+}

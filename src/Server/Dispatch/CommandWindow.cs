@@ -371,6 +371,7 @@ internal sealed unsafe class CommandWindow : IDisposable
             _stretch = ++i;       // it counts itself
             ExecuteSlow(ref context, slot, ref input);
             if (_output.Buffer.Length > FlushBytes) Flush();
+            if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
         }
     }
 
@@ -389,6 +390,7 @@ internal sealed unsafe class CommandWindow : IDisposable
         {
             slot = ExecuteRun(ref context, slot, end, ref input);
             if (_output.Buffer.Length > FlushBytes) Flush();
+            if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
         }
         while (slot < end && slot->Kind.Input == index && IsUsual(slot, session));
 

@@ -171,7 +171,10 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
             Fault.Point("transaction.command");
             ref var counts = ref counters.ByCommand[command.Id];
             long begin = counts.Begin();
-            command.Handler!(ref context);
+            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made may be too much.
+            if (context.Store.HasLetGoOfMuch) context.Store.FreeBetweenCommands();
+            if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget) context.Fail(Errors.OutOfMemory);
+            else command.Handler!(ref context);
             // Ends: each step gets on, and what EXEC runs waits for nobody.
             while (session.Steps is { } steps)
                 if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;

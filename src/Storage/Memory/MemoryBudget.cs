@@ -9,6 +9,9 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class MemoryBudget : IDisposable
 {
+    /// <summary>What the first key takes: a limit below that leaves room for none.</summary>
+    private const long LeastBytes = 64 * 1024;
+
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
     private long _index, _log, _external, _peak, _blocksAtEnd;
 
@@ -42,7 +45,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public bool RefusesAllocation() => Refuse is { } refuse && refuse();
 
-    public bool IsOver => MaxBytes != 0 && UsedBytes > MaxBytes;
+    public bool IsOver => MaxBytes != 0 && Math.Max(UsedBytes, LeastBytes) > MaxBytes;
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 

@@ -576,8 +576,7 @@ internal sealed unsafe class RecordChanges
     }
 
     /// <summary>Gives up the record's reference once nobody can be reading the record any more.</summary>
-    private void Retire(Block block) =>
-        _store.Deferred.Defer(static (target, start) => ((Store)target!).Release(new Block((byte*)start)), _store, (nint)block.Start, block.ExtentBytes);
+    private void Retire(Block block) => _store.Retire(block);
 
     /// <summary>Undoes a record that nobody got to know.</summary>
     private void Abandon(byte* record, ulong word)

@@ -392,21 +392,31 @@ public sealed class Store : IDisposable
         {
             var dropped = (Database)target!;
             dropped.Free();
-        }, database, 0, database.Segments.Bytes);
+        }, database, 0, database.Segments.Bytes, isLong: true);
     }
 
     /// <summary>Gives up a reference to a block; what has to go to the system does so by the store's thread.</summary>
     internal unsafe void Release(Block block)
     {
         if (!block.Release()) return;
-        if (block.ExtentBytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.HasRoom(block.ExtentBytes))
+        long bytes = block.ExtentBytes;
+        // When more of such waits than the thread gets done, the caller does it.
+        if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.HasRoom(bytes) || Deferred.UnreachableBytes > HelpFromBytes
+            || !Deferred.TryDeferUnreachable(static (_, start) => new Block((byte*)start).Free(), (nint)block.Start, bytes))
         {
             block.Free();
             return;
         }
 
-        Deferred.Defer(static (_, start) => new Block((byte*)start).Free(), null, (nint)block.Start, block.ExtentBytes);
+        if (bytes > HelpFromBytes) _thread.Wake();
     }
+
+    /// <summary>Gives up a record's reference to a block once nobody can be reading the record any more.</summary>
+    internal unsafe void Retire(Block block) => Deferred.Defer(static (_, start) =>
+    {
+        var retired = new Block((byte*)start);
+        if (retired.Release()) retired.Free();
+    }, null, (nint)block.Start, block.ExtentBytes);
 
     /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into it.</summary>
     internal unsafe void Release(Region region) =>
@@ -422,6 +432,28 @@ public sealed class Store : IDisposable
     {
         _thread?.Wake();
         return _thread != null;
+    }
+
+    /// <summary>What must wait to be freed for this session is what it lets go of from here on. For one who holds no address of the store but those of records
+    /// that it has locked, in databases of that table.</summary>
+    /// <returns>False when the table is being replaced, or has been: then a database may be on its way out that only this session's epoch keeps.</returns>
+    /// <remarks>Nobody is waited for. Whoever drops a database does so under the table's lock: after this, and in an epoch that this session shows.</remarks>
+    internal bool TryTick(int slot, Database?[] table)
+    {
+        if (!_tableLock.TryEnter()) return false;
+        try
+        {
+            if (_table != table) return false;
+            Epochs.Advance();
+            Epochs.Announce(slot);
+            Interlocked.MemoryBarrier();        // the slot before the lock is free again
+        }
+        finally
+        {
+            _tableLock.Exit();
+        }
+
+        return true;
     }
 
     /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>

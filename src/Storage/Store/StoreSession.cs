@@ -12,6 +12,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>After so many readings that a writer disturbed, a reader locks.</summary>
     internal const int OptimisticReadsMax = 3;
 
+    /// <summary>What a turn may let go of, about, before some of it is to be freed.</summary>
+    private const long LetGoMax = 16 << 20;
+
     private readonly Store _store;
     private readonly int _slot;
     private readonly SegmentedLog _log;
@@ -28,6 +31,7 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly WatchTable _watches;
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
+    private long _addedBytes;
     private readonly KeyArrivals _arrivals;
     private TransactionKeys? _transaction, _transactionKeys;
 
@@ -116,7 +120,31 @@ public sealed unsafe class StoreSession : IDisposable
         ReadClock();
         _lookAheadTable = _store.Table;
         _selectedTable = null;      // the next Select asks whether hints hold
+        _addedBytes = _store.Deferred.AddedBytes;
         _store.HelpFreeing();
+    }
+
+    /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more: <see cref="FreeBetweenCommands"/>.</summary>
+    /// <remarks>By other sessions, too: who ticks for nothing loses little.</remarks>
+    internal bool HasLetGoOfMuch => _store.Deferred.AddedBytes - _addedBytes > LetGoMax;
+
+    /// <summary>Between two commands, also of a transaction: lets what the session has let go of so far be freed. What was looked ahead is void.</summary>
+    internal void FreeBetweenCommands()
+    {
+        _addedBytes = _store.Deferred.AddedBytes;
+        if (_transaction == null)
+        {
+            _store.Epochs.Advance();        // else the epoch that is announced would be the one that it let go in
+            Tick();
+        }
+        else if (!_store.TryTick(_slot, Table))
+        {
+            return;
+        }
+
+        // The store's thread does it, unless it has too much to do: then this one, which has made it.
+        _store.TryWake();
+        if (_store.Deferred.Bytes > 4 * LetGoMax) _store.Deferred.Run(isQuick: true);
     }
 
     private void GoOnline()

@@ -23,12 +23,12 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <summary>The same for a large argument, which is received straight into its block.</summary>
     private const int BlockBytesATurn = 1024 * 1024;
 
-    /// <summary>And when it has just begun, in the same turn.</summary>
-    private const int FirstBlockBytes = 256 * 1024;
-
-    /// <summary>Received from a session whose last argument was large: probably it is the head of the next one, and what comes with
-    /// it has to be copied into the block.</summary>
+    /// <summary>Received behind a large argument: probably it is the head of the next one, and what comes with it has to be copied into
+    /// the block.</summary>
     private const int ReceiveBytesBehindBlock = 8 * 1024;
+
+    /// <summary>While more than so much of an argument is missing, the worker is not woken for less.</summary>
+    private const int WakeBytes = 256 * 1024;
 
     /// <summary>What a client that has not said who it is may make us hold.</summary>
     private const int UnauthenticatedBytes = 1024 * 1024;
@@ -40,7 +40,6 @@ internal sealed unsafe class ConnectionReader : IDisposable
     private readonly WorkerCounters _counters;
     private readonly byte* _buffer;
     private int _used;
-    private long _now;
 
     public ConnectionReader(KvServer server, StoreSession store, WorkerCounters counters)
     {
@@ -62,16 +61,6 @@ internal sealed unsafe class ConnectionReader : IDisposable
         ref var pending = ref connection.Pending;
         input = null;
         length = 0;
-        _now = now;
-        if (session.Blocks is { IsFilling: true } blocks)
-        {
-            if (!TryFill(connection, session, blocks, BlockBytesATurn)) return false;
-            if (blocks.IsFilling) return true;
-        }
-
-        int most = connection.ExpectsBlock ? ReceiveBytesBehindBlock : ReceiveBytes;
-        connection.ExpectsBlock = false;
-
         int kept = pending.Length;
         bool inPlace = pending.IsLong;
         byte* start;
@@ -86,7 +75,9 @@ internal sealed unsafe class ConnectionReader : IDisposable
             if (kept > 0) Buffer.MemoryCopy(pending.Start, start, kept, kept);
         }
 
-        nint received = connection.EndOfInput ? 0 : Libc.recv(connection.Descriptor, start + kept, (nuint)most, 0);
+        var blocks = session.Blocks is { IsFilling: true } filling ? filling : null;
+        nint received = 0;
+        if (!connection.EndOfInput) received = blocks == null ? Libc.recv(connection.Descriptor, start + kept, ReceiveBytes, 0) : ReceiveParts(connection, blocks, start + kept);
         if (received == 0)
         {
             connection.EndOfInput = true;
@@ -101,6 +92,12 @@ internal sealed unsafe class ConnectionReader : IDisposable
         session.LastActiveTickMs = now;
         session.BytesIn += received;
         _counters.BytesIn += received;
+        if (blocks != null)
+        {
+            received -= Fill(connection, session, blocks, (int)received);
+            if (blocks.IsFilling) return true;
+        }
+
         input = start;
         length = kept + (int)received;
         connection.InputStart = start;
@@ -129,10 +126,6 @@ internal sealed unsafe class ConnectionReader : IDisposable
         var session = connection.Session;
         if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
-        if (session.Blocks is not { IsFilling: true } blocks || (session.Gate & SessionGate.Stopped) != 0) return;
-        // What has arrived meanwhile goes where it belongs, without a turn for it.
-        connection.ExpectsBlock = true;
-        if (!connection.EndOfInput && !TryFill(connection, session, blocks, FirstBlockBytes)) connection.State = EpollConnectionState.Broken;
     }
 
     /// <returns>False when the client has passed what it may make us hold.</returns>
@@ -154,17 +147,32 @@ internal sealed unsafe class ConnectionReader : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_buffer);
 
-    private bool TryFill(EpollConnection connection, Session session, ReceivedBlocks blocks, int most)
+    /// <summary>Receives the rest of a large argument into its block, and what comes behind it.</summary>
+    private static nint ReceiveParts(EpollConnection connection, ReceivedBlocks blocks, byte* behind)
     {
-        byte* room = blocks.Room(ref most);
-        nint received = Libc.recv(connection.Descriptor, room, (nuint)most, 0);
-        if (received == 0) connection.EndOfInput = true;
-        if (received <= 0) return received == 0 || Libc.LastError is Libc.EAgain or Libc.EIntr;
-        session.LastActiveTickMs = _now;
-        session.BytesIn += received;
-        _counters.BytesIn += received;
-        blocks.Advance((int)received);
+        var parts = stackalloc IoVector[2];
+        int most = BlockBytesATurn;
+        parts[0].Start = blocks.Room(ref most);
+        parts[0].Bytes = (nuint)most;
+        parts[1] = new IoVector { Start = behind, Bytes = ReceiveBytesBehindBlock };
+        return Libc.readv(connection.Descriptor, parts, most == blocks.Expected - blocks.Received ? 2 : 1);
+    }
+
+    /// <returns>How many of the bytes were the argument's.</returns>
+    private int Fill(EpollConnection connection, Session session, ReceivedBlocks blocks, int received)
+    {
+        int missing = blocks.Expected - blocks.Received, filled = Math.Min(received, missing);
+        blocks.Advance(filled);
+        missing -= filled;
         blocks.CompleteIfFull(session);
-        return true;
+        // A client that sends as fast as that is not slowed down by one that looks at every packet. Who is slow, and timed, is looked at.
+        int wake = missing <= WakeBytes || filled < WakeBytes / 8 || _server.Options.Timeout > 0 ? 1 : WakeBytes;
+        if (wake != connection.WakeBytes)
+        {
+            connection.WakeBytes = wake;
+            Libc.SetOption(connection.Descriptor, Libc.SolSocket, Libc.SoReceiveLowAt, wake);
+        }
+
+        return filled;
     }
 }

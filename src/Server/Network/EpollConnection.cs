@@ -40,8 +40,8 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>The client will send no more; what it has sent is still answered.</summary>
     public bool EndOfInput;
 
-    /// <summary>The last argument that came was received into a block.</summary>
-    public bool ExpectsBlock;
+    /// <summary>Bytes that must have arrived before the worker is woken for them.</summary>
+    public int WakeBytes = 1;
 
     /// <summary>In one of the worker's lists of the name.</summary>
     public bool IsWaiting, IsContinuing;

@@ -14,7 +14,7 @@ internal static unsafe partial class Libc
     public const int SockNonBlock = 0x800, SockCloseOnExec = 0x80000;
     public const int EpollCloseOnExec = 0x80000, EventNonBlock = 0x800, EventCloseOnExec = 0x80000;
     public const int ShutWrite = 1, ShutBoth = 2;
-    public const int SolSocket = 1, SoKeepAlive = 9, IpprotoTcp = 6, TcpNoDelay = 1, TcpKeepIdle = 4, TcpKeepInterval = 5, TcpKeepCount = 6;
+    public const int SolSocket = 1, SoKeepAlive = 9, SoReceiveLowAt = 18, IpprotoTcp = 6, TcpNoDelay = 1, TcpKeepIdle = 4, TcpKeepInterval = 5, TcpKeepCount = 6;
     public const int RlimitNoFile = 7;
     public const int EIntr = 4, EAgain = 11, ENFile = 23, EMFile = 24, ENoBufs = 105, ENoMem = 12;
 
@@ -26,6 +26,7 @@ internal static unsafe partial class Libc
     [LibraryImport("libc")] public static partial nint write(int descriptor, void* bytes, nuint count);
     [LibraryImport("libc")] public static partial nint recv(int descriptor, void* bytes, nuint count, int flags);
     [LibraryImport("libc")] public static partial nint send(int descriptor, void* bytes, nuint count, int flags);
+    [LibraryImport("libc")] public static partial nint readv(int descriptor, IoVector* parts, int count);
     [LibraryImport("libc")] public static partial nint sendmsg(int descriptor, MessageHeader* message, int flags);
     [LibraryImport("libc")] public static partial int accept4(int descriptor, void* address, int* addressLength, int flags);
     [LibraryImport("libc")] public static partial int getsockname(int descriptor, void* address, int* addressLength);

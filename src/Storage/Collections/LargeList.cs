@@ -8,7 +8,7 @@ namespace Kv.Storage;
 /// made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other is an eighth of the list, or as much
 /// as is being added, and stays as it is. A leaf that is made at the left is reversed: pushing and popping at
 /// either end moves no bytes (lengthening, the slots). As long as its elements are equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own.
-/// A leaf without elements goes to a list of free ones, by size; neighbours that are sparse become one.
+/// A leaf without elements is given back; neighbours that are sparse become one.
 /// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
 /// </remarks>
@@ -20,7 +20,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Most bytes of an element that shares a leaf.</summary>
     public const int SharedBytesMax = 1024;
 
-    private const int LeafStep = 512, Sizes = LeafBytesMax / LeafStep, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2;
+    private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2;
 
     private readonly Region _region = region;
 
@@ -52,7 +52,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <param name="left">At which end.</param>
     public static long PushBytes(Region region, bool left, in ListPush push)
     {
-        long leafBytes = 0, tight = 0;
+        long leafBytes = 0, tight = 0, lengthened = 0;
         if (!region.IsNone)
         {
             var list = new LargeList(region);
@@ -61,9 +61,19 @@ internal readonly unsafe struct LargeList(Region region)
             leafBytes = list.Directory.LeafBytes;
             // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step more for being one of more.
             if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
-            else if (hasEnd && !push.HasAlone && list.IsLastPiece(left)) return list.LastPieceBytes(end, left, push);
+            else if (hasEnd && !push.HasAlone && list.IsLastPiece(left))
+            {
+                lengthened = list.LastPieceBytes(end, left, push);
+                if (!region.TakesPages(lengthened)) return lengthened;
+            }
         }
 
+        return Math.Max(lengthened, NewLeafBytes(region, push, leafBytes, tight));
+    }
+
+    /// <summary>Bytes that must be reserved where no leaf can be made longer.</summary>
+    private static long NewLeafBytes(Region region, in ListPush push, long leafBytes, long tight)
+    {
         // One leaf has room for all, or those before the last one are full but for an element.
         long size = push.NewLeafBytes;
         long last = Math.Min(LeafBytesMax, RoundUp(Math.Max(size + ListLeaf.HeaderBytes, (leafBytes + size + size) >> EighthShift)));
@@ -391,8 +401,6 @@ internal readonly unsafe struct LargeList(Region region)
 
         Require(count == directory.Count, $"leaves have {count} elements, the list {directory.Count}");
         Require(bytes == directory.LeafBytes, $"leaves have {bytes} bytes, {directory.LeafBytes} are counted");
-        for (int i = 0; i < Sizes; i++)
-            for (uint name = directory.FreeLeaves[i]; name != 0; name = *(uint*)_region.At(name)) pieces += (i + 1) * LeafStep;
         Require(pieces + bytes == _region.UsedBytes - FixedBytes, $"leaves and table have {pieces + bytes} bytes, {_region.UsedBytes} are used");
     }
 
@@ -475,6 +483,22 @@ internal readonly unsafe struct LargeList(Region region)
         GiveLeaf(directory.Names[from]);
     }
 
+    /// <summary>Moves leaves out of pages that are to be emptied.</summary>
+    /// <param name="leaf">The one that is next; goes up.</param>
+    /// <param name="most">At most so many.</param>
+    /// <returns>False when the mover has not enough reserved.</returns>
+    public bool MoveLeaves(ref PieceMover mover, ref ulong leaf, int most)
+    {
+        ListDirectory directory = Directory;
+        for (; (long)leaf < directory.Leaves && most > 0; leaf++, most--)
+        {
+            ref uint name = ref directory.Names[(int)leaf];
+            if (!mover.TryMove(ref name, SizeOf(new ListLeaf(_region.At(name))))) return false;
+        }
+
+        return true;
+    }
+
     private uint TakeAlone(ReadOnlySpan<byte> element)
     {
         uint name = _region.Take(ListLeaf.HeaderBytes + element.Length);
@@ -487,19 +511,7 @@ internal readonly unsafe struct LargeList(Region region)
     {
         ListDirectory directory = Directory;
         int size = (int)Math.Min(LeafBytesMax, RoundUp(bytes));
-        uint* free = directory.FreeLeaves;
-        uint name = 0;
-        // A larger one that is free is better than one more.
-        for (int i = (size / LeafStep) - 1; i < Sizes; i++)
-        {
-            if (free[i] == 0) continue;
-            name = free[i];
-            free[i] = *(uint*)_region.At(name);
-            size = (i + 1) * LeafStep;
-            break;
-        }
-
-        if (name == 0) name = _region.Take(size);
+        uint name = _region.Take(size);
         ListLeaf.Begin(_region.At(name), size, isReversed, mayBeUniform: true);
         directory.LeafBytes += size;
         return name;
@@ -511,14 +523,6 @@ internal readonly unsafe struct LargeList(Region region)
         var leaf = new ListLeaf(_region.At(name));
         int size = SizeOf(leaf);
         directory.LeafBytes -= size;
-        if (leaf.IsAlone)
-        {
-            _region.Give(name, size);
-            return;
-        }
-
-        uint* free = directory.FreeLeaves + ((size / LeafStep) - 1);
-        *(uint*)_region.At(name) = *free;
-        *free = name;
+        _region.Give(name, size);
     }
 }

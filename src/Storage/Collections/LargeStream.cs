@@ -309,7 +309,7 @@ internal readonly unsafe struct LargeStream(Region region)
         plan.Capacity = StreamLeaf.CapacityFor(last.Used - StreamLeaf.HeaderBytes + content, last.Count + 1, grown);
         plan.Least = StreamLeaf.CapacityFor(last.Used - StreamLeaf.HeaderBytes + content, last.Count + 1, 0);
         bool isWhereItIs = last.CanResize(plan.Capacity) && region.IsLast(LastLeaf, last.Capacity);
-        plan.Reserve = isWhereItIs ? plan.Capacity - last.Capacity : plan.Capacity;
+        plan.Reserve = isWhereItIs && !region.TakesPages(plan.Capacity - last.Capacity) ? plan.Capacity - last.Capacity : plan.Capacity;
     }
 
     private void AddLeaf(int capacity, int least, StreamId first)
@@ -338,14 +338,16 @@ internal readonly unsafe struct LargeStream(Region region)
         *(uint*)Index.Insert(LeafAt(name).First) = name;
     }
 
-    /// <summary>Gives back what a leaf that gets no more entries does not use, where nothing is behind it.</summary>
+    /// <summary>Gives back what a leaf that gets no more entries does not use.</summary>
     private void Shrink(uint name)
     {
         StreamLeaf leaf = LeafAt(name);
         int old = leaf.Capacity, capacity = Region.SizeOf(old - leaf.Spare);
-        if (capacity == old || !leaf.CanResize(capacity) || !region.IsLast(name, old)) return;
+        if (capacity == old || !leaf.CanResize(capacity)) return;
+        bool isLast = region.IsLast(name, old);
         leaf.Resize(capacity);
-        region.Shorten(name, old, capacity);
+        if (isLast) region.Shorten(name, old, capacity);
+        else region.Give(name + ((uint)capacity / Region.UnitBytes), old - capacity);
     }
 
     /// <summary>Makes the last leaf longer, where it is or elsewhere.</summary>
@@ -363,11 +365,48 @@ internal readonly unsafe struct LargeStream(Region region)
 
         uint moved = region.TakeAbout(ref capacity, least, StreamLeaf.MostFor(least));
         leaf.CopyTo(region.At(moved), capacity);
-        if (!Index.IsEmpty) *(uint*)Index.Find(leaf.First) = moved;
-        if (leaf.Previous != 0) LeafAt(leaf.Previous).Next = moved;
-        else FirstLeaf = moved;
-        LastLeaf = moved;
+        Rename(leaf, moved);
         region.Give(name, old);
+    }
+
+    /// <summary>Has everything lead to a copy of a leaf.</summary>
+    private void Rename(StreamLeaf leaf, uint renamed)
+    {
+        if (!Index.IsEmpty) *(uint*)Index.Find(leaf.First) = renamed;
+        if (leaf.Previous != 0) LeafAt(leaf.Previous).Next = renamed;
+        else FirstLeaf = renamed;
+        if (leaf.Next != 0) LeafAt(leaf.Next).Previous = renamed;
+        else LastLeaf = renamed;
+    }
+
+    /// <summary>Moves leaves out of pages that are to be emptied.</summary>
+    /// <param name="next">The first id of the leaf that is next, or an id ahead of it; goes up.</param>
+    /// <param name="most">At most so many.</param>
+    /// <param name="isDone">Whether that was the last.</param>
+    /// <returns>False when the mover has not enough reserved.</returns>
+    public bool MoveLeaves(ref PieceMover mover, ref StreamId next, int most, out bool isDone)
+    {
+        uint name = next.IsZero ? FirstLeaf : LeafOf(next);
+        isDone = false;
+        // Ends: leaf after leaf.
+        for (; name != 0 && most > 0; most--)
+        {
+            StreamLeaf leaf = LeafAt(name);
+            int bytes = leaf.Capacity;
+            (uint following, next) = (leaf.Next, leaf.First);
+            if (!mover.TryCopy(name, bytes, out uint moved)) return false;
+            if (moved != name)
+            {
+                Rename(leaf, moved);
+                region.Give(name, bytes);
+            }
+
+            if (following != 0) next = LeafAt(following).First;
+            name = following;
+        }
+
+        isDone = name == 0;
+        return true;
     }
 
     private void RemoveLeaf(uint name)

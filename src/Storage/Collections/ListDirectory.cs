@@ -6,9 +6,9 @@ namespace Kv.Storage;
 
 //  head of the region:
 //   0        8            16      20         24      28       32
-//  +--------+------------+-------+----------+-------+--------+----------------+
-//  | count  | leaf bytes | table | capacity | first | leaves | free leaves 16 |      free leaves: those of 512 bytes, of 1,024,
-//  +--------+------------+-------+----------+-------+--------+----------------+      ... of 8,192; each has the next one's name
+//  +--------+------------+-------+----------+-------+--------+
+//  | count  | leaf bytes | table | capacity | first | leaves |
+//  +--------+------------+-------+----------+-------+--------+
 //   elements of the list; bytes of its leaves
 //
 //  table, a piece of the region:     | spare | counts of the leaves 4 | spare | spare | names of the leaves 4 | spare |
@@ -35,8 +35,6 @@ internal readonly unsafe struct ListDirectory(Region region)
         public uint Table, Capacity, First, Leaves;
     }
 
-    private const int FreeLeavesOffset = 32;
-
     private ref ListHead Head => ref *(ListHead*)_region.Head;
 
     /// <summary>Elements of the list.</summary>
@@ -53,9 +51,6 @@ internal readonly unsafe struct ListDirectory(Region region)
 
     /// <summary>Where each leaf is.</summary>
     public uint* Names => Counts + Head.Capacity;
-
-    /// <summary>Heads of the lists of free leaves, by size.</summary>
-    public uint* FreeLeaves => (uint*)(_region.Head + FreeLeavesOffset);
 
     /// <summary>Bytes of the table itself.</summary>
     public int TableBytes => (int)Head.Capacity * EntryBytes;

@@ -171,6 +171,60 @@ internal readonly unsafe ref struct MemberTable
     /// <param name="looksAhead">Whether all items are wanted, and asked for in time.</param>
     public Walk GetWalk(MemberPlace from = default, bool looksAhead = true) => new(this, from, looksAhead);
 
+    /// <summary>Moves items, and buckets that are chained, out of pages that are to be emptied.</summary>
+    /// <param name="number">The bucket that is next; goes up.</param>
+    /// <param name="most">At most so many buckets.</param>
+    /// <param name="kind">Of the collection: what is in an item.</param>
+    /// <returns>False when the mover has not enough reserved.</returns>
+    /// <remarks>Buckets that are split or merged between two calls may be missed, with what is in them: it moves in another round.</remarks>
+    public bool MoveItems(ref PieceMover mover, ref ulong number, int most, ValueKind kind)
+    {
+        // Where items are long, which page one ends in is seen at the item only.
+        bool areLong = Count != 0 && _region.UsedBytes / Count > RegionPages.PageBytes / 2;
+        for (; number < Buckets && most > 0; number++, most--)
+        {
+            byte* bucket = Bucket((uint)number);
+            // Ends: a chain has an end.
+            while (true)
+            {
+                for (int place = 0; place < Places; place++)
+                {
+                    uint* at = Items(bucket) + place;
+                    if (bucket[place] == 0 || (!areLong && !mover.MayWant(*at))) continue;
+                    if (!TryMoveItem(ref mover, at, kind)) return false;
+                }
+
+                ref uint next = ref NextRef(bucket);
+                if (next == 0) break;
+                if (!mover.TryMove(ref next, BucketBytes, aligned: true)) return false;
+                bucket = _region.At(next);
+            }
+        }
+
+        return true;
+    }
+
+    private bool TryMoveItem(ref PieceMover mover, uint* place, ValueKind kind)
+    {
+        uint item = *place;
+        byte* at = _region.At(item);
+        int size = kind switch
+        {
+            ValueKind.Hash => HashItem.SizeOf(at),
+            ValueKind.SortedSet => ScoreItem.SizeOf(MemberItem.MemberOf(at).Length),
+            _ => MemberItem.SizeOf(MemberItem.MemberOf(at).Length, 0),
+        };
+        if (!mover.TryCopy(item, size, out uint moved)) return false;
+        if (moved == item) return true;
+        if (kind == ValueKind.SortedSet) new ScoreTree(_region).Rename(ScoreItem.ScoreOf(at), item, moved);
+        *place = moved;
+        _region.Give(item, size);
+        return true;
+    }
+
+    /// <summary>Whether all buckets are behind a walk.</summary>
+    public bool IsBehindAll(ulong number) => number >= Buckets;
+
     /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
     /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory that is
     /// there until the epoch ends, and with every offset checked, so that the worst is a prefetch for nothing.</remarks>

@@ -205,6 +205,66 @@ internal readonly unsafe struct ScoreTree(Region region)
         SpareNodes++;
     }
 
+    /// <summary>Has the tree lead to another item of the same element.</summary>
+    public void Rename(double score, uint item, uint renamed)
+    {
+        var path = default(ScorePath);
+        FindPath(ScoreBound.AfterElement(score, MemberItem.MemberOf(region.At(item))), ref path);
+        path.Set(0, path.Node(0), path.Place(0) - 1);
+        // An inner entry says what is first below: it may be this element on each level.
+        for (int level = 0; level <= Height; level++)
+        {
+            ref uint name = ref NodeAt(path.Node(level)).Items[path.Place(level)];
+            Invariant.Check(level != 0 || name == item, "an element of the member table is in the tree");
+            if (name == item) name = renamed;
+        }
+    }
+
+    /// <summary>Moves nodes out of pages that are to be emptied: leaf after leaf, and what is above them.</summary>
+    /// <param name="rank">Of the first element of the leaf that is next; goes up.</param>
+    /// <param name="most">At most so many leaves.</param>
+    /// <returns>False when the mover has not enough reserved.</returns>
+    public bool MoveNodes(ref PieceMover mover, ref ulong rank, int most)
+    {
+        // Nodes that are not in use lie anywhere. Ends: one less each round.
+        for (; Spare != 0 && most > 0; most--)
+        {
+            uint spare = Spare;
+            Spare = NodeAt(spare).Next;
+            SpareNodes--;
+            region.Give(spare, ScoreNode.Bytes);
+        }
+
+        for (; (long)rank < Count && most > 0; most--)
+        {
+            var path = default(ScorePath);
+            FindPath((long)rank, ref path);
+            for (int level = (int)Height; level >= 0; level--)
+            {
+                uint name = path.Node(level);
+                if (!mover.TryCopy(name, ScoreNode.Bytes, out uint moved)) return false;
+                if (moved == name) continue;
+                ScoreNode node = NodeAt(moved);
+                if (level == Height) Root = moved;
+                else NodeAt(path.Node(level + 1)).Children[path.Place(level + 1)] = moved;
+                if (level == 0)
+                {
+                    if (node.Previous != 0) NodeAt(node.Previous).Next = moved;
+                    else FirstLeaf = moved;
+                    if (node.Next != 0) NodeAt(node.Next).Previous = moved;
+                    else LastLeaf = moved;
+                }
+
+                path.Set(level, moved, path.Place(level));
+                region.Give(name, ScoreNode.Bytes);
+            }
+
+            rank += (ulong)(NodeAt(path.Node(0)).Count - path.Place(0));
+        }
+
+        return true;
+    }
+
     private static int ChildAt(ScoreNode node, ref long rank)
     {
         int child = 0, last = node.Count - 1;

@@ -64,7 +64,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 
     /// <summary>The most that a piece may have which is taken for a leaf of so much: places keep their width.</summary>
     public static int MostFor(int capacity) =>
-        capacity <= NarrowMax ? Math.Min(capacity + (capacity / 2), NarrowMax & ~7) : (int)Math.Min(capacity + (capacity / 2L), int.MaxValue & ~7);
+        capacity <= NarrowMax ? Math.Min(capacity + (capacity / 8), NarrowMax & ~7) : (int)Math.Min(capacity + (capacity / 8L), int.MaxValue & ~7);
 
     /// <summary>Begins a leaf without entries.</summary>
     public static StreamLeaf Begin(byte* piece, int capacity, StreamId first)

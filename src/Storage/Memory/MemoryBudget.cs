@@ -47,6 +47,9 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public bool IsOver => MaxBytes != 0 && Math.Max(UsedBytes, LeastBytes) > MaxBytes;
 
+    /// <summary>Whether what is free here and there is to be looked for.</summary>
+    public bool IsNearlyFull => MaxBytes != 0 && UsedBytes > MaxBytes / 10 * 9;
+
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 
     public void ChargeIndex(long bytes) => Interlocked.Add(ref _index, bytes);

@@ -106,12 +106,21 @@ internal readonly unsafe ref struct HeldValue
         if (expired != 0) _changes.CountExpiredFields(_held, expired);
     }
 
-    /// <summary>Behind a removal: has the memory of a large collection that has become small seen to.</summary>
+    /// <summary>Ends a change of a large collection: if much of its memory is free, has it seen to. No reservation is open any more, and pointers are void.</summary>
+    public void TidyRegion()
+    {
+        if (!HoldsRegion) return;
+        if (Region.WantsTidying) RegionTidying.KeepPace(this);
+        NoteIfSparse();
+    }
+
+    /// <summary>Behind a removal: has the store's thread see to a large collection that has more memory than it needs. Changes nothing.</summary>
     public void NoteIfSparse()
     {
-        if (!HoldsRegion || Region.IsNotedAsSparse || !RegionRebuild.IsWanted(this)) return;
-        Region.IsNotedAsSparse = true;
-        _changes.Store.Sparse.Note(_held.Database, _held.Key);
+        SparseRegions sparse = _changes.Store.Sparse;
+        if (!HoldsRegion || Region.NotedAt == sparse.Now || !RegionRebuild.MayBeWanted(this)) return;
+        Region.NotedAt = sparse.Now;
+        sparse.Note(_held.Database, _held.Key);
     }
 
     /// <summary>Gives a large collection another region with the same content. Nobody is told: nothing changes for them.</summary>

@@ -192,7 +192,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         long count = Count;
         if (count == 0) _value.Delete();
         else if (IsPacked && count > _value.Limits.HashEntries) TryUnpack(0);
-        else _value.NoteIfSparse();
+        else _value.TidyRegion();
     }
 
     /// <summary>Finds a field, expired or not.</summary>

@@ -193,8 +193,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     {
         if (!_value.Exists) return;
         if (Count == 0) _value.Delete();
-        else if (!IsPacked && Large.Leaves <= 2) PackIfSmall();
-        else _value.NoteIfSparse();
+        else if (!IsPacked && Large.Leaves <= 2 && TryPackIfSmall()) return;
+        else _value.TidyRegion();
     }
 
     private readonly bool MayStayPacked(in ListPush push)
@@ -254,11 +254,11 @@ internal unsafe ref struct ListValue(HeldValue value)
         return _value.TryBecome(ValueKind.List, region);
     }
 
-    private readonly void PackIfSmall()
+    private readonly bool TryPackIfSmall()
     {
         LargeList list = Large;
         int used = list.UsedBytes(), count = (int)Math.Min(list.Count, int.MaxValue);
-        if (ListLeaf.HeaderBytes + used > LargeList.LeafBytesMax || !ListpackRule.IsSmall(_value.Limits.ListSize, ListpackRule.EmptyBytes + used, count)) return;
+        if (ListLeaf.HeaderBytes + used > LargeList.LeafBytesMax || !ListpackRule.IsSmall(_value.Limits.ListSize, ListpackRule.EmptyBytes + used, count)) return false;
         byte* copy = stackalloc byte[ListLeaf.HeaderBytes + used];
         ListLeaf leaf = ListLeaf.Begin(copy, ListLeaf.HeaderBytes + used, list.Leaf(0).IsReversed);
         var walk = View.GetWalk(leaf.IsReversed ? count - 1 : 0, backwards: leaf.IsReversed);
@@ -270,9 +270,10 @@ internal unsafe ref struct ListValue(HeldValue value)
         }
 
         leaf.ListpackBytes = listpack;
-        if (!_value.TryReserveBytes(ValueKind.PackedList, leaf.Capacity)) return;
+        if (!_value.TryReserveBytes(ValueKind.PackedList, leaf.Capacity)) return false;
         int room = Math.Min(_value.Bytes.Length, ListLeaf.BytesMax);
         Buffer.MemoryCopy(copy, _value.Content, room, leaf.Capacity);
         Leaf.Widen(room);
+        return true;
     }
 }

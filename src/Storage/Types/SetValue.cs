@@ -143,7 +143,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
         if (count == 0) _value.Delete();
         else if (_value.Kind == ValueKind.PackedSet && count > _value.Limits.SetEntries) TryUnpack(0);
         else if (_value.Kind == ValueKind.IntegerSet && count > _value.Limits.IntegerSetEntries) TryUnpack(0);
-        else _value.NoteIfSparse();
+        else _value.TidyRegion();
     }
 
     private static int WantedBytes(int count, int members, int width, int longest)

@@ -156,7 +156,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         long count = Count;
         if (count == 0) _value.Delete();
         else if (IsPacked && count > _value.Limits.SortedSetEntries) TryUnpack(default);
-        else _value.NoteIfSparse();
+        else _value.TidyRegion();
     }
 
     /// <summary>Makes room for all that a command may add: all that can fail.</summary>

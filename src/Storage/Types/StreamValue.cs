@@ -28,6 +28,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         if (plan.IsTooLarge) return StoreStatus.TooLarge;
         if (_value.Exists ? !_value.TryReserve(plan.Reserve) : !TryBegin(plan.Reserve)) return StoreStatus.OutOfMemory;
         Stream.Append(in plan, id, in items);
+        _value.TidyRegion();
         return StoreStatus.Ok;
     }
 
@@ -84,7 +85,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         long before = removed;
         bool isDone = Stream.Trim(in trim, ref removed, leavesMost);
         if (removed != before) _value.BeginChange();
-        if (isDone && removed != 0) _value.NoteIfSparse();
+        if (isDone && removed != 0) _value.TidyRegion();
         return isDone;
     }
 

@@ -84,6 +84,70 @@ public sealed class SparseRegionTests
         test.Check();
     }
 
+    // Sixteen times in vain, and it was forgotten.
+    [Theory]
+    [InlineData("set")]
+    [InlineData("list")]
+    public void What_could_not_be_done_for_long_is_done_when_it_can_be(string type)
+    {
+        using var test = new TestStore();
+        Fill(test, type);
+        long full = test.Store.Budget.BlockBytes;
+        string left = Shrink(test, type);
+        int asked = 0;
+        test.Store.Budget.Refuse = () => ++asked > 0;
+        for (int i = 0; i < 30; i++) Maintain(test);
+        Assert.True(asked > 1);
+        test.Store.Budget.Refuse = null;
+        for (int i = 0; i < 30 && test.Store.Budget.BlockBytes > full / 10; i++) Maintain(test);
+        Assert.True(test.Store.Budget.BlockBytes < full / 10, $"{test.Store.Budget.BlockBytes} bytes of {full}, refused {asked} times");
+        Assert.Equal(left, Content(test, type));
+        test.Check();
+    }
+
+    [Fact]
+    public void A_sparse_collection_that_gets_another_key_is_found_there()
+    {
+        using var test = new TestStore();
+        Fill(test, "set");
+        long full = test.Store.Budget.BlockBytes;
+        Shrink(test, "set");
+using (var held = test.Session.HoldTwo("set"u8, "other"u8, 8)) Assert.Equal(StoreStatus.Ok, held.Move(0, 1));
+        for (int i = 0; i < 30; i++) Maintain(test);
+        Assert.Equal(StoreStatus.Ok, test.Session.Sets.Remove("other"u8, NameOf(1)));
+        Maintain(test);
+        Assert.True(test.Store.Budget.BlockBytes < full / 10, $"{test.Store.Budget.BlockBytes} bytes of {full}");
+        test.Check();
+    }
+
+    // An eighth of each is not worth it, as long as there is memory.
+    [Theory]
+    [InlineData("set")]
+    [InlineData("hash")]
+    [InlineData("scores")]
+    public void What_little_is_free_is_looked_for_when_the_store_is_nearly_full(string type)
+    {
+        using var test = new TestStore();
+        byte[] key = Encoding.Latin1.GetBytes(type);
+        Fill(test, type);
+        long full = test.Store.Budget.BlockBytes, free = 0;
+        for (int i = 0; i < Elements; i += 7, free++)
+        {
+            if (i % 511 == 0) test.Begin();
+            Assert.Equal(StoreStatus.Ok, type == "set" ? test.Session.Sets.Remove(key, NameOf(i)) : type == "hash" ? test.Session.Hashes.Remove(key, NameOf(i)) : test.Session.SortedSets.Remove(key, NameOf(i)));
+        }
+
+        string left = Content(test, type);
+        for (int i = 0; i < 8; i++) Maintain(test);
+        full = test.Store.Budget.BlockBytes;
+        test.Store.MaxMemoryBytes = test.Store.UsedBytes + 1000;
+        for (int i = 0; i < 8; i++) Maintain(test);
+        long won = full - test.Store.Budget.BlockBytes;
+        Assert.True(won > free * 32 / 8, $"{won} bytes of {full}, of some {free * 32} that are free");
+        Assert.Equal(left, Content(test, type));
+        test.Check();
+    }
+
     private static void Maintain(TestStore test)
     {
         for (int i = 0; i < 3; i++)

@@ -118,7 +118,8 @@ public sealed class SparseStreamTests
         test.Store.Budget.Refuse = () => ++asked > 0;
         Maintain(test);
         Assert.True(asked > 0);
-        Assert.Equal(full, test.Store.Budget.BlockBytes);
+        // What is free where it lies goes back without any.
+        Assert.InRange(test.Store.Budget.BlockBytes, 0, full);
         test.Check();
         test.Store.Budget.Refuse = null;
         Maintain(test);

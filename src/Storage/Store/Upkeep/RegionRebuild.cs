@@ -10,7 +10,7 @@ namespace Kv.Storage;
 internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 {
     private const int ElementsPerStep = 1024;
-    private const long BytesMin = 1 << 20;
+    private const long SpareMin = 64 * 1024;
 
     private Region _target;
     private MemberPlace _place;
@@ -26,19 +26,35 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     /// <summary>Whether the key has its new region, or needs none.</summary>
     public bool IsDone { get; private set; }
 
-    /// <summary>Whether at most an eighth of a collection's memory is of what it still has, and a megabyte and more of what was removed.</summary>
-    public static bool IsWanted(HeldValue value)
+    /// <summary>Whether a collection has so much memory that it does not need that it is to be seen to while the store is nearly full.</summary>
+    public static bool MayBeWanted(HeldValue value)
+    {
+        long touched = value.Region.TouchedBytes;
+        return touched > SpareMin && touched - NeededBytes(value) > Math.Max(SpareMin, touched / 16);
+    }
+
+    /// <summary>Whether it is to be seen to.</summary>
+    /// <param name="isTight">Whether the store is nearly full.</param>
+    public static bool IsWanted(HeldValue value, bool isTight = false)
     {
         if (!value.Exists || !value.HoldsRegion) return false;
-        long touched = value.Region.TouchedBytes;
-        return touched >= BytesMin && NeededBytes(value) <= touched / 8;
+        long needed = NeededBytes(value);
+        return isTight ? MayBeWanted(value) : value.Region.TouchedBytes - needed > (needed / 5) + SpareMin;
+    }
+
+    /// <summary>Whether a copy is the way: what is left is little, or what is spare is in the collection's own pieces.</summary>
+    public static bool IsBest(HeldValue value)
+    {
+        long needed = NeededBytes(value), touched = value.Region.TouchedBytes;
+        return needed <= touched / 2 || !value.Region.CanGiveBack || value.Region.UsedBytes - needed > (touched - needed) / 2;
     }
 
     // A list keeps leaves that are empty, a tree nodes with a few elements each, and a stream nodes that are in no tree.
-    private static long NeededBytes(HeldValue value)
+    /// <summary>Bytes that a collection needs, about.</summary>
+    public static long NeededBytes(HeldValue value)
     {
         Region region = value.Region;
-        if (value.Kind == ValueKind.List) return new ListDirectory(region).LeafBytes;
+        if (value.Kind == ValueKind.List) return new ListDirectory(region).LeafBytes + new ListDirectory(region).TableBytes;
         if (value.Kind == ValueKind.Stream) return StreamCopy.BytesFor(new LargeStream(region));
         if (value.Kind != ValueKind.SortedSet) return region.UsedBytes;
         var tree = new ScoreTree(region);
@@ -46,9 +62,22 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     }
 
     /// <inheritdoc/>
-    public bool Use(in HeldKeys held)
+    public bool Use(in HeldKeys held) => Use(held.Value(0));
+
+    /// <summary>Does all of it, for one who holds the key.</summary>
+    /// <returns>Whether the key has its new region, or needs none.</returns>
+    public bool TryRun(HeldValue value)
     {
-        HeldValue value = held.Value(0);
+        // Ends: each step gets on.
+        while (!Use(value))
+        {
+        }
+
+        return IsDone;
+    }
+
+    private bool Use(HeldValue value)
+    {
         if (_target.IsNone && !TryBegin(value)) return true;
         bool more = value.Kind switch
         {
@@ -72,7 +101,7 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 
     private bool TryBegin(HeldValue value)
     {
-        IsDone = !IsWanted(value);
+        IsDone = !MayBeWanted(value);
         if (IsDone) return false;
         Region from = value.Region;
         _target = Region.Create(store.Budget, NeededBytes(value));

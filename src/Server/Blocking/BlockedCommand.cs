@@ -69,6 +69,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         int state = Volatile.Read(ref _state);      // acquire: the reply is there when it says so

@@ -269,6 +269,8 @@ internal static class ConnectionCommands
     /// <summary>Answers a wrong password after a while.</summary>
     private sealed class LateRefusal : ICommandSteps
     {
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             context.Fail(Errors.WrongPass);

@@ -124,6 +124,8 @@ internal static class DebugCommands
     /// <summary>What comes after a sleep.</summary>
     private sealed class ReplyOk : ICommandSteps
     {
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             context.Reply.WriteOk();

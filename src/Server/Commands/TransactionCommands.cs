@@ -133,6 +133,8 @@ internal static class TransactionCommands
     /// <summary>EXEC, when it was not possible to stop everybody else in the last turn.</summary>
     private sealed class ExecLater : ICommandSteps
     {
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context) => context.Transactions.TryExecute(ref context);
     }
 }

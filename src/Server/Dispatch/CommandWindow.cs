@@ -26,7 +26,7 @@ namespace Kv.Server.Dispatch;
 /// Threads: one worker, or whoever holds the lease. The hints live within one turn of the <see cref="StoreSession"/>.
 /// Result: each session's commands run strictly in order; looking ahead changes nothing but the time.
 /// </remarks>
-internal sealed unsafe class CommandWindow : IDisposable
+internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 {
     public const int SessionsMax = 16;
     private const int CommandsMax = 32;
@@ -50,6 +50,8 @@ internal sealed unsafe class CommandWindow : IDisposable
     private readonly ArgumentTable _table = new();
     private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
     private readonly WindowSlot* _slots;
+    private readonly Lock _slotsGuard = new();
+    private bool _isDisposed;
 
     private CommandHead _head;
     private short _headCommand;
@@ -74,6 +76,28 @@ internal sealed unsafe class CommandWindow : IDisposable
         _output = new SessionOutput(server.Store);
         _dispatcher = new Dispatcher(server, store, counters, _output);
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(WindowSlot)), 64);
+        new Span<WindowSlot>(_slots, CommandsMax).Clear();
+        store.User = this;
+    }
+
+    /// <inheritdoc/>
+    public string? WorkName
+    {
+        get
+        {
+            lock (_slotsGuard)      // the slots are not freed meanwhile
+            {
+                // Races with the turn, on purpose: each word is read whole, and the worst is the name of the command before.
+                int current = _current;
+                WindowSlot* executing = _executing;
+                if (_isDisposed || executing == null || (uint)current >= SessionsMax || _inputs[current].Session is not { } session) return null;
+                int number = executing->Kind.Command;
+                var command = (uint)number < (uint)_commands.Length ? _commands[number] : session.LastCommand;
+                // A row of several words: the session knows which one it is.
+                if (session.LastCommand is { } last && last.Container == command) command = last;
+                return command == null ? null : $"{command.FullName} of client {session.Id}";
+            }
+        }
     }
 
     public SessionOutput Output => _output;
@@ -138,7 +162,11 @@ internal sealed unsafe class CommandWindow : IDisposable
         _table.Dispose();
         _dispatcher.Dispose();
         _output.Dispose();
-        NativeMemory.AlignedFree(_slots);
+        lock (_slotsGuard)
+        {
+            _isDisposed = true;
+            NativeMemory.AlignedFree(_slots);
+        }
     }
 
     /// <summary>Fills the window.</summary>

@@ -128,6 +128,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         {
             session.OwedBySteps = _reply.Owed;
             session.IsInReply |= output.Buffer.Length > ReplyStart;
+            CheckHoldsNothing(session);
             if (session.ReplyMode != ReplyMode.On) SilenceStep(session);
             return false;
         }
@@ -158,6 +159,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
                 session.LastCommand = context.Command;
                 session.OwedBySteps = _reply.Owed;
                 session.IsInReply = output.Buffer.Length > ReplyStart;
+                CheckHoldsNothing(session);
                 return;
             }
 
@@ -171,6 +173,13 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!_reply.LastWasError) return;
         counters.ByCommand[context.Command.Id].Failed++;
         CountError();
+    }
+
+    /// <summary>What goes on though its client does not read must not write to it: there would be no end to what waits for that client.</summary>
+    private static void CheckHoldsNothing(Session session)
+    {
+        if (!session.IsInReply || session.Steps is not { Holds: true }) return;
+        throw new InvalidOperationException("A long command answers while it holds keys or an epoch");      // it is given up, with what it holds
     }
 
     /// <summary>Answers the command that threw: one error, whatever it had written.</summary>

@@ -286,7 +286,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 connection.IsWaiting = true;
             }
         }
-        else if ((session.Steps != null || session.Held != null) && !session.OutputPaused && !connection.IsContinuing)
+        else if (session.GoesOn && !connection.IsContinuing)
         {
             _continuing.Add(connection);
             connection.IsContinuing = true;

@@ -300,7 +300,7 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
     private async ValueTask GoOnAsync()
     {
-        if (Session.OutputPaused)
+        if (Session.OutputPaused && Session.Steps is not { Holds: true })
         {
             await _writing.ConfigureAwait(false);
             Session.OutputPaused = false;

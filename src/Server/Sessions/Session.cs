@@ -134,6 +134,9 @@ internal sealed class Session : ISubscriber
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
+    /// <summary>Whether the rest of a command can be gone on with now. It waits for a client that does not read, unless it holds what others may need.</summary>
+    internal bool GoesOn => !IsParked && (Steps is { Holds: true } || ((Steps != null || Held != null) && !OutputPaused));
+
     /// <summary>The blocking command that it waits in; null: in none. From any thread: it may have been served already.</summary>
     internal BlockedCommand? Blocked => Steps as BlockedCommand;
 
@@ -226,6 +229,7 @@ internal sealed class Session : ISubscriber
     internal void Park(long untilTickMs)
     {
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
+        Debug.Assert(Steps is not { Holds: true }, "what holds keys or an epoch waits for nobody");
         _unparked = false;
         ParkedUntilTickMs = untilTickMs;
     }

@@ -10,7 +10,7 @@ internal enum LongAction : byte
 
 /// <summary>A command over very many keys: its keys, its values, and what takes its result.</summary>
 /// <remarks>Threads: any, one at a time. Keys and values stay where they are until the command has ended.</remarks>
-internal unsafe interface ILongWork
+internal unsafe interface ILongWork : ISessionUser
 {
     LongAction Action { get; }
 

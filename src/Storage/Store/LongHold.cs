@@ -62,6 +62,9 @@ internal sealed unsafe class LongHold : IDisposable
     /// <summary>Ok; NotFound when the work had it stopped; or why nothing was changed.</summary>
     public StoreStatus Status { get; private set; }
 
+    /// <summary>Whether it has keys locked, and with them an epoch. From any thread: a step late at worst.</summary>
+    public bool HasKeys => _phase is >= Phase.Lock and <= Phase.LetGo;
+
     /// <summary>What the work threw, whoever ran it; every key was let go of.</summary>
     public Exception? Failure { get; private set; }
 
@@ -231,6 +234,7 @@ internal sealed unsafe class LongHold : IDisposable
     {
         if (!_store.LongHolds.TryBegin(this, out var session)) return;    // another's turn, and a step of it is done; asked again in the next
         _session = session;
+        session.User = _work;
         session.BeginInnerTurn();
         if ((session.Table[_databaseNumber] ?? session.CreateDatabase(_databaseNumber)) is { } database)
         {
@@ -353,6 +357,7 @@ internal sealed unsafe class LongHold : IDisposable
         _phase = Phase.Done;
         _session.Changes.HeldAbsent = 0;
         _session.GoOffline();
+        _session.User = null;
         _store.LongHolds.End();
         if (IsAbandoned) FreeLists();
     }

@@ -24,7 +24,12 @@ internal sealed unsafe class LongUse : IDisposable
         _session = session;
         _records = records;
         _use = use;
+        session.User = use;
     }
+
+    /// <summary>Whether nothing is left to do, but for letting go by the thread that has the claim. From any thread.</summary>
+    // Volatile, and orders nothing: who reads false a moment late asks for one more step, which does nothing.
+    public bool IsDone => Volatile.Read(ref _isDone);
 
     /// <summary>What the work threw, whoever ran it; the keys were let go of.</summary>
     public Exception? Failure { get; private set; }
@@ -115,10 +120,11 @@ internal sealed unsafe class LongUse : IDisposable
     private void End(StoreSession? caller = null)
     {
         if (_isDone) return;
-        _isDone = true;
+        Volatile.Write(ref _isDone, true);
         _session.Locks.Release();
         if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
         _session.GoOffline();
+        _session.User = null;
         _holds.End(this, _session);
     }
 }

@@ -65,8 +65,14 @@ public sealed unsafe class StoreSession : IDisposable
 
     internal int Slot => _slot;
 
-    /// <summary>What the thread is called that came online last. From any thread: a stale one was right a moment ago.</summary>
-    internal string Holder => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
+    /// <summary>Says what the session is used for; null for an embedder's.</summary>
+    // A reference, written and read whole: the log's line may name the work of a moment ago.
+    internal ISessionUser? User { get; set; }
+
+    /// <summary>The thread that came online last, and what the session is used for. From any thread: a stale one was right a moment ago.</summary>
+    internal string Holder => User?.WorkName is { } work ? $"{HolderThread}, {work}" : HolderThread;
+
+    private string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
         : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
 
     internal RecordChanges Changes => _changes;

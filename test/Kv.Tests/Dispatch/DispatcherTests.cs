@@ -128,6 +128,8 @@ public sealed class DispatcherTests
     {
         private int _done;
 
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             if (++_done < steps) return false;
@@ -142,6 +144,8 @@ public sealed class DispatcherTests
         public const int Pieces = 100;
         private int _done;
 
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             if (_done == 0) context.Reply.WriteArray(Pieces);
@@ -152,6 +156,8 @@ public sealed class DispatcherTests
 
     private sealed class Failing : ICommandSteps
     {
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             context.Reply.WriteArray(2);

@@ -1,4 +1,5 @@
 using Kv.Server;
+using Kv.Server.Dispatch;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;
@@ -108,6 +109,45 @@ public sealed class StallTests
         client.Ok("CONFIG RESETSTAT");
         Assert.Equal("0", client.Info("kv_stalls"));
     }
+
+    [Theory, InlineData("STANDS", "stands"), InlineData("STANDS WORD", "stands|word")]
+    public async Task A_command_that_stands_still_is_logged_with_its_name_and_its_client(string line, string name)
+    {
+        var log = new CapturedLog();
+        using var held = new ManualResetEventSlim();
+        using var goOn = new ManualResetEventSlim();
+        CommandHandler handler = (ref CommandContext context) =>
+        {
+            held.Set();
+            goOn.Wait();
+            context.Reply.WriteOk();
+        };
+        var table = new CommandTable([.. CommandTable.Instance.All, Row("STANDS", -1, handler, Row("WORD", 2, handler))]);
+        await using var kv = await KvServer.StartAsync(KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--worker-threads", "2"]), log, TimeProvider.System, table, default);
+        using var client = new RespClient(kv.Endpoints[0], 60_000);
+        using var other = new RespClient(kv.Endpoints[0], 60_000);
+        long id = client.Command("CLIENT ID").Integer;
+        other.Ok("SET k v");
+        client.Send(line);
+        try
+        {
+            held.Wait();
+            other.Ok("FLUSHALL");
+            Eventually.Holds(() => log.Lines.Any(each => each.StartsWith("Warning Freeing has waited ", StringComparison.Ordinal)
+                && each.Contains($", {name} of client {id}: ", StringComparison.Ordinal)), () => string.Join('\n', log.Lines));
+        }
+        finally
+        {
+            goOn.Set();
+        }
+
+        Assert.Equal("OK", client.Read().String);
+    }
+
+    private static Command Row(string name, int arity, CommandHandler handler, params Command[] subcommands) => new(name, arity, handler)
+    {
+        Summary = "For tests.", Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server, Subcommands = subcommands,
+    };
 
     /// <summary>A value that is replaced by another: its block waits for an epoch to pass.</summary>
     private static void RetireBlock(TestStore test)

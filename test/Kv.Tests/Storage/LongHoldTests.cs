@@ -265,6 +265,8 @@ public sealed unsafe class LongHoldTests
 
     private sealed class Work : ILongWork, IDisposable
     {
+        public string WorkName => "a test";
+
         private readonly byte* _names;
         private readonly int[] _starts;
         private readonly byte[] _value;

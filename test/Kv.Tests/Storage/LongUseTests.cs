@@ -233,6 +233,8 @@ public sealed class LongUseTests
     /// <summary>Makes the first key a copy of the others, in the third step.</summary>
     private sealed class CopyWork : ILongUse
     {
+        public string WorkName => "a test";
+
         private int _steps;
 
         public bool HasChanged => _steps == 3;
@@ -249,6 +251,8 @@ public sealed class LongUseTests
 
     private sealed class Work : ILongUse
     {
+        public string WorkName => "a test";
+
         public bool HasChanged { get; init; }
 
         public int Done { get; private set; }

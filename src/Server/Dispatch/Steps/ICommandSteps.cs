@@ -9,6 +9,13 @@ namespace Kv.Server.Dispatch;
 /// </remarks>
 internal interface ICommandSteps
 {
+    /// <summary>Whether it holds keys or an epoch. Then it is done whether its client reads or not, and writes nothing to the client until it has let go.</summary>
+    /// <remarks>
+    /// What holds something in the meantime holds up others, who never waited for that client. The dispatcher checks that nothing is
+    /// written, the transports go on with it though the client's output is paused (<see cref="Sessions.Session.GoesOn"/>).
+    /// </remarks>
+    bool Holds { get; }
+
     /// <summary>Does one piece of the work.</summary>
     /// <returns>True when the command is done and its reply written.</returns>
     bool Step(ref CommandContext context);

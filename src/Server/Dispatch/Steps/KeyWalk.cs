@@ -71,6 +71,9 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         try

@@ -21,6 +21,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     private readonly int _keys, _stride;
     private readonly LongReply _reply;
     private readonly LongKind _kind;
+    private readonly StepsOwner _owner;
     private RegisterUnion _union;
     private LongRead? _read;
     private LongHold? _hold;
@@ -32,6 +33,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         _store = context.Server.Store;
         _session = context.Session;
         _kind = kind;
+        _owner = new StepsOwner(context);
         _stride = kind is LongKind.SetAll or LongKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
@@ -49,6 +51,12 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         LongKind.DeleteAll => LongAction.Delete,
         _ => LongAction.Set,
     };
+
+    /// <inheritdoc/>
+    public bool Holds => _hold is { HasKeys: true };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
 
     /// <inheritdoc/>
     public bool OnlyIfNoneExists => _kind == LongKind.SetAllIfNoneExists;

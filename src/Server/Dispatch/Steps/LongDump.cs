@@ -14,6 +14,7 @@ internal sealed class LongDump : ICommandSteps, ILongUse, IDisposable
 
     private readonly Store _store;
     private readonly RdbValueWriter _writer;
+    private readonly StepsOwner _owner;
     private LongUse? _work;
     private Block _text;
     private PartialChecksum _sum;
@@ -21,6 +22,7 @@ internal sealed class LongDump : ICommandSteps, ILongUse, IDisposable
     private LongDump(ref CommandContext context, in ValueView value)
     {
         _store = context.Server.Store;
+        _owner = new StepsOwner(context);
         _writer = new RdbValueWriter(_store);
         // Addresses cost nothing: whatever it becomes, it need not be copied to a larger block.
         _writer.Output.Begin(context.Server.Options.RdbCompression, (4 * value.FootprintBytes) + RdbOutput.BufferBytes);
@@ -28,6 +30,12 @@ internal sealed class LongDump : ICommandSteps, ILongUse, IDisposable
 
     /// <inheritdoc/>
     public bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
 
     /// <summary>Begins, if the value is long.</summary>
     /// <returns>False: do it all in this turn.</returns>

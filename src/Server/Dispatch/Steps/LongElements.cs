@@ -20,9 +20,16 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     private LongReply? _reply;
     private LongUse? _work;
     private ReplyHead _head;
+    private StepsOwner _owner;
 
     /// <inheritdoc/>
     public virtual bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
 
     /// <summary>Elements of the reply, or its number; right when the work is done.</summary>
     protected long Count { get; set; }
@@ -67,6 +74,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     private void Prepare(ref CommandContext context, ReplyHead head, long count)
     {
         _head = head;
+        _owner = new StepsOwner(context);
         Count = count;
         _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }

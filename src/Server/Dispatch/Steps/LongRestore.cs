@@ -57,6 +57,9 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         var status = _reader.Read(WorkPerStep);

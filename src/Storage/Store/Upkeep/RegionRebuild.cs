@@ -21,6 +21,9 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     public bool HasChanged => false;
 
     /// <inheritdoc/>
+    public string WorkName => "the rebuilding of a large collection";
+
+    /// <inheritdoc/>
     public bool MayBeGivenUp => true;
 
     /// <summary>Whether the key has its new region, or needs none.</summary>

@@ -24,6 +24,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
     private readonly SortTexts _elements, _weights;
     private readonly ElementOrder<SortText> _order;
     private readonly int _database;
+    private readonly StepsOwner _owner;
     private KeyWatches? _watches;
     private LongUse? _work;
     private ListBuilder _list;
@@ -39,6 +40,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
     {
         _store = context.Server.Store;
         _request = request;
+        _owner = new StepsOwner(context);
         _database = context.Session.Database;
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = context.Session.Version };
         _elements = new SortTexts(_store);
@@ -60,6 +62,12 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
 
     /// <inheritdoc/>
     public bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
 
     private bool Stores => _request.StoreAt != 0;
 

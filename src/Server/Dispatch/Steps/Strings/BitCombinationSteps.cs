@@ -33,6 +33,9 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         if (_result.IsNone && !TryBegin(ref context)) return true;

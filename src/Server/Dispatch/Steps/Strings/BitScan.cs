@@ -111,6 +111,8 @@ internal struct BitScan(StoreSession session) : IValueRead
             _scan._result = _empty && scan.Finds ? -1 : 0;
         }
 
+        public bool Holds => false;
+
         public bool Step(ref CommandContext context)
         {
             ReadOnlySpan<byte> text = _scan._block.Span;

@@ -19,6 +19,9 @@ internal sealed class HyperLogLogSelfTest : ICommandSteps
     private int _round, _elements;
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         if (_round < PackedRounds)

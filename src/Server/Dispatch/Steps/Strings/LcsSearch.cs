@@ -49,6 +49,9 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         int cells = CellsPerStep;

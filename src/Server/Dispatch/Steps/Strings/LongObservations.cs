@@ -34,6 +34,9 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
     }
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         int end = Math.Min(_command.Count, _at + ElementsPerStep);

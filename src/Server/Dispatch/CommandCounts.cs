@@ -16,9 +16,11 @@ internal struct CommandCounts
     /// <summary>From here on the clock is a 500th.</summary>
     private const long SlowMicroseconds = 30;
 
+    private const int Slow = -1;
+
     public long Calls;
 
-    // Runs that are not timed from here on.
+    // Runs that are not timed from here on; Slow: the last one that was timed was slow.
     private int _passes;
 
     public long Failed;
@@ -36,21 +38,30 @@ internal struct CommandCounts
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public long Begin() => --_passes < 0 ? Stopwatch.GetTimestamp() : 0;
 
+    /// <summary>After <see cref="Begin"/>: whether the last run that was timed was slow.</summary>
+    public readonly bool WasSlow => _passes < Slow;
+
     /// <summary>Behind a run that was timed; its calls are counted.</summary>
+    /// <returns>When it ended, if it was slow; else 0.</returns>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void End(long begin, int calls, Command command) =>
-        AddRun(Stopwatch.GetTimestamp() - begin, calls, (command.Flags & CommandFlags.Fast) != 0);
+    public long End(long begin, int calls, Command command)
+    {
+        long now = Stopwatch.GetTimestamp();
+        return AddRun(now - begin, calls, (command.Flags & CommandFlags.Fast) != 0) ? now : 0;
+    }
 
     /// <summary>Adds a run that was timed, and as much for each call since the one before it.</summary>
-    public void AddRun(long ticks, int calls, bool isFast)
+    /// <returns>Whether it was slow.</returns>
+    public bool AddRun(long ticks, int calls, bool isFast)
     {
         bool isSlow = ToMicroseconds(ticks) >= SlowMicroseconds;
-        _passes = isSlow ? 0 : (isFast ? FastInterval : Interval) - 1;
+        _passes = isSlow ? Slow : (isFast ? FastInterval : Interval) - 1;
         // A blocking command is counted when it is served, and a reset comes at any time.
         long passed = Math.Max(0, Calls - _timedCalls - calls);
         _ticks += ticks + (ticks * passed / calls);
         _ticksEach = ticks / calls;
         _timedCalls = Calls;
+        return isSlow;
     }
 
     /// <summary>Adds a step of a command that has been called.</summary>

@@ -34,6 +34,15 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <summary>Replies of more bytes than this leave in the middle of a turn.</summary>
     private const int FlushBytes = 256 * 1024;
 
+    /// <summary>A session that has been answered so much in a turn goes on in the next one.</summary>
+    private const int ShareBytes = 1024 * 1024;
+
+    /// <summary>The clock is read once in so many windows, so it costs a command less than 0.2 ns. What is slow reads it by itself.</summary>
+    private const int WindowsPerClock = 8;
+
+    /// <summary>And so does one that has had a millisecond: others of the worker wait no longer for it.</summary>
+    private static readonly long ShareTicks = Stopwatch.Frequency / 1000;
+
     // Numbers of things that are not commands.
     private const int Unknown = -1;
     private const int Resume = -2;
@@ -64,6 +73,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private WindowSlot* _executing;
     private int _executed;
     private int _last;
+    private int _windows;
+    private long _shareBegin;
 
     public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
     {
@@ -130,20 +141,29 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <summary>How many bytes of a session's input have been used up.</summary>
     public int Consumed(int index) => _inputs[index].Position;
 
+    /// <summary>Whether a session has used its share of the turn up, but not its input.</summary>
+    public bool HasMore(int index) => _inputs[index].HasMore;
+
     /// <summary>The same of a group of one, also after <see cref="Begin"/>.</summary>
     public int LastConsumed => _inputs[0].Position;
 
-    /// <summary>Runs all complete commands of the group and hands the replies to the owner. What is left of an input begins with a command.</summary>
+    /// <inheritdoc cref="LastConsumed"/>
+    public bool LastHasMore => _inputs[0].HasMore;
+
+    /// <summary>Runs the complete commands of the group, of each session as many as fit into its share of a turn, and hands the replies
+    /// to the owner. What is left of an input begins with a command.</summary>
     public void Run()
     {
         _parsing = 0;
         _current = -1;
+        _windows = 0;
         Fault.Point("worker.turn");
         while (_parsing < _inputCount)
         {
             int count = Parse();
             Probe(count);
             Execute(count);
+            if (++_windows % WindowsPerClock == 0) LookAtShare();
         }
 
         Flush();
@@ -368,6 +388,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 _dispatcher.FailCommand(input.Session, exception);
                 if (_store.HasArrivals) _dispatcher.ServeArrivals();
                 ReleaseBlocks(input.Session);
+                LookAtShare();
                 from = failed + 1;
             }
         }
@@ -398,8 +419,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             _executing = slot;
             _stretch = ++i;       // it counts itself
             ExecuteSlow(ref context, slot, ref input);
-            if (_output.Buffer.Length > FlushBytes) Flush();
-            if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
+            AfterCommands();
         }
     }
 
@@ -417,10 +437,9 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         do
         {
             slot = ExecuteRun(ref context, slot, end, ref input);
-            if (_output.Buffer.Length > FlushBytes) Flush();
-            if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
+            AfterCommands();
         }
-        while (slot < end && slot->Kind.Input == index && IsUsual(slot, session));
+        while (slot < end && slot->Kind.Input == index && IsUsual(slot, session) && !input.Stopped);
 
         CountStretch((int)(slot - _slots));
         return (int)(slot - _slots);
@@ -445,6 +464,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         context.Args.Begin(null, 0, 0, 0, 0, null);
         var first = slot;
         long begin = counts.Begin();
+        // What may be slow ends its session's share as soon as it has taken that long.
+        if (begin != 0 && (counts.WasSlow || (command.Flags & CommandFlags.Fast) == 0)) end = slot + 1;
         do
         {
             _executing = slot;
@@ -467,8 +488,32 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
-        if (begin != 0) counts.End(begin, (int)(slot - first), command);
+        if (begin != 0 && counts.End(begin, (int)(slot - first), command) is var slowUntil and not 0) CountShare(begin, slowUntil);
         return slot;
+    }
+
+    /// <summary>Reads the clock for the session that runs.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void LookAtShare()
+    {
+        long now = Stopwatch.GetTimestamp();
+        CountShare(now, now);
+    }
+
+    /// <summary>Ends the turn of the session that runs once it has had its time.</summary>
+    /// <param name="begin">When it began at the latest: counts where the clock was not read for it before.</param>
+    private void CountShare(long begin, long now)
+    {
+        if (_shareBegin == 0) _shareBegin = begin;
+        if (now - _shareBegin >= ShareTicks) EndShare();
+    }
+
+    private void EndShare()
+    {
+        if (_current < 0) return;
+        ref var input = ref _inputs[_current];
+        if (input.Position == input.Length) return;
+        input.Stopped = input.HasMore = true;
     }
 
     /// <summary>Counts the commands that were run, up to one that was not.</summary>
@@ -531,6 +576,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         EndSession();
         _current = index;
+        _shareBegin = 0;
         ref var input = ref _inputs[index];
         input.OutputStart = _output.Buffer.Length;
         _output.Reply.Version = input.Session.Version;
@@ -547,19 +593,34 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _executed = 0;
     }
 
-    /// <summary>Hands all replies so far to the owner.</summary>
-    private void Flush()
+    /// <summary>Hands much output over, has what was let go of freed, and ends the turn of a session that has had its share.</summary>
+    private void AfterCommands()
     {
-        if (_current < 0) return;
+        bool isMuch = _output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes;
+        if (isMuch && Flush() >= ShareBytes) EndShare();
+        if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
+        if (_dispatcher.SlowSince == 0) return;
+        CountShare(_dispatcher.SlowSince, Stopwatch.GetTimestamp());
+        _dispatcher.SlowSince = 0;
+    }
+
+    /// <summary>Hands all replies so far to the owner.</summary>
+    /// <returns>Bytes that the session which runs was answered in this turn.</returns>
+    private long Flush()
+    {
+        if (_current < 0) return 0;
+        _inputs[_current].Sent += _output.ReferencedBytes;      // of others, too: that is at most a share
         _inputs[_current].OutputEnd = _output.Buffer.Length;
         for (int i = 0; i <= _current; i++)
         {
             ref var input = ref _inputs[i];
+            input.Sent += input.OutputEnd - input.OutputStart;
             if (input.OutputEnd > input.OutputStart) _owner.Send(i, input.Session, _output, input.OutputStart, input.OutputEnd);
             input.OutputStart = input.OutputEnd = 0;
         }
 
         Debug.Assert(_output.ReferenceCount == 0, "a block was not handed over");
         _output.Buffer.Clear();
+        return _inputs[_current].Sent;
     }
 }

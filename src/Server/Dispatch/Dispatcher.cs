@@ -23,6 +23,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private readonly KeyServer _waits = new(server, store);
     private TransactionRun? _transactions;
 
+    /// <summary>When the last command or step began, if it was slow; else 0. Whoever looks sets it back.</summary>
+    public long SlowSince { get; set; }
+
     /// <summary>Where the running command's reply begins.</summary>
     public int ReplyStart => _reply.ReplyStart;
 
@@ -64,7 +67,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             long begin = counts.Begin();
             context.Command.Handler!(ref context);
             counts.Calls++;
-            if (begin != 0) counts.End(begin, 1, context.Command);
+            if (begin != 0 && counts.End(begin, 1, context.Command) != 0) SlowSince = begin;
             if (!_reply.IsDone) FinishSlow(ref context);
             if (store.HasArrivals) _waits.ServeArrivals();
         }
@@ -121,6 +124,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         _reply.BeginReply();
         _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
         long begin = Stopwatch.GetTimestamp();
+        SlowSince = begin;
         bool isDone = steps.Step(ref context);
         counters.ByCommand[context.Command.Id].AddStep(begin);
         if (store.HasArrivals) _waits.ServeArrivals();

@@ -43,6 +43,9 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>Bytes that must have arrived before the worker is woken for them.</summary>
     public int WakeBytes = 1;
 
+    /// <summary>It has had its share of a turn, and more of its input is here: nothing is received before that has been run.</summary>
+    public bool HasMore;
+
     /// <summary>In one of the worker's lists of the name.</summary>
     public bool IsWaiting, IsContinuing;
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Dispatch;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -14,6 +15,12 @@ namespace Kv.Server.Network;
 internal sealed unsafe class EpollWorker : IWindowOwner
 {
     private const int SweepMs = 100;
+
+    /// <summary>Of those who continue so many have their share between two looks at the clock.</summary>
+    private const int ContinuingGroup = 4;
+
+    /// <summary>Three milliseconds.</summary>
+    private static readonly long ContinuingTicks = 3 * Stopwatch.Frequency / 1000;
 
     private readonly KvServer _server;
     private readonly Poller _poller = new();
@@ -163,7 +170,10 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             }
 
             if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
-            else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) _ready.Add(connection);
+            else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0)
+            {
+                if (!connection.IsContinuing) _ready.Add(connection);       // else its turn comes with what is here of it already
+            }
             else if ((events & (Libc.EpollErr | Libc.EpollHup | (connection.Interest & Libc.EpollReadHup))) != 0) Close(connection);
             else AfterTurn(connection);
         }
@@ -194,7 +204,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             var session = connection.Session;
             byte* input;
             int length;
-            if ((session.Gate & SessionGate.Stopped) != 0)
+            if ((session.Gate & SessionGate.Stopped) != 0 || connection.HasMore)
             {
                 _reader.Resume(connection, out input, out length);
             }
@@ -220,6 +230,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             var connection = _group[i];
             _reader.Keep(connection, _window.Consumed(i));
+            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0;      // else it is the beginning of a big argument
             AfterTurn(connection);
         }
 
@@ -252,7 +263,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (connection.Backlog != null | session.Gate != 0 | connection.Interest != Libc.EpollIn | session.Partial.IsPartial | connection.EndOfInput) AfterTurnSlow(connection, session);
+        if (connection.Backlog != null | session.Gate != 0 | connection.Interest != Libc.EpollIn | session.Partial.IsPartial | connection.EndOfInput | connection.HasMore)
+            AfterTurnSlow(connection, session);
     }
 
     private void AfterTurnSlow(EpollConnection connection, Session session)
@@ -270,7 +282,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (connection.EndOfInput && (session.Gate & SessionGate.Stopped) == 0) session.CloseAfterReply = true;
+        if (connection.EndOfInput && !connection.HasMore && (session.Gate & SessionGate.Stopped) == 0) session.CloseAfterReply = true;
         if (session.CloseAfterReply && !waitsToSend)
         {
             Linger(connection);
@@ -286,7 +298,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 connection.IsWaiting = true;
             }
         }
-        else if (session.GoesOn && !connection.IsContinuing)
+        else if ((session.GoesOn || (connection.HasMore && (session.Gate & SessionGate.Stopped) == 0)) && !connection.IsContinuing)
         {
             _continuing.Add(connection);
             connection.IsContinuing = true;
@@ -312,12 +324,25 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         SetInterest(connection, Libc.EpollIn);
     }
 
+    /// <summary>Those who have more to do and need no more input for it: one after another, a few milliseconds a turn. Who comes to the end of the
+    /// list again waits for all the others in it, and those who wait for input wait for no more than that.</summary>
     private void RunContinuing()
     {
-        for (int i = 0; i < _continuing.Count; i++) _continuing[i].IsContinuing = false;
-        _ready.AddRange(_continuing);
-        _continuing.Clear();
-        RunGroups(_ready);
+        long begin = Stopwatch.GetTimestamp();
+        // Ends: each round takes some of those who are in the list now; who is added meanwhile waits for the next turn.
+        for (int left = _continuing.Count; left > 0 && Stopwatch.GetTimestamp() - begin < ContinuingTicks;)
+        {
+            int count = Math.Min(left, ContinuingGroup);
+            for (int i = 0; i < count; i++)
+            {
+                _continuing[i].IsContinuing = false;
+                _ready.Add(_continuing[i]);
+            }
+
+            _continuing.RemoveRange(0, count);
+            RunGroups(_ready);
+            left = Math.Min(left - count, _continuing.Count);
+        }
     }
 
     private void TakeInbox()

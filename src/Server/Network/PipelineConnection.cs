@@ -57,6 +57,9 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>Bytes that have arrived and are not yet run.</summary>
     public PendingInput Pending;
 
+    /// <summary>It has had its share of a turn, and more of its input is here.</summary>
+    public bool HasMore;
+
     public Session Session { get; set; } = null!;
 
     public long QueryBytes => Pending.Length;
@@ -178,6 +181,9 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
+    /// <summary>Whether what is here is to be gone on with before more is read.</summary>
+    private bool GoesOnAlone => HasMore || (Session.Gate & SessionGate.Stopped) != 0;
+
     private bool HasInput => _socket != null ? _socket.Available > 0 : _stream is InProcessStream { HasInput: true };
 
     private async Task LoopAsync()
@@ -189,7 +195,7 @@ internal sealed class PipelineConnection : ISessionOwner
             if (Session.IsKilled) return;
             await WriteMessagesAsync().ConfigureAwait(false);
 
-            if ((Session.Gate & SessionGate.Stopped) != 0)
+            if (GoesOnAlone)
             {
                 if (Session.Blocked != null && !await WaitBlockedAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
@@ -211,7 +217,7 @@ internal sealed class PipelineConnection : ISessionOwner
             if (result.IsCompleted)
             {
                 // A blocked client that has left is served no more.
-                while (!_failed && (Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !Session.IsBlocked) await GoOnAsync().ConfigureAwait(false);
+                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.IsBlocked) await GoOnAsync().ConfigureAwait(false);
                 return;
             }
         }
@@ -243,7 +249,7 @@ internal sealed class PipelineConnection : ISessionOwner
             }
 
             input = input.Slice(piece.Length);
-            while ((Session.Gate & SessionGate.Stopped) != 0 && !Session.CloseAfterReply && !_failed)
+            while (GoesOnAlone && !Session.CloseAfterReply && !_failed)
             {
                 if (Session.Blocked != null)
                 {
@@ -314,6 +320,8 @@ internal sealed class PipelineConnection : ISessionOwner
             await _signal.WaitAsync((int)left).ConfigureAwait(false);
         }
 
+        // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads for themselves.
+        await Task.Yield();
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
         {

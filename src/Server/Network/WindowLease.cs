@@ -71,6 +71,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         int left = length - consumed;
         if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, Store, start + consumed, left);
         pending.Set(start + consumed, left);
+        connection.HasMore = _window.LastHasMore && left > 0;
     }
 
     public void Send(int index, Session session, SessionOutput output, int start, int end) => _connection!.Send(this, output, start, end);

@@ -33,6 +33,9 @@ internal sealed unsafe class SessionOutput : IDisposable
     /// <summary>Blocks that nobody has taken yet.</summary>
     public int ReferenceCount => _references.Count;
 
+    /// <summary>Their bytes that are to be sent.</summary>
+    public long ReferencedBytes { get; private set; }
+
     /// <summary>Whether a block is to be sent before so many bytes of the buffer.</summary>
     public bool HasReference(int end) => _references.Count > 0 && _references.Peek().Offset < end;
 
@@ -40,7 +43,10 @@ internal sealed unsafe class SessionOutput : IDisposable
     public bool TryTakeReference(int end, out BlockReference reference)
     {
         reference = default;
-        return HasReference(end) && _references.TryDequeue(out reference);
+        if (!HasReference(end)) return false;
+        reference = _references.Dequeue();
+        ReferencedBytes -= reference.Length;
+        return true;
     }
 
     /// <summary>Releases the blocks of a client that is gone.</summary>
@@ -60,12 +66,16 @@ internal sealed unsafe class SessionOutput : IDisposable
         int digits = NumberText.FormatInt64(length, header[1..]);
         "\r\n"u8.CopyTo(header[(1 + digits)..]);
         reply.WriteRaw(header[..(3 + digits)], 0);
-        _references.Enqueue(new BlockReference(Buffer.Length, block, first, length));
+        AddReference(new BlockReference(Buffer.Length, block, first, length));
         reply.WriteRaw("\r\n"u8);
     }
 
     /// <summary>The next bytes go behind what is referred to. Takes the caller's reference.</summary>
-    public void AddReference(BlockReference reference) => _references.Enqueue(reference with { Offset = Buffer.Length });
+    public void AddReference(BlockReference reference)
+    {
+        _references.Enqueue(reference with { Offset = Buffer.Length });
+        ReferencedBytes += reference.Length;
+    }
 
     /// <summary>Forgets what was written since the mark.</summary>
     public void Rewind(ReplyMark mark)
@@ -88,8 +98,14 @@ internal sealed unsafe class SessionOutput : IDisposable
         for (int i = _references.Count; i > 0; i--)
         {
             var reference = _references.Dequeue();
-            if (reference.Offset > length) _store.Release(reference.Block);
-            else _references.Enqueue(reference);
+            if (reference.Offset <= length)
+            {
+                _references.Enqueue(reference);
+                continue;
+            }
+
+            ReferencedBytes -= reference.Length;
+            _store.Release(reference.Block);
         }
     }
 

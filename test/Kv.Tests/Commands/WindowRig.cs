@@ -103,11 +103,18 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
     private void Turn()
     {
         _replied = 0;
-        _store.BeginTurn();
-        _window.Begin();
-        _window.Add(_session, _input, _length);
-        _window.Run();
-        _window.Begin();
-        _store.GoOffline();
+        int used = 0;
+        // Ends: each turn runs some of the pipeline.
+        do
+        {
+            _store.BeginTurn();
+            _window.Begin();
+            _window.Add(_session, _input + used, _length - used);
+            _window.Run();
+            used += _window.LastConsumed;
+            _window.Begin();
+            _store.GoOffline();
+        }
+        while (_window.LastHasMore);
     }
 }

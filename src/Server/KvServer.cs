@@ -48,6 +48,7 @@ public sealed class KvServer : IAsyncDisposable
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         Blocked = new BlockedClients(this);
+        Remainders = new Remainders(this);
         PubSub = new PubSubEngine(Store.Charge);
         AuthFailures = new AuthFailures(() => TickMs);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
@@ -122,6 +123,8 @@ public sealed class KvServer : IAsyncDisposable
     internal LogBrakes LogBrakes { get; } = new();
 
     internal ConnectionTable Connections { get; } = new();
+
+    internal Remainders Remainders { get; }
 
     internal CommandTable Commands { get; }
 
@@ -220,6 +223,7 @@ public sealed class KvServer : IAsyncDisposable
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
+        Remainders.Dispose();
         Blocked.Dispose();
         Store.Dispose();
     }

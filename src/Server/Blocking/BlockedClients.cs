@@ -8,6 +8,9 @@ namespace Kv.Server.Blocking;
 /// <remarks>Threads: any. The proof that no element passes one by who waits is in docs/concurrency.md.</remarks>
 internal sealed class BlockedClients : IDisposable
 {
+    /// <summary>Keys that a command waits for: some milliseconds to begin, and to leave.</summary>
+    public const int KeysMax = 4096;
+
     private readonly KvServer _server;
     private readonly WaitTimers _timers;
     private int _count, _elsewhere;
@@ -29,6 +32,15 @@ internal sealed class BlockedClients : IDisposable
     /// <summary>Milliseconds of the clock that timeouts go by.</summary>
     public long NowMs => _timers.NowMs;
 
+    /// <summary>Answers that these are more keys than a client may wait for: it stands in the queue of each, and leaves each, in one turn.</summary>
+    /// <returns>False when they are not; nothing was written.</returns>
+    public static bool Refuses(ref CommandContext context, KeyRange keys)
+    {
+        if (keys.Count <= KeysMax) return false;
+        context.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many keys to wait for, at most {KeysMax} are taken at once"));
+        return true;
+    }
+
     /// <summary>Has a command wait at keys, in the database of its session; serves it at once if something has come meanwhile.</summary>
     /// <param name="context">The command's, with a reply that is owed.</param>
     /// <param name="command">New.</param>
@@ -37,6 +49,7 @@ internal sealed class BlockedClients : IDisposable
     /// <param name="timeoutMs">How long; 0 for ever.</param>
     public void Begin(ref CommandContext context, BlockedCommand command, DataType type, KeyRange keys, long timeoutMs)
     {
+        if (Refuses(ref context, keys)) return;
         var session = context.Session;
         // Parked before anybody can find it: who serves it wakes a session that is parked.
         session.Park(long.MaxValue);

@@ -83,7 +83,15 @@ internal static class BitmapCommands
         set.On = context.Args.NextInt64(0, 1, "ERR bit is not an integer or out of range"u8) == 1;
         if (!context.Args.Finish(context.Reply)) return;
 
+        set.StaysPut = !context.MovesAtOnce && !context.InTransaction;
         var status = context.Store.Update(key, DataType.String, ref set);
+        if (set.MustMove)
+        {
+            if (StringRoom.TryBegin(ref context, key, (set.Offset >> 3) + 1)) return;
+            set.StaysPut = false;
+            status = context.Store.Update(key, DataType.String, ref set);
+        }
+
         if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Old ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
@@ -166,6 +174,9 @@ internal static class BitmapCommands
         if (context.Args.Finish(context.Reply)) BitCombination.Run(ref context, operation, keys);
     }
 
+    /// <summary>What BITFIELD takes: all of it happens in one turn.</summary>
+    private const int FieldArgumentsMax = 65_536;
+
     private static void BitFields(ref CommandContext context) => BitFields(ref context, readOnly: false);
 
     private static void BitFieldsReadOnly(ref CommandContext context) => BitFields(ref context, readOnly: true);
@@ -173,6 +184,7 @@ internal static class BitmapCommands
     private static void BitFields(ref CommandContext context, bool readOnly)
     {
         var key = context.Args.NextKey();
+        context.Args.RequireAtMost(FieldArgumentsMax, "arguments for BITFIELD");
         using var program = BitFieldProgram.Parse(ref context.Args, LastBit(ref context), BadOffset);
         if (readOnly && program.Writes) context.Args.Fail("ERR BITFIELD_RO only supports the GET subcommand"u8);
         if (context.Args.Finish(context.Reply)) program.Run(ref context, key);

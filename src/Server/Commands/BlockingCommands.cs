@@ -114,6 +114,7 @@ internal static class BlockingCommands
 
     private static void Pop(ref CommandContext context, PopRule rule, KeyRange keys, long timeoutMs)
     {
+        if (BlockedClients.Refuses(ref context, keys)) return;
         if (rule.TryTake(ref context, keys, leavesToOthers: context.MayBlock)) return;
         if (context.MayBlock) context.Block(new BlockedPop(context.Session, rule), rule.Type, keys, timeoutMs);
         else context.Reply.WriteNullArray();

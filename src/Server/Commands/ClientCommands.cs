@@ -304,22 +304,33 @@ internal static class ClientCommands
         }
         if (!args.Finish(context.Reply)) return;
 
-        var text = new StringBuilder();
-        if (ids != null)
+        var sessions = new List<Session>();
+        if (ids == null) sessions.AddRange(context.Server.Connections.Snapshot());
+        foreach (long id in ids ?? [])
         {
-            foreach (long id in ids)
-            {
-                if (context.Server.Connections.TryGet(id, out var session)) ClientLine.Append(text, session!);
-            }
+            if (context.Server.Connections.TryGet(id, out var session)) sessions.Add(session!);
         }
-        else
+
+        PieceSteps<Lines>.Run(ref context, new Lines(sessions, kind));
+    }
+
+    /// <summary>The lines of CLIENT LIST, a client a piece; each as the client is at that moment.</summary>
+    private struct Lines(List<Session> sessions, ClientKind? kind) : IPieceWork
+    {
+        private readonly StringBuilder _text = new();
+        private int _at;
+
+        public static bool ReadsArguments => false;
+
+        public bool Next(ref CommandContext context)
         {
-            foreach (var session in context.Server.Connections.Snapshot())
-            {
-                if (kind == null || session.Kind == kind) ClientLine.Append(text, session);
-            }
+            if (_at == sessions.Count) return false;
+            var session = sessions[_at++];
+            if (kind == null || session.Kind == kind) ClientLine.Append(_text, session);
+            return true;
         }
-        context.Reply.WriteVerbatim(Encoding.Latin1.GetBytes(text.ToString()));
+
+        public readonly void End(ref CommandContext context) => context.Reply.WriteVerbatim(Encoding.Latin1.GetBytes(_text.ToString()));
     }
 
     private static void NoEvict(ref CommandContext context)

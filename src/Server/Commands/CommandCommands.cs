@@ -6,6 +6,9 @@ namespace Kv.Server.Commands;
 /// <summary>COMMAND: the server tells what it can do, from the rows.</summary>
 internal static class CommandCommands
 {
+    /// <summary>Names of one COMMAND INFO or COMMAND DOCS, and arguments of one COMMAND GETKEYS.</summary>
+    private const int NamesMax = 1024, ArgumentsMax = 65_536;
+
     private const CommandFlags Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel;
 
     internal static readonly Command[] Table =
@@ -80,7 +83,8 @@ internal static class CommandCommands
     private static void Docs(ref CommandContext context)
     {
         var commands = new List<Command>();
-        if (context.Args.Remaining == 0) commands.AddRange(context.Server.Commands.All);
+        context.Args.RequireAtMost(NamesMax, "names for COMMAND DOCS");
+        if (context.Args.Remaining == 0 && !context.Args.Failed) commands.AddRange(context.Server.Commands.All);
         // Each name once: an array of one name a million times must not become a million documents.
         while (context.Args.Remaining > 0)
         {
@@ -98,6 +102,13 @@ internal static class CommandCommands
         if (context.Args.Remaining == 0)
         {
             All(ref context);
+            return;
+        }
+
+        context.Args.RequireAtMost(NamesMax, "names for COMMAND INFO");
+        if (context.Args.Failed)
+        {
+            context.Args.Finish(context.Reply);
             return;
         }
 
@@ -158,6 +169,13 @@ internal static class CommandCommands
 
     private static void WriteKeys(ref CommandContext context, bool withFlags)
     {
+        context.Args.RequireAtMost(ArgumentsMax, "arguments for COMMAND GETKEYS");
+        if (context.Args.Failed)
+        {
+            context.Args.Finish(context.Reply);
+            return;
+        }
+
         ref readonly var args = ref context.Args;
         int from = args.Position, count = args.Remaining;
         var command = Called(context.Server.Commands, args, from);

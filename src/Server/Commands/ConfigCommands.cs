@@ -52,14 +52,19 @@ internal static class ConfigCommands
         },
     ];
 
+    /// <summary>Patterns of one CONFIG GET, and options of one CONFIG SET: there are not as many options.</summary>
+    private const int NamesMax = 1024;
+
     private static void Get(ref CommandContext context)
     {
+        context.Args.RequireAtMost(NamesMax, "patterns of CONFIG GET");
         var patterns = new List<string>(context.Args.Remaining);
-        while (context.Args.Remaining > 0)
+        while (context.Args.Remaining > 0 && !context.Args.Failed)
         {
             // What is not text is no option's name.
             if (OptionTable.TryDecode(context.Args.NextBytes(), out string pattern)) patterns.Add(pattern);
         }
+
         if (!context.Args.Finish(context.Reply)) return;
 
         var found = OptionTable.Match(context.Server.Options, patterns).ToList();
@@ -74,8 +79,9 @@ internal static class ConfigCommands
     private static void Set(ref CommandContext context)
     {
         var pairs = new List<(string Name, string Value)>(context.Args.Remaining / 2);
+        context.Args.RequireAtMost(2 * NamesMax, "arguments of CONFIG SET");
         if (context.Args.Remaining % 2 != 0) context.Args.SyntaxError();
-        while (context.Args.Remaining > 0)
+        while (context.Args.Remaining > 0 && !context.Args.Failed)
         {
             var nameBytes = context.Args.NextBytes();
             bool named = OptionTable.TryDecode(nameBytes, out string name);

@@ -431,7 +431,7 @@ internal static class HashCommands
         var mark = context.Reply.Mark();
         var hash = new HashValue(held.Value).View;
         scoped var visit = new ReplyPairs(context.Reply, scan);
-        ulong cursor = scan.Run(hash, ref visit);
+        ulong cursor = scan.Run(hash, ref visit, context.Reply);
         context.Reply.EndScan(mark, cursor, visit.Written * 2);
     }
 

@@ -122,21 +122,21 @@ internal static class PubSubCommands
         },
     ];
 
-    private static void PSubscribe(ref CommandContext context) => Subscribe(ref context, SubscriptionKind.Pattern, "psubscribe"u8);
+    private static void PSubscribe(ref CommandContext context) => Subscribe(ref context, SubscriptionKind.Pattern);
 
     private static void SSubscribe(ref CommandContext context) =>
-        Subscribe(ref context, SubscriptionKind.ShardChannel, "ssubscribe"u8);
+        Subscribe(ref context, SubscriptionKind.ShardChannel);
 
-    private static void Subscribe(ref CommandContext context) => Subscribe(ref context, SubscriptionKind.Channel, "subscribe"u8);
+    private static void Subscribe(ref CommandContext context) => Subscribe(ref context, SubscriptionKind.Channel);
 
     private static void PUnsubscribe(ref CommandContext context) =>
-        Unsubscribe(ref context, SubscriptionKind.Pattern, "punsubscribe"u8);
+        Unsubscribe(ref context, SubscriptionKind.Pattern);
 
     private static void SUnsubscribe(ref CommandContext context) =>
-        Unsubscribe(ref context, SubscriptionKind.ShardChannel, "sunsubscribe"u8);
+        Unsubscribe(ref context, SubscriptionKind.ShardChannel);
 
     private static void Unsubscribe(ref CommandContext context) =>
-        Unsubscribe(ref context, SubscriptionKind.Channel, "unsubscribe"u8);
+        Unsubscribe(ref context, SubscriptionKind.Channel);
 
     private static void Publish(ref CommandContext context)
     {
@@ -157,7 +157,7 @@ internal static class PubSubCommands
     }
 
     /// <summary>One confirmation a name, which are pushes and no replies: a client that subscribes gets nothing else.</summary>
-    private static void Subscribe(ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> verb)
+    private static void Subscribe(ref CommandContext context, SubscriptionKind kind)
     {
         var session = context.Session;
         var set = session.Subscriptions ?? new SubscriptionSet();
@@ -177,19 +177,7 @@ internal static class PubSubCommands
         }
 
         session.Subscriptions = set;
-        try
-        {
-            while (context.Args.Remaining > 0)
-            {
-                var name = context.Args.NextBytes();
-                context.Server.PubSub.Subscribe(kind, name, session, set);
-                Confirm(ref context, kind, verb, name, set);
-            }
-        }
-        finally
-        {
-            if (set.Count > 0) session.Kind = ClientKind.PubSub;       // also with some of them, should one fail
-        }
+        PieceSteps<Subscriptions>.Run(ref context, new Subscriptions(kind));
     }
 
     private static int CountNew(ref CommandContext context, Dictionary<byte[], Subscription> own)
@@ -203,38 +191,129 @@ internal static class PubSubCommands
         return count;
     }
 
-    private static void Unsubscribe(ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> verb)
+    private static void Unsubscribe(ref CommandContext context, SubscriptionKind kind)
     {
         var session = context.Session;
-        var set = session.Subscriptions ?? new SubscriptionSet();
+        var set = session.Subscriptions ??= new SubscriptionSet();
         if (context.Args.Remaining > 0)
         {
-            while (context.Args.Remaining > 0) UnsubscribeOne(ref context, kind, verb, context.Args.NextBytes(), set);
+            PieceSteps<Unsubscriptions>.Run(ref context, new Unsubscriptions(kind));
         }
         else if (set.Of(kind).Count > 0)
         {
-            byte[][] names = [.. set.Of(kind).Keys];
-            foreach (byte[] name in names) UnsubscribeOne(ref context, kind, verb, name, set);
+            PieceSteps<UnsubscriptionsOfAll>.Run(ref context, new UnsubscriptionsOfAll(kind, [.. set.Of(kind).Keys]));
         }
         else
         {
             context.Reply.WritePush(3);
-            context.Reply.WriteBulk(verb);
+            context.Reply.WriteBulk(EndVerbOf(kind));
             context.Reply.WriteNull();
             context.Reply.WriteInteger(CountToTell(kind, set));
+            EndUnsubscribe(session);
         }
+    }
 
-        if (set.Count > 0) return;
+    private static void EndUnsubscribe(Session session)
+    {
+        if (session.Subscriptions!.Count > 0) return;
         session.Subscriptions = null;
         if (session.Kind == ClientKind.PubSub) session.Kind = ClientKind.Normal;
     }
 
-    private static void UnsubscribeOne(
-        ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> verb, ReadOnlySpan<byte> name, SubscriptionSet set)
+    /// <summary>SUBSCRIBE and its kin: a channel a piece.</summary>
+    private readonly struct Subscriptions(SubscriptionKind kind) : IPieceWork
     {
+        public static bool ReadsArguments => true;
+
+        public bool Next(ref CommandContext context)
+        {
+            if (context.Args.Remaining == 0) return false;
+            var session = context.Session;
+            var name = context.Args.NextBytes();
+            context.Server.PubSub.Subscribe(kind, name, session, session.Subscriptions!);
+            if (session.Kind != ClientKind.PubSub) session.Kind = ClientKind.PubSub;
+            Confirm(ref context, kind, VerbOf(kind), name, session.Subscriptions!);
+            return true;
+        }
+
+        public void End(ref CommandContext context)
+        {
+            // Each name has its confirmation.
+        }
+    }
+
+    /// <summary>UNSUBSCRIBE and its kin, of some channels.</summary>
+    private readonly struct Unsubscriptions(SubscriptionKind kind) : IPieceWork
+    {
+        public static bool ReadsArguments => true;
+
+        public bool Next(ref CommandContext context)
+        {
+            if (context.Args.Remaining == 0) return false;
+            UnsubscribeOne(ref context, kind, context.Args.NextBytes());
+            return true;
+        }
+
+        public void End(ref CommandContext context) => EndUnsubscribe(context.Session);
+    }
+
+    /// <summary>UNSUBSCRIBE and its kin, of all channels that the client had when it asked.</summary>
+    private struct UnsubscriptionsOfAll(SubscriptionKind kind, byte[][] names) : IPieceWork
+    {
+        private int _at;
+
+        public static bool ReadsArguments => false;
+
+        public bool Next(ref CommandContext context)
+        {
+            if (_at == names.Length) return false;
+            UnsubscribeOne(ref context, kind, names[_at++]);
+            return true;
+        }
+
+        public readonly void End(ref CommandContext context) => EndUnsubscribe(context.Session);
+    }
+
+    /// <summary>PUBSUB NUMSUB and SHARDNUMSUB: a channel a piece.</summary>
+    private readonly struct SubscriberCounts(bool shard) : IPieceWork
+    {
+        public static bool ReadsArguments => true;
+
+        public bool Next(ref CommandContext context)
+        {
+            if (context.Args.Remaining == 0) return false;
+            var channel = context.Args.NextBytes();
+            context.Reply.WriteBulk(channel);
+            context.Reply.WriteInteger(context.Server.PubSub.SubscribersOf(channel, shard));
+            return true;
+        }
+
+        public void End(ref CommandContext context)
+        {
+            // The array is whole.
+        }
+    }
+
+    private static ReadOnlySpan<byte> VerbOf(SubscriptionKind kind) => kind switch
+    {
+        SubscriptionKind.Channel => "subscribe"u8,
+        SubscriptionKind.Pattern => "psubscribe"u8,
+        _ => "ssubscribe"u8,
+    };
+
+    private static ReadOnlySpan<byte> EndVerbOf(SubscriptionKind kind) => kind switch
+    {
+        SubscriptionKind.Channel => "unsubscribe"u8,
+        SubscriptionKind.Pattern => "punsubscribe"u8,
+        _ => "sunsubscribe"u8,
+    };
+
+    private static void UnsubscribeOne(ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> name)
+    {
+        var set = context.Session.Subscriptions!;
         // What was published before must come ahead of the confirmation: behind it a RESP2 client takes it for a reply.
         if (context.Server.PubSub.Unsubscribe(kind, name, set)) context.Session.WriteMessages(context.Reply);
-        Confirm(ref context, kind, verb, name, set);
+        Confirm(ref context, kind, EndVerbOf(kind), name, set);
     }
 
     private static void Confirm(
@@ -289,11 +368,6 @@ internal static class PubSubCommands
     private static void WriteCounts(ref CommandContext context, bool shard)
     {
         context.Reply.WriteArray(context.Args.Remaining * 2);
-        while (context.Args.Remaining > 0)
-        {
-            var channel = context.Args.NextBytes();
-            context.Reply.WriteBulk(channel);
-            context.Reply.WriteInteger(context.Server.PubSub.SubscribersOf(channel, shard));
-        }
+        PieceSteps<SubscriberCounts>.Run(ref context, new SubscriberCounts(shard));
     }
 }

@@ -134,9 +134,13 @@ internal static class ServerCommands
         return context.Args.Finish(context.Reply);
     }
 
+    /// <summary>Sections that one INFO names; there are not as many.</summary>
+    private const int SectionsMax = 1024;
+
     private static void Info(ref CommandContext context)
     {
         var sections = context.Args.Remaining == 0 ? InfoSections.Default : InfoSections.None;
+        context.Args.RequireAtMost(SectionsMax, "sections for INFO");
         while (context.Args.Remaining > 0) sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
         string text = InfoReport.Write(ServerReport.Gather(context.Server), sections);

@@ -476,7 +476,7 @@ internal static class SetCommands
         scoped var visit = new ReplyMembers(context.Reply, scan);
         if (set.Kind == ValueKind.Set)
         {
-            cursor = scan.Run(set, ref visit);
+            cursor = scan.Run(set, ref visit, context.Reply);
         }
         else
         {

@@ -467,27 +467,9 @@ internal static class SortedSetCommands
             return;
         }
 
-        var result = new SortedSetBuilder(context.Server.Store);
-        try
-        {
-            bool done = true;
-            if (held.Exists(1))
-            {
-                var set = new SortedSetValue(held.Value(1)).View;
-                range.Find(set, out long first, out long count);
-                if (count > 0)
-                {
-                    var walk = set.From(first, range.IsReversed);
-                    for (; count > 0 && done && walk.Next(out var member, out double score); count--) done = result.TryAdd(member, score, ScoreAggregate.Sum);
-                }
-            }
-
-            context.StoreResult(held.Value(0), ref result, done && result.TryFinish());
-        }
-        finally
-        {
-            result.Dispose();
-        }
+        long first = 0, count = 0;
+        if (held.Exists(1)) range.Find(new SortedSetValue(held.Value(1)).View, out first, out count);
+        RangeStore.Run(ref context, held, first, Math.Max(0, count), range.IsReversed);
     }
 
     private static void ZRemRangeByRank(ref CommandContext context) => RemoveRange(ref context, RangeKind.Rank);
@@ -603,7 +585,7 @@ internal static class SortedSetCommands
         var mark = context.Reply.Mark();
         var set = new SortedSetValue(held.Value).View;
         scoped var visit = new ReplyElements(set, context.Reply, scan);
-        ulong cursor = scan.Run(set, ref visit);
+        ulong cursor = scan.Run(set, ref visit, context.Reply);
         context.Reply.EndScan(mark, cursor, visit.Written * 2);
     }
 

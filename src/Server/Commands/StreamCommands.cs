@@ -105,6 +105,9 @@ internal static class StreamCommands
 
     private static ReadOnlySpan<byte> NotAboveLast => "ERR The ID specified in XADD is equal or smaller than the target stream top item"u8;
 
+    /// <summary>Fields of an entry that XADD makes: it is written, and later read, in one piece.</summary>
+    private const int FieldsMax = 65_536;
+
     private static unsafe void XAdd(ref CommandContext context)
     {
         var key = context.Args.NextKey();
@@ -114,6 +117,12 @@ internal static class StreamCommands
         if (items < 2 || items % 2 != 0)
         {
             context.Fail("ERR wrong number of arguments for 'xadd' command"u8);
+            return;
+        }
+
+        if (items > 2 * FieldsMax)
+        {
+            context.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many fields for XADD, an entry has at most {FieldsMax}"));
             return;
         }
 

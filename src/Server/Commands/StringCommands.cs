@@ -399,7 +399,15 @@ internal static unsafe class StringCommands
 
     private static void RunSplice(ref CommandContext context, in Key key, ref SpliceString splice)
     {
+        splice.StaysPut = !context.MovesAtOnce && !context.InTransaction;
         var status = context.Store.Update(key, DataType.String, ref splice);
+        if (splice.MustMove)
+        {
+            if (StringRoom.TryBegin(ref context, key, splice.NewLength)) return;
+            splice.StaysPut = false;
+            status = context.Store.Update(key, DataType.String, ref splice);
+        }
+
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (splice.IsTooLong) context.Fail(Errors.StringTooLong);
         else context.Reply.WriteInteger(splice.NewLength);

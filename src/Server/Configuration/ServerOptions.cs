@@ -100,7 +100,7 @@ public sealed class ServerOptions
     public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
 
     /// <summary>Keys a client may watch.</summary>
-    public int WatchLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1_000_000;
+    public int WatchLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10_000;
 
     /// <summary>Bytes of queued commands a transaction may have.</summary>
     public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 20;

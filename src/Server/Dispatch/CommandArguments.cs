@@ -252,6 +252,13 @@ internal unsafe ref struct CommandArguments
 
     public void SyntaxError() => Fail(Errors.Syntax);
 
+    /// <summary>Refuses a command with more arguments left than anybody has a use for: it would take its worker for long.</summary>
+    /// <param name="what">What they are, "patterns of CONFIG GET": the error names it.</param>
+    public void RequireAtMost(int most, string what)
+    {
+        if (Remaining > most) Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many {what}, at most {most} are taken at once"));
+    }
+
     /// <summary>Remembers an error, unless there is one already.</summary>
     public void Fail(ReadOnlySpan<byte> error)
     {

@@ -42,6 +42,9 @@ internal ref struct CommandContext
     /// <summary>Whether EXEC runs the command: nothing may be left to a later turn, and nobody waits.</summary>
     public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
 
+    /// <summary>A large string that has to move for the command does so in this turn (<see cref="StringRoom"/>).</summary>
+    public bool MovesAtOnce { readonly get; internal set; }
+
     /// <summary>Where replies that are sent from a block without a copy are noted.</summary>
     internal SessionOutput Output { readonly get; init; }
 

@@ -73,7 +73,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         }
 
         if (mode == ReplyMode.On) return;
-        if (session.Steps != null) SilenceStep(session);
+        if (session.Steps != null && !IsPushed(context.Command)) SilenceStep(session);
         else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
     }
 
@@ -131,9 +131,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!isDone)
         {
             session.OwedBySteps = _reply.Owed;
-            session.IsInReply |= output.Buffer.Length > ReplyStart;
+            session.IsInReply |= output.Buffer.Length > ReplyStart && !HasOwnReplies(context.Command);
             CheckHoldsNothing(session);
-            if (session.ReplyMode != ReplyMode.On) SilenceStep(session);
+            if (session.ReplyMode != ReplyMode.On && !IsPushed(context.Command)) SilenceStep(session);
             return false;
         }
 
@@ -142,7 +142,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         bool wasInReply = session.IsInReply;
         session.IsInReply = false;
         if (!_reply.IsDone) FinishSlow(ref context);
-        if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
+        if (session.ReplyMode != ReplyMode.On && !IsPushed(context.Command)) Silence(session, session.ReplyMode);
         if (wasInReply) session.WriteMessages(_reply);      // those that could not be written in the middle of it
         return (session.Gate & SessionGate.Stopped) == 0;
     }
@@ -156,17 +156,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     public void FinishSlow(ref CommandContext context)
     {
         var session = context.Session;
-        if (_reply.Owed != 0 && (context.Command.Flags & CommandFlags.OwnReplies) == 0)
+        if (session.Steps != null && _reply.Owed != 0)
         {
-            if (session.Steps != null)
-            {
-                session.LastCommand = context.Command;
-                session.OwedBySteps = _reply.Owed;
-                session.IsInReply = output.Buffer.Length > ReplyStart;
-                CheckHoldsNothing(session);
-                return;
-            }
+            session.LastCommand = context.Command;
+            session.OwedBySteps = _reply.Owed;
+            session.IsInReply = output.Buffer.Length > ReplyStart && !HasOwnReplies(context.Command);
+            CheckHoldsNothing(session);
+            return;
+        }
 
+        if (_reply.Owed != 0 && !HasOwnReplies(context.Command))
+        {
             int owed = _reply.Owed;
             output.Rewind(new ReplyMark(ReplyStart, 1));
             _reply.WriteError(Errors.Internal);
@@ -185,6 +185,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!session.IsInReply || session.Steps is not { Holds: true }) return;
         throw new InvalidOperationException("A long command answers while it holds keys or an epoch");      // it is given up, with what it holds
     }
+
+    /// <summary>Whether what the command writes are messages of their own: others may come between them, and their number is not checked.</summary>
+    private static bool HasOwnReplies(Command command) => (command.Flags & CommandFlags.OwnReplies) != 0;
 
     /// <summary>Answers the command that threw: one error, whatever it had written.</summary>
     public void FailCommand(Session session, Exception exception)

@@ -15,6 +15,9 @@ namespace Kv.Server.Sessions;
 /// </remarks>
 internal sealed class Session : ISubscriber
 {
+    /// <summary>More subscriptions are ended by a thread of the pool: others of the worker do not wait for it.</summary>
+    private const int SubscriptionsAtOnceMax = 1024;
+
     private readonly ISessionOwner _owner;
     private MessageQueue? _messages;
     private int _killed;
@@ -211,7 +214,17 @@ internal sealed class Session : ISubscriber
     internal void End()
     {
         Server.Connections.Remove(this);
-        if (Subscriptions != null) Server.PubSub.UnsubscribeAll(Subscriptions);
+        if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
+        {
+            // Closed before the subscriptions end: what is still pushed until then is not taken.
+            (_messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages).Close();
+            Server.Remainders.Start(() => Server.PubSub.UnsubscribeAll(many));
+        }
+        else if (Subscriptions != null)
+        {
+            Server.PubSub.UnsubscribeAll(Subscriptions);
+        }
+
         _messages?.Close();
         Held?.Dispose();
         Held = null;

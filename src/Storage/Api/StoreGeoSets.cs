@@ -96,11 +96,14 @@ public readonly struct StoreGeoSets
         (area.Longitude, area.Latitude) = (middle.Longitude, middle.Latitude);
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var matches = new GeoMatches();
-        matches.Collect(new SortedSetValue(held.Value).View, area, long.MaxValue);
-        matches.Sort(1);
-        matches.Cut(most);
-        foreach (GeoMatch match in matches.All) members.Add(new ReadOnlySpan<byte>(match.Member, match.Length), match.Meters);
+        using var matches = new GeoMatches(_session.Changes.Store) { Direction = 1, Wanted = most };
+        SortedSetView set = new SortedSetValue(held.Value).View;
+        // Ends: each step gets on.
+        while (!matches.Step(set, area, int.MaxValue))
+        {
+        }
+
+        for (int i = 0; i < matches.Count; i++) members.Add(matches[i].Bytes, matches[i].Meters);
         return StoreStatus.Ok;
     }
 

@@ -9,6 +9,12 @@ internal struct SetOneBit : IValueUpdate
     /// <summary>What it was before.</summary>
     public bool Old;
 
+    /// <summary>A large string is not to be moved in this turn.</summary>
+    public bool StaysPut;
+
+    /// <summary>It would have to move, and nothing was changed.</summary>
+    public bool MustMove;
+
     /// <inheritdoc/>
     public Change Decide(in ValueView current, ref NewValue next)
     {
@@ -17,7 +23,10 @@ internal struct SetOneBit : IValueUpdate
         var read = new ReadOneBit { Offset = Offset };
         if (current.Exists) read.Read(current);
         Old = read.On;
+        MustMove = false;
         if (Old == On && newLength == length) return Change.None;
+        MustMove = StaysPut && StringMove.IsLong(current, newLength);
+        if (MustMove) return Change.None;
 
         next.Length = newLength;
         next.KeepContent = true;

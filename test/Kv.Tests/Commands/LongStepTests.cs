@@ -33,6 +33,12 @@ public sealed class LongStepTests
         ("scores", "ZPOPMIN k 20000"), ("scores", "ZPOPMAX k 29999"), ("scores", "ZPOPMAX k 30000"), ("scores", "ZPOPMIN k 90000"),
         ("scores", "ZMPOP 2 none k MAX COUNT 9000"), ("scores", "ZMPOP 1 k MIN COUNT 90000"), ("scores", "BZMPOP 0 2 none k MIN COUNT 5000"), ("scores", "BZMPOP 0 1 k MAX COUNT 30000"),
         ("scores", "ZRANDMEMBER k 30000"), ("scores", "ZRANDMEMBER k 90000 WITHSCORES"), ("alone", "LRANGE k 3 -3"),
+        ("scores", "ZRANGESTORE k k 100 25000"), ("scores", "ZRANGESTORE k k 700 3 BYSCORE REV LIMIT 10 20000"), ("scores", "ZRANGESTORE k k 0 -1 REV"),
+        ("places", "GEOSEARCH k FROMLONLAT 3 4 BYRADIUS 30000 km"), ("places", "GEOSEARCH k FROMMEMBER m7 BYRADIUS 30000 km ASC WITHDIST WITHCOORD WITHHASH"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYBOX 30000 15000 km DESC COUNT 9000 WITHDIST"), ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 3"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY"), ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY ASC"),
+        ("places", "GEORADIUS_RO k 100 50 20000 mi WITHHASH"), ("places", "GEORADIUSBYMEMBER k m9 25000 km STORE k"), ("places", "GEORADIUS k 10 10 25000 km STOREDIST k"),
+        ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYRADIUS 30000 km STOREDIST"), ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYBOX 20000 10000 km COUNT 12000"),
         // Of very many arguments: a part of them there, a part not.
         ("set", "SADD k " + Words("member:{0}")), ("set", "SREM k " + Words("member:{0}")), ("set", "SMISMEMBER k " + Words("member:{0}")),
         ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")), ("hash", "HMGET k " + Words("f{0}")),
@@ -146,6 +152,52 @@ public sealed class LongStepTests
             Assert.StartsWith("-WRONGTYPE", client.Run(line), StringComparison.Ordinal);
             client.Between = null;
             Assert.Equal("$4\r\ntext\r\n", client.Run("GET k"));
+        }
+    }
+
+    [Theory]
+    [InlineData("APPEND k tail")]
+    [InlineData("APPEND k ")]
+    [InlineData("SETRANGE k 17 middle")]
+    [InlineData("SETRANGE k 20499990 overlapping-the-end")]
+    [InlineData("SETRANGE k 30000000 far")]
+    [InlineData("SETBIT k 12345 1")]
+    [InlineData("SETBIT k 240000000 1")]
+    public void A_large_string_that_is_shared_is_moved_in_steps_before_it_is_changed(string line)
+    {
+        using var instance = KvInstance.Start(new TestClock());
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        if (line.StartsWith("APPEND k ", StringComparison.Ordinal) && line.Length == 9) line += new string('y', 3 << 20);
+        foreach (string interference in (string[])["PING", "GETRANGE k 0 10", "APPEND k between", "DEL k", "SET k short", "RENAME k moved", "SWAPDB 0 5"])
+        {
+            Fill(client, "random");
+            client.Run("PEXPIREAT k 99999999999999");
+            client.Run("COPY k copy");
+            string before = Left(client, "k");
+            // What comes between is done before the command: so is this.
+            client.Run("COPY k k DB 1");
+            client.Run("SELECT 1");
+            client.Run(interference.Replace("SWAPDB 0 5", "DEL k", StringComparison.Ordinal));
+            client.Run("MULTI");
+            client.Run(line);
+            string expected = client.Run("EXEC"), left = Left(client, "k");
+            client.Run("SELECT 0");
+            bool isDone = false;
+            client.Between = step =>
+            {
+                if (step == 3 && !isDone) other.Run(interference);
+                isDone |= step == 3;
+            };
+            string answer = client.Run(line);
+            client.Between = null;
+            Assert.True(client.Steps >= 3, $"{interference}: {client.Steps} steps");
+            Assert.True(expected == "*1\r\n" + answer, $"{interference}: {answer} is not {expected}");
+            Assert.True(left == Left(client, "k"), $"{interference}: something else is left");
+            if (interference != "SWAPDB 0 5") Assert.True(before.Length == Left(client, "copy").Length, "the copy has changed");
+            client.Run("SWAPDB 0 5");
+            client.Run("SWAPDB 0 5");
+            instance.Server.Store.CheckIntegrity();
         }
     }
 
@@ -441,6 +493,7 @@ public sealed class LongStepTests
                 if (kind == "list") client.Run("RPUSH k " + string.Join(' ', range.Select(n => n % 3 == 0 ? "same" : $"element:{n}")));
                 else if (kind == "set") client.Run("SADD k " + string.Join(' ', range.Select(n => $"member:{n}")));
                 else if (kind == "hash") client.Run("HSET k " + string.Join(' ', range.Select(n => $"f{n} value:{n}")));
+                else if (kind == "places") client.Run("GEOADD k " + string.Join(' ', range.Select(n => $"{(n * 37 % 3600 / 10.0) - 180} {(n * 11 % 1600 / 10.0) - 80} m{n}")));
                 else client.Run("ZADD k " + string.Join(' ', range.Select(n => $"{n % 777} m{n}")));
             }
 

@@ -8,6 +8,9 @@ internal ref struct ScanArguments
 {
     private const long DefaultCount = 10;
 
+    /// <summary>COUNT is a wish: a call looks at no more elements than this, nor writes more than so many bytes but for what the last bucket has.</summary>
+    private const long CountMax = 10_000, BytesMax = 1 << 20;
+
     public ulong Cursor;
     public long Count;
     private ReadOnlySpan<byte> _pattern;
@@ -49,16 +52,16 @@ internal ref struct ScanArguments
     /// <summary>Whether an element is wanted.</summary>
     public readonly bool Takes(ReadOnlySpan<byte> element) => !_hasPattern || GlobPattern.IsMatch(_pattern, element);
 
-    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places.</summary>
+    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places; a call is one turn, so it ends earlier where that is much.</summary>
     /// <returns>The next cursor; 0: done.</returns>
-    public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit)
+    public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit, ReplyWriter reply)
         where TScan : struct, IMemberScan, allows ref struct where TVisit : struct, IScanReply, allows ref struct
     {
         ulong cursor = Cursor;
-        long places = Count > long.MaxValue / 10 ? long.MaxValue : Count * 10;
+        long count = Math.Min(Count, CountMax), places = count * 10, bytesEnd = reply.Output.Length + BytesMax;
         // Ends: the places are counted, and the cursor comes round.
         do cursor = elements.Scan(cursor, ref visit);
-        while (cursor != 0 && --places > 0 && visit.Seen < Count);
+        while (cursor != 0 && --places > 0 && visit.Seen < count && reply.Output.Length < bytesEnd);
         return cursor;
     }
 

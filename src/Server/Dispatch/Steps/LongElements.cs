@@ -40,6 +40,9 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>Why nothing came of it.</summary>
     protected StoreStatus Status { get; set; }
 
+    /// <summary>What the work threw, whoever ran it.</summary>
+    protected Exception? Failure => _work?.Failure;
+
     /// <summary>What is collected, once it has begun.</summary>
     protected LongReply Reply => _reply!;
 
@@ -97,7 +100,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <inheritdoc/>
     public virtual bool Step(ref CommandContext context)
     {
-        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step(context.Store) && Answer(ref context);
+        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step(context.Store) && Finish(ref context);
         if (done) Dispose();
         return done;
     }
@@ -113,6 +116,10 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>Does a piece.</summary>
     /// <returns>True when everything is done.</returns>
     protected abstract bool Work(in HeldKeys held, LongReply reply);
+
+    /// <summary>What follows when the keys are free again: the answer.</summary>
+    /// <returns>True when nothing is left to do.</returns>
+    protected virtual bool Finish(ref CommandContext context) => Answer(ref context);
 
     /// <summary>Answers, when everything is done.</summary>
     /// <returns>True when nothing is left to pass on.</returns>

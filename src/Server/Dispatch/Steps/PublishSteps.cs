@@ -9,6 +9,9 @@ internal sealed class PublishSteps(Publishing publishing, ReadOnlySpan<byte> cha
     private Publishing _publishing = publishing;
 
     /// <inheritdoc/>
+    public bool Holds => false;
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         if (!_publishing.GoOn(_channel, _payload, mayStop: true)) return false;

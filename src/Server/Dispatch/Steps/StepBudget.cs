@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Kv.Protocol;
 
 namespace Kv.Server.Dispatch;
 
@@ -7,7 +8,7 @@ namespace Kv.Server.Dispatch;
 /// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because elements may cost
 /// ten times what they do on another day: in no cache, on a machine that others use, too.
 /// </remarks>
-internal struct StepBudget(LongReply reply)
+internal struct StepBudget
 {
     /// <summary>So many elements: some 100 us where they are in no cache, but come one after another.</summary>
     public const int ElementsMax = 1024;
@@ -17,8 +18,26 @@ internal struct StepBudget(LongReply reply)
 
     private const int ClockEvery = 64;
 
-    private readonly long _bytesEnd = reply.Bytes + BytesMax, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
+    private readonly LongReply? _collected;
+    private readonly OutputBuffer? _output;
+    private readonly long _bytesEnd, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
     private int _left = ElementsMax, _untilClock = ClockEvery;
+
+    /// <summary>Of a command whose reply is collected.</summary>
+    public StepBudget(LongReply reply)
+    {
+        _collected = reply;
+        _bytesEnd = Bytes + BytesMax;
+    }
+
+    /// <summary>Of a command that answers as it goes.</summary>
+    public StepBudget(OutputBuffer output)
+    {
+        _output = output;
+        _bytesEnd = Bytes + BytesMax;
+    }
+
+    private readonly long Bytes => _collected?.Bytes ?? _output!.Length;
 
     /// <summary>Half a millisecond.</summary>
     private static long TicksMax => Stopwatch.Frequency / 2000;
@@ -28,7 +47,7 @@ internal struct StepBudget(LongReply reply)
     /// <returns>False: the step has to end.</returns>
     public bool TryTake(int count = 1)
     {
-        if (_left <= 0 || reply.Bytes >= _bytesEnd) return false;
+        if (_left <= 0 || Bytes >= _bytesEnd) return false;
         _untilClock -= count;
         if (_untilClock < 0)
         {

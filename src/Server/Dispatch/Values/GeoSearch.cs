@@ -3,48 +3,86 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>Finds the members of a held geo set that are in an area, and answers or stores them.</summary>
-/// <remarks>Members are where the set has them: it must not change meanwhile.</remarks>
-internal sealed unsafe class GeoSearch
+/// <summary>Finds the members of a held geo set that are in an area, and answers or stores them: whole, or a piece at a time.</summary>
+/// <remarks>Members are where the set has them: it must not change meanwhile. Whoever makes one disposes it.</remarks>
+internal sealed class GeoSearch : IDisposable
 {
-    private readonly GeoMatches _found = new();
+    private readonly GeoMatches _found;
+    private readonly GeoArea _area;
+    private readonly bool _withDistance, _withHash, _withPlace, _storesDistance;
+    private SortedSetBuilder _result;
+    private int _at;
+    private bool _isCollected;
+
+    /// <param name="query">With the middle of its area.</param>
+    public GeoSearch(Store store, scoped in GeoQuery query)
+    {
+        _area = query.Area;
+        (_withDistance, _withHash, _withPlace, _storesDistance) = (query.WithDistance, query.WithHash, query.WithPlace, query.StoresDistance);
+        _found = new GeoMatches(store)
+        {
+            Direction = query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending) ? 1 : query.IsDescending ? -1 : 0,
+            Wanted = query.Count > 0 ? query.Count : long.MaxValue,
+            Limit = query.IsAny ? query.Count : long.MaxValue,
+        };
+        _result = new SortedSetBuilder(store);
+    }
+
+    /// <summary>How many are answered or stored, when they have been found.</summary>
+    public int Count => _found.Count;
 
     /// <summary>Collects what the query asks for.</summary>
-    public void Run(in SortedSetView set, scoped in GeoQuery query)
+    /// <param name="elements">Looks at about so many.</param>
+    /// <returns>True when all is found.</returns>
+    public bool Find(in SortedSetView set, int elements) => _found.Step(set, _area, elements);
+
+    /// <summary>Writes the next one that was found.</summary>
+    /// <returns>False when there was none left.</returns>
+    public bool TryWrite(ReplyWriter reply)
     {
-        _found.Collect(set, query.Area, query.IsAny ? query.Count : long.MaxValue);
-        if (query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending)) _found.Sort(1);
-        else if (query.IsDescending) _found.Sort(-1);
-        if (query.Count > 0) _found.Cut(query.Count);
+        if (_at == Count) return false;
+        GeoMatch found = _found[_at++];
+        int parts = 1 + (_withDistance ? 1 : 0) + (_withHash ? 1 : 0) + (_withPlace ? 1 : 0);
+        if (parts > 1) reply.WriteArray(parts);
+        reply.WriteBulk(found.Bytes);
+        if (_withDistance) WriteDistance(reply, found.Meters / _area.UnitMeters);
+        if (_withHash) reply.WriteInteger((long)found.Score);
+        if (_withPlace) WritePlace(reply, found.Score);
+        return true;
     }
 
-    /// <summary>Answers it.</summary>
-    public void Write(ReplyWriter reply, scoped in GeoQuery query)
+    /// <summary>Whether another one is to be written.</summary>
+    public bool IsWritten => _at == Count;
+
+    /// <summary>Stores what was found, a piece at a time: the last one makes it the key's value.</summary>
+    /// <param name="elements">About so many.</param>
+    /// <param name="status">Ok; OutOfMemory: nothing was changed, and all is over.</param>
+    /// <returns>True when all is done.</returns>
+    public bool Store(HeldValue target, int elements, out StoreStatus status)
     {
-        int parts = 1 + (query.WithDistance ? 1 : 0) + (query.WithHash ? 1 : 0) + (query.WithPlace ? 1 : 0);
-        reply.WriteArray(_found.All.Count);
-        foreach (GeoMatch found in _found.All)
+        status = StoreStatus.OutOfMemory;
+        for (int end = (int)Math.Min(Count, (long)_at + elements); _at < end; _at++)
         {
-            if (parts > 1) reply.WriteArray(parts);
-            reply.WriteBulk(found.Member, found.Length);
-            if (query.WithDistance) WriteDistance(reply, found.Meters / query.Area.UnitMeters);
-            if (query.WithHash) reply.WriteInteger((long)found.Score);
-            if (query.WithPlace) WritePlace(reply, found.Score);
+            GeoMatch found = _found[_at];
+            double score = _storesDistance ? found.Meters / _area.UnitMeters : found.Score;
+            if (!_result.TryAdd(found.Bytes, score, ScoreAggregate.Sum)) return true;
         }
+
+        if (!_isCollected)
+        {
+            _isCollected = _at == Count;
+            return false;
+        }
+
+        if (!_result.TryFinish(elements, out bool isDone)) return true;
+        if (isDone) status = _result.Store(target);
+        return isDone;
     }
 
-    /// <summary>Puts it into what becomes another set.</summary>
-    /// <param name="unitMeters">Of the distances, which are the scores then; 0: the scores are what they were.</param>
-    /// <returns>False when there is no memory.</returns>
-    public bool TryAddTo(scoped ref SortedSetBuilder result, double unitMeters)
+    public void Dispose()
     {
-        foreach (GeoMatch found in _found.All)
-        {
-            double score = unitMeters != 0 ? found.Meters / unitMeters : found.Score;
-            if (!result.TryAdd(new ReadOnlySpan<byte>(found.Member, found.Length), score, ScoreAggregate.Sum)) return false;
-        }
-
-        return result.TryFinish();
+        _found.Dispose();
+        _result.Dispose();
     }
 
     /// <summary>A distance, as its text with four decimals.</summary>

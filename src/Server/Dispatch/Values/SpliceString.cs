@@ -13,11 +13,17 @@ internal ref struct SpliceString : IValueUpdate
     public long NewLength;
     public bool IsTooLong;
 
+    /// <summary>A large string is not to be moved in this turn.</summary>
+    public bool StaysPut;
+
+    /// <summary>It would have to move, and nothing was changed.</summary>
+    public bool MustMove;
+
     public Change Decide(in ValueView current, ref NewValue next)
     {
         long length = current.Exists ? current.StringLength : 0;
         if (Appends) Offset = length;
-        IsTooLong = false;
+        IsTooLong = MustMove = false;
         NewLength = length;
         if (Value.IsEmpty && !Appends) return Change.None;
 
@@ -25,6 +31,9 @@ internal ref struct SpliceString : IValueUpdate
         if (IsTooLong) return Change.None;
 
         NewLength = Math.Max(length, Offset + Value.Length);
+        MustMove = StaysPut && StringMove.IsLong(current, NewLength);
+        if (MustMove) return Change.None;
+
         next.Length = NewLength;
         if (Appends && !current.Exists)
         {

@@ -14,6 +14,7 @@ internal sealed class ServerCounters(int commands)
     private const string OtherCode = "OTHER";
 
     private readonly Lock _guard = new();
+    private readonly ConcurrentBag<WorkerCounters> _spare = [];
     private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
     private WorkerCounters[] _all = [];
     private long _outputLimitCloses;
@@ -26,6 +27,12 @@ internal sealed class ServerCounters(int commands)
         lock (_guard) Volatile.Write(ref _all, [.. _all, counters]);
         return counters;
     }
+
+    /// <summary>Counters for work apart from any worker; to be given back.</summary>
+    public WorkerCounters Borrow() => _spare.TryTake(out var counters) ? counters : Create();
+
+    /// <summary>Takes them back, with what they have counted.</summary>
+    public void GiveBack(WorkerCounters counters) => _spare.Add(counters);
 
     public ReadOnlySpan<WorkerCounters> All => Volatile.Read(ref _all);
 

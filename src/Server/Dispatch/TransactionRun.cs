@@ -14,6 +14,7 @@ namespace Kv.Server.Dispatch;
 internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
 {
     private readonly ReplyWriter _reply = output.Reply;
+    private bool _isLeft;
 
     /// <summary>Runs the transaction of the context's session, which is over then.</summary>
     /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next turn.</returns>
@@ -22,6 +23,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         var session = context.Session;
         var transaction = session.Transaction!;
         bool done = true;
+        _isLeft = false;
         try
         {
             if (!TryFindKeys(ref context, transaction)) return done = TryExecuteAlone(ref context, transaction);
@@ -32,7 +34,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         }
         finally
         {
-            if (done) transaction.Close();
+            if (done && !_isLeft) transaction.Close();
         }
     }
 
@@ -125,14 +127,25 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         var exec = context.Command;
         int start = dispatcher.ReplyStart;
         ReplyTooLargeException? tooLarge = null;
+        // Keys that are held are what steps can go on with; one who stands alone does all of it now.
+        bool mayLeave = context.Store.Transaction != null;
+        var budget = new StepBudget(output.Buffer);
         transaction.IsRunning = true;
         session.IsInReply = true;       // messages wait until the array is whole
         session.Steps = null;
         try
         {
             _reply.WriteArray(transaction.QueuedCount);
-            foreach (ref readonly var queued in transaction.Commands)
+            for (int at = 0; at < transaction.QueuedCount; at++)
             {
+                ref readonly var queued = ref transaction.Commands[at];
+                if (mayLeave && !budget.TryTake(CostOf(queued.Command)))
+                {
+                    mayLeave = false;
+                    _isLeft = tooLarge == null && TransactionSteps.TryBegin(ref context, transaction, exec, at, start);
+                    if (_isLeft) break;
+                }
+
                 try
                 {
                     RunOne(ref context, queued);
@@ -148,16 +161,21 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         finally
         {
             session.IsInReply = false;
-            transaction.IsRunning = false;
+            if (!_isLeft) transaction.IsRunning = false;
             context.Command = exec;
             context.Args.Begin(null, 0, 0, 0, 0, null);
             _reply.EndReplies(start);
+            if (_isLeft) output.Rewind(new ReplyMark(start, 1));       // the steps have what was written
         }
 
         if (tooLarge != null) throw tooLarge;
     }
 
-    private void RunOne(ref CommandContext context, in QueuedCommand queued)
+    /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks at the clock.</summary>
+    public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
+
+    /// <summary>Runs one of the commands; its reply is one of the array's.</summary>
+    public void RunOne(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
         var command = queued.Command;

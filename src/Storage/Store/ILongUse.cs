@@ -10,6 +10,11 @@ internal interface ILongUse : ISessionUser
     /// <summary>Whether whoever needs one of the keys ends it, instead of doing the rest: it is for nobody in particular.</summary>
     bool MayBeGivenUp => false;
 
+    /// <summary>Before the first piece, and before anybody else can do one: whose session it is that the work is done on.</summary>
+    void Begin(StoreSession session)
+    {
+    }
+
     /// <summary>Does a piece: some 200 us.</summary>
     /// <param name="held">The keys; nobody else sees or changes them from the first step to the last.</param>
     /// <returns>True when everything is done.</returns>

@@ -62,6 +62,26 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
             if (begun.TryBegin(_uses, locks, keys)) return begun;
         }
 
+        session.User = null;
+        session.GoOffline();
+        Keep(session);
+        return null;
+    }
+
+    /// <summary>The same for a transaction.</summary>
+    public LongUse? TryBegin(TransactionKeys transaction, ILongUse use)
+    {
+        var session = TakeSession();
+        if (session == null) return null;
+        session.BeginInnerTurn();
+        // As above.
+        if (transaction.Locks.AreIn(store.Table))
+        {
+            var begun = new LongUse(this, session, transaction.Locks.ListRecords(), use);
+            if (begun.TryBegin(_uses, transaction)) return begun;
+        }
+
+        session.User = null;
         session.GoOffline();
         Keep(session);
         return null;

@@ -55,6 +55,23 @@ internal sealed unsafe class LongUse : IDisposable
         }
     }
 
+    /// <summary>The same with the keys of a transaction, which goes on on this one's session.</summary>
+    public bool TryBegin(LongUse?[] places, TransactionKeys transaction)
+    {
+        lock (_claim)
+        {
+            for (int i = 0; i < places.Length; i++)
+            {
+                if (Interlocked.CompareExchange(ref places[i], this, null) != null) continue;
+                _session.AdoptTransaction(transaction);
+                _use.Begin(_session);
+                return true;
+            }
+
+            return false;
+        }
+    }
+
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
     /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of its own. Null: others do.</param>
     /// <returns>True when everything is done.</returns>
@@ -121,6 +138,7 @@ internal sealed unsafe class LongUse : IDisposable
     {
         if (_isDone) return;
         Volatile.Write(ref _isDone, true);
+        if (_session.Transaction != null) _session.EndTransaction();
         _session.Locks.Release();
         if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
         _session.GoOffline();

@@ -551,6 +551,26 @@ public sealed unsafe class StoreSession : IDisposable
         return StoreStatus.Ok;
     }
 
+    /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one has none any more.</summary>
+    /// <returns>Null when that cannot be just now: the transaction goes on here.</returns>
+    internal LongUse? TryBeginUseOfTransaction(ILongUse use)
+    {
+        var begun = _store.LongHolds.TryBegin(_transaction!, use);
+        if (begun != null) EndTransaction();
+        return begun;
+    }
+
+    /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
+    internal void AdoptTransaction(TransactionKeys other)
+    {
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        _transactionKeys.Locks.TakeOver(other.Locks);
+        other.Arrivals.MoveTo(_arrivals);       // they are served when the keys are free
+        _changes.SetClock(other.NowMs);
+        _transaction = _transactionKeys;
+        _selectedTable = null;
+    }
+
     /// <summary>Publishes what the transaction did, and lets go of its keys.</summary>
     public void EndTransaction()
     {

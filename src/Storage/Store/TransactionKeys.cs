@@ -7,6 +7,12 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
     /// <summary>The keys themselves.</summary>
     public KeyLocks Locks { get; } = new(session, changes, longHolds);
 
+    /// <summary>What those wait for whose keys it has changed.</summary>
+    public KeyArrivals Arrivals => changes.Arrivals;
+
+    /// <summary>Unix milliseconds of the transaction.</summary>
+    public long NowMs => changes.NowMs;
+
     /// <summary>The databases that they were locked in.</summary>
     public Database?[] Table => Locks.Table;
 

@@ -19,6 +19,9 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     private int _values;
     private long _bytes, _charged;
 
+    // Bytes of the last piece, past those that every piece is charged with.
+    private long _overPiece;
+
     /// <summary>Whether a part of it has been passed on.</summary>
     public bool IsBegun { get; private set; }
 
@@ -54,6 +57,35 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
         other._charged = 0;
         other._pieces.Clear();
         other.Restart();
+    }
+
+    /// <summary>Adds what was written elsewhere, with its blocks; nothing is left there.</summary>
+    /// <param name="start">Where it begins. It ends where that output does, and what comes before has no blocks.</param>
+    public void Take(SessionOutput from, int start)
+    {
+        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
+        var piece = _pieces[^1];
+        int end = from.Buffer.Length, first = start;
+        while (from.TryTakeReference(end, out var reference))
+        {
+            piece.Reply.WriteRaw(from.Buffer.Span[start..reference.Offset], 0);
+            piece.AddReference(reference);
+            start = reference.Offset;
+        }
+
+        piece.Reply.WriteRaw(from.Buffer.Span[start..end], 0);
+        from.Buffer.Truncate(first);
+        long more = piece.Buffer.Length - (long)PieceBytes;
+        if (more > _overPiece) store.Charge(more - _overPiece);
+        if (more > _overPiece) (_charged, _overPiece) = (_charged + more - _overPiece, more);
+        CheckSize();
+    }
+
+    /// <summary>The same of the last bytes of an output that has no blocks.</summary>
+    public void TakeFirst(SessionOutput from, int start)
+    {
+        AddPiece();
+        _pieces[^1].Reply.WriteRaw(from.Buffer.Span[start..], 0);
     }
 
     /// <summary>How much is collected.</summary>
@@ -111,6 +143,7 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
         var piece = new SessionOutput(store);
         piece.Reply.Version = Version;
         _pieces.Add(piece);
+        _overPiece = 0;
         store.Charge(PieceBytes);
         _charged += PieceBytes;
     }

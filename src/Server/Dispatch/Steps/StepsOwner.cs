@@ -1,11 +1,13 @@
 namespace Kv.Server.Dispatch;
 
 /// <summary>Whose command works in steps: what a line of the log says of it.</summary>
-internal readonly struct StepsOwner(in CommandContext context)
+internal readonly struct StepsOwner(Command command, long client)
 {
-    private readonly Command _command = context.Command;
-    private readonly long _client = context.Session.Id;
+    public StepsOwner(in CommandContext context)
+        : this(context.Command, context.Session.Id)
+    {
+    }
 
     /// <summary>For example "smembers of client 7".</summary>
-    public string Text => $"{_command.FullName} of client {_client}";
+    public string Text => $"{command.FullName} of client {client}";
 }

@@ -344,15 +344,7 @@ internal static class PubSubCommands
         var pattern = all ? default : context.Args.NextPattern();
         if (!context.Args.Finish(context.Reply)) return;
 
-        var begin = context.Reply.BeginArray();
-        int count = 0;
-        foreach (byte[] name in context.Server.PubSub.ChannelNames(shard))
-        {
-            if (!all && !GlobPattern.IsMatch(pattern, name)) continue;
-            context.Reply.WriteBulk(name);
-            count++;
-        }
-        context.Reply.EndArray(begin, count);
+        ChannelList.Run(ref context, shard, all ? null : pattern.ToArray());
     }
 
     private static void NumPat(ref CommandContext context)

@@ -77,15 +77,14 @@ internal sealed class ChannelMap
             return shard.ByBytes.TryGetValue(name, out var channel) ? channel.Count : 0;
     }
 
-    /// <summary>The names of all channels with subscribers, each shard as of one instant.</summary>
-    public List<byte[]> Names()
+    /// <summary>How many parts <see cref="Names"/> has.</summary>
+    public static int Parts => ShardCount;
+
+    /// <summary>The names of all channels with subscribers in one part of the map, as of one instant.</summary>
+    public byte[][] Names(int part)
     {
-        var names = new List<byte[]>();
-        foreach (var shard in _shards)
-        {
-            lock (shard.Guard) names.AddRange(shard.Channels.Keys);
-        }
-        return names;
+        var shard = _shards[part];
+        lock (shard.Guard) return [.. shard.Channels.Keys];
     }
 
     private Shard ShardOf(ReadOnlySpan<byte> name) => _shards[ChannelNames.Hash(name) & (ShardCount - 1)];

@@ -115,7 +115,8 @@ internal sealed class PubSubEngine(Action<long>? charge)
             ? Push(found, SharedMessage.Encode("smessage"u8, channel, payload, Account))
             : 0;
 
-    public List<byte[]> ChannelNames(bool shard) => (shard ? _shardChannels : _channels).Names();
+    /// <summary>The names of all channels in one of <see cref="ChannelMap.Parts"/> parts, as of one instant.</summary>
+    public byte[][] ChannelNames(bool shard, int part) => (shard ? _shardChannels : _channels).Names(part);
 
     public int SubscribersOf(ReadOnlySpan<byte> channel, bool shard) => (shard ? _shardChannels : _channels).CountOf(channel);
 

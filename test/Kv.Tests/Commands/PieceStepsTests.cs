@@ -59,6 +59,31 @@ public sealed class PieceStepsTests
         Assert.StartsWith($"*{2 * Many}\r\n", answer, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("PUBSUB CHANNELS", Many + 2)]
+    [InlineData("PUBSUB CHANNELS channel:*", Many)]
+    [InlineData("PUBSUB CHANNELS channel:1?", 10)]
+    [InlineData("PUBSUB CHANNELS none*", 0)]
+    [InlineData("PUBSUB SHARDCHANNELS", 1)]
+    public void Channels_are_listed_in_steps(string line, int count)
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        using var third = new WindowClient(instance);
+        other.Run("SUBSCRIBE one two " + Channels);
+        other.Run("SSUBSCRIBE three");
+        client.Between = _ => Assert.Equal("+PONG\r\n", third.Run("PING"));
+        string[] names = [.. client.Call([.. line.Split(' ').Select(word => System.Text.Encoding.ASCII.GetBytes(word))]).Items!.Select(item => item.String!)];
+        Assert.Equal(count, names.Distinct().Count());
+        Assert.Equal(count, names.Length);
+        if (!line.Contains("SHARD", StringComparison.Ordinal)) Assert.True(client.Steps >= 3, $"{client.Steps} steps");
+        client.Between = null;
+        client.Run("MULTI");
+        client.Run(line);
+        Assert.StartsWith($"*1\r\n*{count}\r\n", client.Run("EXEC"), StringComparison.Ordinal);
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void Who_leaves_with_very_many_subscriptions_leaves_all_of_them(string transport)
     {

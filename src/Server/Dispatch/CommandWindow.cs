@@ -474,7 +474,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             // Before each of them, though they are 32 at most: 32 SETRANGEs can be 16 GB.
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
-                _dispatcher.RunSlow(ref context);
+                _dispatcher.RunSlow(ref context, items + slot->First);      // which may have to wait for room
                 return slot + 1;        // of a subcommand, perhaps: the context has its row
             }
 

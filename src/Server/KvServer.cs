@@ -222,6 +222,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        Pause.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
         Remainders.Dispose();
         Blocked.Dispose();

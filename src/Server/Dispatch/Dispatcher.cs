@@ -393,13 +393,12 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
         // CLIENT itself always runs: somebody must be able to end the pause.
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
-        long until = server.Pause.WaitUntil(writes);
-        if (until == 0) return false;
-        context.Session.Held = new HeldCommand(items, context.Args.Count);
-        context.Session.Park(until);
-        // Who ends a pause wakes the sessions that he finds parked: if it ended before this one was, nobody else will.
-        // (The pause's lock is between the parking and this look, as it is between its end and that one.)
-        if (server.Pause.WaitUntil(writes) == 0) context.Session.Unpark();
+        if (!server.Pause.Holds(writes)) return false;
+        context.Session.Held = new HeldCommand(items, context.Args.Count, server.Store);
+        context.Session.Park(long.MaxValue);
+        // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else will.
+        // (The pause's lock is between the holding and this look, as it is between its end and that one.)
+        if (!server.Pause.Holds(writes)) context.Session.Unpark();
         output.Rewind(new ReplyMark(ReplyStart, 0));
         return true;
     }

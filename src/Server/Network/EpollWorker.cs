@@ -170,13 +170,18 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             }
 
             if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
-            else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0)
-            {
-                if (!connection.IsContinuing) _ready.Add(connection);       // else its turn comes with what is here of it already
-            }
-            else if ((events & (Libc.EpollErr | Libc.EpollHup | (connection.Interest & Libc.EpollReadHup))) != 0) Close(connection);
+            else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) TakeInput(connection);
+            else if ((events & (Libc.EpollErr | Libc.EpollHup)) != 0) Close(connection);
             else AfterTurn(connection);
         }
+    }
+
+    private void TakeInput(EpollConnection connection)
+    {
+        if (connection.IsContinuing) return;        // its turn comes with what is here of it already
+        if (connection.State != EpollConnectionState.Open || (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
+        else if (_reader.ReadAhead(connection, _now)) AfterTurn(connection);
+        else Close(connection);
     }
 
     /// <summary>Phases A to E for all of a list, at most 16 at a time.</summary>
@@ -276,7 +281,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         bool waitsToSend = connection.Backlog != null;
-        if (connection.EndOfInput && session.IsBlocked)
+        if (connection.EndOfInput && session.WaitsForOthers)
         {
             Close(connection);      // nobody is there to be served
             return;
@@ -305,9 +310,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
-        bool reads = (session.Gate & SessionGate.Stopped) == 0 && !connection.EndOfInput;
-        // What a blocked client sends stays with the kernel; that it leaves must be noticed.
-        SetInterest(connection, (reads ? Libc.EpollIn : session.IsBlocked ? Libc.EpollReadHup : 0) | (waitsToSend ? Libc.EpollOut : 0));
+        // Who waits is read from, too: that a client has left stands behind all that it has sent.
+        bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
+        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0));
     }
 
     /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could reset

@@ -8,7 +8,7 @@ namespace Kv.Server.Network;
 /// <summary>The system calls of the epoll transport. Plain blittable signatures; the error number is read right after a failed call.</summary>
 internal static unsafe partial class Libc
 {
-    public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10, EpollReadHup = 0x2000;
+    public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10;
     public const int EpollAdd = 1, EpollDelete = 2, EpollModify = 3;
     public const int MsgNoSignal = 0x4000, MsgMore = 0x8000;
     public const int SockNonBlock = 0x800, SockCloseOnExec = 0x80000;

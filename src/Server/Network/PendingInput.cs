@@ -9,6 +9,9 @@ internal unsafe struct PendingInput
     /// <summary>From here on the bytes stay in this buffer and more are received behind them; shorter ones go through the worker's.</summary>
     public const int LongBytes = 16 * 1024;
 
+    /// <summary>No connection keeps more, whatever client-query-buffer-limit says: lengths are ints.</summary>
+    public const int BytesMax = int.MaxValue - (1024 * 1024);
+
     private byte* _start;
     private int _length;
     private int _capacity;
@@ -61,6 +64,16 @@ internal unsafe struct PendingInput
     public readonly int Room => _capacity - _length;
 
     public void Commit(int bytes) => _length += bytes;
+
+    /// <summary>Appends bytes from elsewhere.</summary>
+    /// <returns>False when that would be more than <see cref="BytesMax"/>.</returns>
+    public bool TryAppend(ReadOnlySpan<byte> bytes)
+    {
+        if (bytes.Length > BytesMax - _length) return false;
+        bytes.CopyTo(new Span<byte>(Reserve(bytes.Length), bytes.Length));
+        _length += bytes.Length;
+        return true;
+    }
 
     public void Clear()
     {

@@ -19,9 +19,6 @@ internal sealed class PipelineConnection : ISessionOwner
     private const int UnauthenticatedInputBytes = 1024 * 1024;
     private const int WriteBytes = 64 * 1024;
 
-    /// <summary>So much of what a blocked client sends is taken in.</summary>
-    private const int ReadAheadBytes = 64 * 1024;
-
     private static readonly StreamPipeReaderOptions ReaderOptions = new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
@@ -71,6 +68,11 @@ internal sealed class PipelineConnection : ISessionOwner
     public void Wake(Session session)
     {
         if (session.IsKilled) Abort();
+        Wake();
+    }
+
+    private void Wake()
+    {
         // Interlocked: one release for all who wake before the loop looks again.
         if (Interlocked.Exchange(ref _woken, 1) == 0) _signal.Release();
         _reader.CancelPendingRead();        // or the next one, when none is pending: no wake-up is lost
@@ -197,7 +199,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
             if (GoesOnAlone)
             {
-                if (Session.Blocked != null && !await WaitBlockedAsync().ConfigureAwait(false)) return;
+                if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
@@ -216,8 +218,8 @@ internal sealed class PipelineConnection : ISessionOwner
             _reader.AdvanceTo(input.End);
             if (result.IsCompleted)
             {
-                // A blocked client that has left is served no more.
-                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.IsBlocked) await GoOnAsync().ConfigureAwait(false);
+                // A client that has left while it waits for others is served no more.
+                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.WaitsForOthers) await GoOnAsync().ConfigureAwait(false);
                 return;
             }
         }
@@ -251,9 +253,9 @@ internal sealed class PipelineConnection : ISessionOwner
             input = input.Slice(piece.Length);
             while (GoesOnAlone && !Session.CloseAfterReply && !_failed)
             {
-                if (Session.Blocked != null)
+                if (Session.IsParked)
                 {
-                    Keep(input);        // so that the stream can be read, and its end be noticed
+                    if (!TryKeep(input)) Abort();       // so that the stream can be read, and its end be noticed
                     return;
                 }
 
@@ -264,43 +266,55 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
-    /// <summary>Waits in a blocking command, and looks meanwhile whether the client is still there.</summary>
-    /// <returns>False when it has left, or the server stops.</returns>
-    private async ValueTask<bool> WaitBlockedAsync()
+    /// <summary>Waits with a session that is parked, and reads on meanwhile: that the client has left stands behind all that it has sent.</summary>
+    /// <returns>False when it has left or sent too much, or the server stops.</returns>
+    private async ValueTask<bool> WaitAsync()
     {
+        using var timer = Session.ParkedUntilTickMs == long.MaxValue ? null : new Timer(static self => ((PipelineConnection)self!).Wake(), this, LeftOfWaitMs, Timeout.Infinite);
         while (true)
         {
-            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill and the server's end. The signal is
-            // taken before it is looked whether there is a reason for it.
+            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill, the server's end and the timer. The
+            // signal is taken before it is looked whether there is a reason for it.
             Interlocked.Exchange(ref _woken, 0);
             if (_signal.CurrentCount > 0) _signal.Wait(0);
             if (Session.TryEndWait(_server.TickMs)) return true;
             if (_failed || _stopping) return false;
             await WriteMessagesAsync().ConfigureAwait(false);
-            if (Pending.Length > ReadAheadBytes)
-            {
-                // Enough is here for when it goes on. That this client leaves is noticed then.
-                await _signal.WaitAsync().ConfigureAwait(false);
-                continue;
-            }
-
             var result = await _reader.ReadAsync().ConfigureAwait(false);
             var input = result.Buffer;
+            if (!input.IsEmpty) Session.LastActiveTickMs = _server.TickMs;
             Session.BytesIn += input.Length;
             _readAhead += input.Length;
-            Keep(input);
+            bool isKept = TryKeep(input) && IsInputAllowed();
             _reader.AdvanceTo(input.End);
-            if (result.IsCompleted && Session.IsBlocked) return false;
+            if (!isKept) return false;
+            if (!result.IsCompleted) continue;
+            if (Session.WaitsForOthers) return false;
+            return await WaitForEndAsync().ConfigureAwait(false);
         }
     }
 
-    private unsafe void Keep(ReadOnlySequence<byte> input)
+    /// <summary>Waits with a parked session whose client sends no more, but has its answers still to come.</summary>
+    private async ValueTask<bool> WaitForEndAsync()
+    {
+        while (!Session.TryEndWait(_server.TickMs))
+        {
+            // Ends: as above; each time that it is woken for another reason it looks again.
+            if (_failed || _stopping) return false;
+            Interlocked.Exchange(ref _woken, 0);
+            await _signal.WaitAsync(LeftOfWaitMs).ConfigureAwait(false);
+        }
+
+        return true;
+    }
+
+    private int LeftOfWaitMs => (int)Math.Clamp(Session.ParkedUntilTickMs - _server.TickMs, 1, int.MaxValue);
+
+    private bool TryKeep(ReadOnlySequence<byte> input)
     {
         foreach (var piece in input)
-        {
-            piece.Span.CopyTo(new Span<byte>(Pending.Reserve(piece.Length), piece.Length));
-            Pending.Commit(piece.Length);
-        }
+            if (!Pending.TryAppend(piece.Span)) return false;
+        return true;
     }
 
     /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
@@ -312,13 +326,7 @@ internal sealed class PipelineConnection : ISessionOwner
             Session.OutputPaused = false;
         }
 
-        while (Session.IsParked && !Session.TryEndWait(_server.TickMs))
-        {
-            if (_failed || _stopping) throw new OperationCanceledException();
-            long left = Session.ParkedUntilTickMs == long.MaxValue ? int.MaxValue : Math.Clamp(Session.ParkedUntilTickMs - _server.TickMs, 1, int.MaxValue);
-            Interlocked.Exchange(ref _woken, 0);
-            await _signal.WaitAsync((int)left).ConfigureAwait(false);
-        }
+        if (Session.IsParked && !await WaitForEndAsync().ConfigureAwait(false)) throw new OperationCanceledException();
 
         // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads for themselves.
         await Task.Yield();

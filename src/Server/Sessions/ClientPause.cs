@@ -4,13 +4,22 @@ namespace Kv.Server.Sessions;
 /// <remarks>
 /// Threads: any sets it, workers look at <see cref="IsActive"/> for each command. Volatile: a worker notices at its next
 /// command; a command that is running already is not held up.
+/// Cost: one timer, whose end wakes those who wait; until then nobody looks at them, however many they are.
 /// </remarks>
-internal sealed class ClientPause(KvServer server)
+internal sealed class ClientPause : IDisposable
 {
+    private readonly KvServer _server;
     private readonly Lock _guard = new();
+    private readonly Timer _timer;
     private long _untilTickMs;
     private bool _writesOnly;
     private volatile bool _active;
+
+    public ClientPause(KvServer server)
+    {
+        _server = server;
+        _timer = new Timer(static pause => ((ClientPause)pause!).EndWhenOver(), this, Timeout.Infinite, Timeout.Infinite);
+    }
 
     /// <summary>Whether some commands may have to wait.</summary>
     public bool IsActive => _active;
@@ -20,12 +29,13 @@ internal sealed class ClientPause(KvServer server)
     {
         lock (_guard)
         {
-            long now = server.TickMs;
+            long now = _server.TickMs;
             long until = milliseconds > long.MaxValue - now - 1 ? long.MaxValue : now + milliseconds;
             bool running = _active && _untilTickMs > now;
             _untilTickMs = running ? Math.Max(_untilTickMs, until) : until;
             _writesOnly = writesOnly && (!running || _writesOnly);
             _active = true;
+            SetTimerLatched(now);
         }
     }
 
@@ -38,17 +48,47 @@ internal sealed class ClientPause(KvServer server)
             _untilTickMs = 0;
         }
 
-        foreach (var session in server.Connections.Snapshot())
-            if (session.IsParked) session.Unpark();
+        Wake();
     }
 
-    /// <summary>Until when a command has to wait; 0 when it need not.</summary>
-    public long WaitUntil(bool writes)
+    /// <summary>Whether a command has to wait now.</summary>
+    public bool Holds(bool writes)
     {
         lock (_guard)
         {
-            if (_active && server.TickMs >= _untilTickMs) _active = false;
-            return _active && (writes || !_writesOnly) ? _untilTickMs : 0;
+            if (_active && _server.TickMs >= _untilTickMs) _active = false;
+            return _active && (writes || !_writesOnly);
         }
+    }
+
+    public void Dispose() => _timer.Dispose();
+
+    private void EndWhenOver()
+    {
+        lock (_guard)
+        {
+            if (_untilTickMs == 0) return;      // ended by somebody, who woke them
+            long now = _server.TickMs;
+            if (now < _untilTickMs)
+            {
+                SetTimerLatched(now);
+                return;
+            }
+
+            _active = false;
+            _untilTickMs = 0;
+        }
+
+        Wake();
+    }
+
+    // A timer takes at most 49 days; who asks for more is looked at then.
+    private void SetTimerLatched(long now) => _timer.Change(Math.Clamp(_untilTickMs - now, 1, int.MaxValue), Timeout.Infinite);
+
+    // Others that wait (for a key, for the answer to a wrong password) go on waiting.
+    private void Wake()
+    {
+        foreach (var session in _server.Connections.Snapshot())
+            if (session.Held != null) session.Unpark();
     }
 }

@@ -146,6 +146,10 @@ internal sealed class Session : ISubscriber
     /// <summary>Whether it waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
     internal bool IsBlocked => Blocked is { IsWaiting: true };
 
+    /// <summary>Whether its command has not begun and waits for what others do: for a key, or for the end of a pause. When the
+    /// client leaves meanwhile, nothing is done or taken for it.</summary>
+    internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
+
     /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
     internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
 

@@ -138,6 +138,9 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Clients whose next command waits for room in the store.</summary>
     internal RoomWaits RoomWaits { get; }
 
+    /// <summary>The tables of all LCS that run.</summary>
+    internal SharedAllowance LcsTables { get; } = new();
+
     /// <summary>Clients that wait for a key (BLPOP).</summary>
     internal BlockedClients Blocked { get; }
 

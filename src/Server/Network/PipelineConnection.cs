@@ -19,6 +19,9 @@ internal sealed class PipelineConnection : ISessionOwner
     private const int UnauthenticatedInputBytes = 1024 * 1024;
     private const int WriteBytes = 64 * 1024;
 
+    /// <summary>Replies of up to so many bytes go straight to the writer: what a window writes between two flushes, and one more reply.</summary>
+    private const int DirectBytes = 512 * 1024;
+
     private static readonly StreamPipeReaderOptions ReaderOptions = new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
@@ -37,9 +40,10 @@ internal sealed class PipelineConnection : ISessionOwner
     private volatile bool _failed;
     private volatile bool _stopping;
     private bool _lingers;
+    private int _hasPassedLimit;
     private long _overSoftSince;
     private long _flushes, _flushesSeen = -1, _flushesSeenTickMs;
-    private long _charged, _readAhead;
+    private long _charged, _readAhead, _inWriter;
 
     public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
     {
@@ -61,9 +65,10 @@ internal sealed class PipelineConnection : ISessionOwner
 
     public long QueryBytes => Pending.Length;
 
-    public long OutputBytes => _backlog.Length + (Session.Messages?.Bytes ?? 0);
+    // Volatile: the writing thread's; a moment old is good enough.
+    public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
-    public long BufferBytes => Pending.Capacity + _backlog.MemoryBytes;
+    public long BufferBytes => Pending.Capacity + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
 
     public void Wake(Session session)
     {
@@ -162,9 +167,10 @@ internal sealed class PipelineConnection : ISessionOwner
         lease.Counters.BytesOut += end - start;
         lock (_guard)
         {
-            if (!_isWriting && !output.HasReference(end))
+            if (!_isWriting && end - start <= DirectBytes && !output.HasReference(end))
             {
                 _writer.Write(new ReadOnlySpan<byte>(output.Buffer.Start + start, end - start));
+                _inWriter = end - start;
             }
             else
             {
@@ -196,6 +202,11 @@ internal sealed class PipelineConnection : ISessionOwner
             if (_signal.CurrentCount > 0) _signal.Wait(0);
             if (Session.IsKilled) return;
             await WriteMessagesAsync().ConfigureAwait(false);
+            if (!IsOutputAllowed(_server.TickMs))
+            {
+                Abort();
+                return;
+            }
 
             if (GoesOnAlone)
             {
@@ -212,7 +223,12 @@ internal sealed class PipelineConnection : ISessionOwner
                 Session.LastActiveTickMs = _server.TickMs;
                 Session.BytesIn += input.Length;
                 await ConsumeAsync(input).ConfigureAwait(false);
-                if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) return;
+                // Not in order: who does not read would have us wait until he does.
+                if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
+                {
+                    Abort();
+                    return;
+                }
             }
 
             _reader.AdvanceTo(input.End);
@@ -280,6 +296,12 @@ internal sealed class PipelineConnection : ISessionOwner
             if (Session.TryEndWait(_server.TickMs)) return true;
             if (_failed || _stopping) return false;
             await WriteMessagesAsync().ConfigureAwait(false);
+            if (!IsOutputAllowed(_server.TickMs))
+            {
+                Abort();
+                return false;
+            }
+
             var result = await _reader.ReadAsync().ConfigureAwait(false);
             var input = result.Buffer;
             if (!input.IsEmpty) Session.LastActiveTickMs = _server.TickMs;
@@ -287,7 +309,12 @@ internal sealed class PipelineConnection : ISessionOwner
             _readAhead += input.Length;
             bool isKept = TryKeep(input) && IsInputAllowed();
             _reader.AdvanceTo(input.End);
-            if (!isKept) return false;
+            if (!isKept)
+            {
+                Abort();
+                return false;
+            }
+
             if (!result.IsCompleted) continue;
             if (Session.WaitsForOthers) return false;
             return await WaitForEndAsync().ConfigureAwait(false);
@@ -379,6 +406,7 @@ internal sealed class PipelineConnection : ISessionOwner
             if (flush.IsCompletedSuccessfully)
             {
                 flush.GetAwaiter().GetResult();
+                _inWriter = 0;
                 return;
             }
 
@@ -401,7 +429,9 @@ internal sealed class PipelineConnection : ISessionOwner
                 // Ends: when nothing waits any more, or the stream fails.
                 lock (_guard)
                 {
-                    if (!TakeLatched())
+                    bool isMore = TakeLatched();
+                    ChargeLatched();
+                    if (!isMore)
                     {
                         _isWriting = false;
                         return;
@@ -421,6 +451,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private unsafe bool TakeLatched()
     {
+        _inWriter = 0;
         if (_backlog.IsEmpty) return false;
         using var guard = _server.Store.Enter();
         for (int room = WriteBytes; room > 0 && !_backlog.IsEmpty;)
@@ -429,6 +460,7 @@ internal sealed class PipelineConnection : ISessionOwner
             count = Math.Min(count, room);
             _writer.Write(new ReadOnlySpan<byte>(bytes, count));
             _backlog.Advance(count, guard.Session);
+            _inWriter += count;
             room -= count;
         }
 
@@ -437,7 +469,14 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private void PauseLatched()
     {
-        if (_backlog.Length > _server.Options.ClientOutputPause) Session.OutputPaused = true;
+        if (_backlog.Length + _inWriter > _server.Options.ClientOutputPause) Session.OutputPaused = true;
+        ChargeLatched();
+    }
+
+    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
+    // The writing thread may read the input's size while the loop changes it: the loop charges anew when it is done.
+    private void ChargeLatched()
+    {
         long bytes = BufferBytes;
         if (bytes == _charged) return;
         _server.Store.Charge(bytes - _charged);
@@ -454,7 +493,17 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         long bytes = OutputBytes;
         if (!Session.Authenticated && bytes > UnauthenticatedOutputBytes) return false;
-        return _server.Options.ClientOutputBufferLimit.Allows(Session.Kind, bytes, now, ref _overSoftSince);
+        if (_server.Options.ClientOutputBufferLimit.Allows(Session.Kind, bytes, now, ref _overSoftSince)) return true;
+        // Interlocked: the loop and the sweep look, and it is one disconnection.
+        if (Interlocked.Exchange(ref _hasPassedLimit, 1) != 0) return false;
+        _server.Counters.CountOutputLimitClose();
+        if (_server.LogBrakes.OutputLimit.TryTake(now, out string more))
+        {
+            _server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
+                Session.Id, Session.Address, bytes, more);
+        }
+
+        return false;
     }
 
     /// <summary>Reads on for a moment after our last words, so that closing does not reset them.</summary>
@@ -494,7 +543,8 @@ internal sealed class PipelineConnection : ISessionOwner
             Session.Blocks?.Release(guard.Session);
             Session.Blocks = null;
             _backlog.Clear(guard.Session);
-            PauseLatched();
+            _inWriter = 0;
+            ChargeLatched();
         }
     }
 }

@@ -11,14 +11,20 @@ namespace Kv.Server.Dispatch;
 
 /// <summary>Finds the longest common subsequence of two strings, some 100,000 cells a step.</summary>
 /// <remarks>
-/// The table is charged to the store, and refused beyond proto-max-bulk-len as the reference does: 512 MB are 134 M cells.
+/// The table is charged to the store, and refused beyond proto-max-bulk-len as the reference does: 512 MB are 134 M cells. The
+/// reference runs one at a time; here all tables together have that bound, but for those that one step fills.
 /// Strings of over 64 KB are kept by reference, shorter ones copied, so that writers go on meanwhile.
 /// </remarks>
 internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, IDisposable
 {
     private const int CellsPerStep = 128 * 1024;
 
+    /// <summary>Tables up to here do not outlive the turn.</summary>
+    private const long FreeBytes = CellsPerStep * sizeof(uint);
+
     private readonly List<Match> _matches = [];
+    private SharedAllowance? _allowance;
+    private long _allowed;
     private Block _table;
     private int _row = 1, _column = 1;
     private int _traceRow, _traceColumn, _run;
@@ -45,7 +51,15 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
             return;
         }
 
-        if (!Step(ref context)) context.Continue(this);
+        try
+        {
+            if (!Step(ref context)) context.Continue(this);
+        }
+        catch
+        {
+            Dispose();      // what it holds of the others' bound comes back whatever happens
+            throw;
+        }
     }
 
     /// <inheritdoc/>
@@ -66,6 +80,8 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     {
         if (!_table.IsNone) session.Release(_table);
         _table = default;
+        _allowance?.Give(_allowed);
+        _allowance = null;
         Texts.Restart();
     }
 
@@ -80,6 +96,18 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         {
             context.Fail("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"u8);
             return false;
+        }
+
+        if (bytes > FreeBytes)
+        {
+            if (!context.Server.LcsTables.TryTake(bytes, context.Server.Limits.MaxBulkBytes))
+            {
+                context.Fail("ERR Insufficient memory, transient memory for LCS of all clients together exceeds proto-max-bulk-len"u8);
+                return false;
+            }
+
+            _allowance = context.Server.LcsTables;
+            _allowed = bytes;
         }
 
         bool fits = store.MaxMemoryBytes == 0 || store.UsedBytes + bytes <= store.MaxMemoryBytes;

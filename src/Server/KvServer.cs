@@ -49,7 +49,7 @@ public sealed class KvServer : IAsyncDisposable
         RoomWaits = new RoomWaits(Store);
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
-        PubSub = new PubSubEngine(Store.Charge);
+        PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         AuthFailures = new AuthFailures(() => TickMs);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));

@@ -53,7 +53,8 @@ internal static class ServerReport
             BlockBytes = stats.BlockBytes,
             ClientBytes = clients.Buffers,
             MessageBytes = server.PubSub.MessageBytes,
-            ManagedBytes = GC.GetTotalMemory(forceFullCollection: false),
+            // What is charged to the store (subscriptions, watched keys) counts once.
+            ManagedBytes = Math.Max(0, GC.GetTotalMemory(forceFullCollection: false) - server.Store.Budget.ManagedBytes),
             WarmBytes = memory.WarmBytes,
             Mappings = memory.Mappings,
             MappingsMax = memory.MappingsMax,

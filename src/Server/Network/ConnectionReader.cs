@@ -123,7 +123,9 @@ internal sealed unsafe class ConnectionReader : IDisposable
         connection.Session.LastActiveTickMs = now;
         connection.Session.BytesIn += received;
         _counters.BytesIn += received;
-        return connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, (int)received));
+        bool isKept = connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, (int)received));
+        connection.Charge(_server.Store);
+        return isKept;
     }
 
     /// <summary>What a session that goes on has in store: nothing is received.</summary>
@@ -145,6 +147,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         var session = connection.Session;
         if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
+        connection.Charge(_server.Store);
     }
 
     /// <returns>False when the client has passed what it may make us hold.</returns>

@@ -57,7 +57,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         }
 
         if (backlog.IsEmpty) connection.Backlog = null;
-        Charge(connection);
+        connection.Charge(server.Store);
         Pause(connection);
         return true;
     }
@@ -79,15 +79,6 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         return false;
     }
 
-    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
-    public void Charge(EpollConnection connection)
-    {
-        long bytes = connection.BufferBytes;
-        if (bytes == connection.Charged) return;
-        server.Store.Charge(bytes - connection.Charged);
-        connection.Charged = bytes;
-    }
-
     private void SendNow(EpollConnection connection, byte* bytes, int count)
     {
         nint sent = Libc.send(connection.Descriptor, bytes, (nuint)count, Libc.MsgNoSignal);
@@ -106,7 +97,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         if (sent == count) return;
         connection.Backlog = new Backlog();
         connection.Backlog.Append(bytes + sent, count - (int)sent);
-        Charge(connection);
+        connection.Charge(server.Store);
         Pause(connection);
     }
 

@@ -1,4 +1,5 @@
 using Kv.Server.Sessions;
+using Kv.Storage;
 
 namespace Kv.Server.Network;
 
@@ -61,7 +62,16 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public long OutputBytes => (Backlog?.Length ?? 0) + (Session.Messages?.Bytes ?? 0);
 
-    public long BufferBytes => Pending.Capacity + (Backlog?.MemoryBytes ?? 0);
+    public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
+
+    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
+    public void Charge(Store store)
+    {
+        long bytes = BufferBytes;
+        if (bytes == Charged) return;
+        store.Charge(bytes - Charged);
+        Charged = bytes;
+    }
 
     public void Wake(Session session) => Worker.Post(this);
 }

@@ -509,7 +509,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         session.Blocks = null;
         connection.Backlog?.Clear(_store);
         connection.Backlog = null;
-        _sender.Charge(connection);
+        connection.Charge(_server.Store);
     }
 
     private void Close(EpollConnection connection)

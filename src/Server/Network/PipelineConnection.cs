@@ -68,7 +68,7 @@ internal sealed class PipelineConnection : ISessionOwner
     // Volatile: the writing thread's; a moment old is good enough.
     public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
-    public long BufferBytes => Pending.Capacity + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
+    public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
 
     public void Wake(Session session)
     {
@@ -266,6 +266,8 @@ internal sealed class PipelineConnection : ISessionOwner
                 _leases.Return(lease);
             }
 
+            lock (_guard) ChargeLatched();
+
             input = input.Slice(piece.Length);
             while (GoesOnAlone && !Session.CloseAfterReply && !_failed)
             {
@@ -339,9 +341,10 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private bool TryKeep(ReadOnlySequence<byte> input)
     {
-        foreach (var piece in input)
-            if (!Pending.TryAppend(piece.Span)) return false;
-        return true;
+        bool isKept = true;
+        foreach (var piece in input) isKept = isKept && Pending.TryAppend(piece.Span);
+        lock (_guard) ChargeLatched();
+        return isKept;
     }
 
     /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
@@ -368,6 +371,8 @@ internal sealed class PipelineConnection : ISessionOwner
         {
             _leases.Return(lease);
         }
+
+        lock (_guard) ChargeLatched();
     }
 
     private async ValueTask WriteMessagesAsync()

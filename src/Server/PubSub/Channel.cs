@@ -13,6 +13,10 @@ internal sealed class Channel(byte[] name, Lock guard)
     private Subscription? _first;
 
     public readonly byte[] Name = name;
+
+    /// <summary>What it takes of the managed heap: this object, the name's header, and a place in a dictionary that is two thirds full.</summary>
+    public int Bytes => 40 + 24 + 64 + Name.Length;
+
     public readonly Lock Guard = guard;
 
     public int Count { get; private set; }

@@ -9,17 +9,13 @@ namespace Kv.Server.PubSub;
 /// n²/2 references, and could give two subscribers of a channel different orders of its messages.
 /// Two publishers wait for each other only within a shard, and for no longer than enqueueing takes.
 /// </remarks>
-internal sealed class ChannelMap
+/// <param name="charge">Accounts for the channels, which are managed objects.</param>
+internal sealed class ChannelMap(Action<long>? charge = null)
 {
     private const int ShardCount = 32;
 
-    private readonly Shard[] _shards = new Shard[ShardCount];
+    private readonly Shard[] _shards = NewShards();
     private long _count;
-
-    public ChannelMap()
-    {
-        for (int i = 0; i < _shards.Length; i++) _shards[i] = new Shard();
-    }
 
     /// <summary>Channels with at least one subscriber.</summary>
     // Volatile: told to people only (INFO); the moment between a map's change and the count is nobody's concern.
@@ -40,6 +36,7 @@ internal sealed class ChannelMap
                 shard.Channels.Add(name, channel);
                 // Interlocked: shards have different locks and one count.
                 Interlocked.Increment(ref _count);
+                charge?.Invoke(channel.Bytes);
             }
 
             channel.AddLatched(subscription);
@@ -57,6 +54,7 @@ internal sealed class ChannelMap
             if (channel.Count > 0) return;
             ShardOf(channel.Name).Channels.Remove(channel.Name);
             Interlocked.Decrement(ref _count);
+            charge?.Invoke(-channel.Bytes);
         }
     }
 
@@ -85,6 +83,13 @@ internal sealed class ChannelMap
     {
         var shard = _shards[part];
         lock (shard.Guard) return [.. shard.Channels.Keys];
+    }
+
+    private static Shard[] NewShards()
+    {
+        var shards = new Shard[ShardCount];
+        for (int i = 0; i < shards.Length; i++) shards[i] = new Shard();
+        return shards;
     }
 
     private Shard ShardOf(ReadOnlySpan<byte> name) => _shards[ChannelNames.Hash(name) & (ShardCount - 1)];

@@ -8,7 +8,8 @@ namespace Kv.Server.PubSub;
 /// pattern anyway, so the copy costs it no more than matching does, and a client that sends a million patterns pays for
 /// no copies in between.
 /// </remarks>
-internal sealed class PatternMap
+/// <param name="charge">Accounts for the patterns, which are managed objects.</param>
+internal sealed class PatternMap(Action<long>? charge = null)
 {
     private readonly Lock _guard = new();
     private readonly Dictionary<byte[], Channel> _patterns = new(ChannelNames.Comparer);
@@ -31,6 +32,7 @@ internal sealed class PatternMap
             if (isNew)
             {
                 _patterns.Add(pattern, entry);
+                charge?.Invoke(entry.Bytes);
                 // Volatile: a publish that begins after this subscriber was told so must find no older snapshot.
                 Volatile.Write(ref _snapshot, null);
             }
@@ -49,6 +51,7 @@ internal sealed class PatternMap
             entry.RemoveLatched(subscription);
             if (entry.Count > 0) return;
             _patterns.Remove(entry.Name);
+            charge?.Invoke(-entry.Bytes);
             Volatile.Write(ref _snapshot, null);
         }
     }

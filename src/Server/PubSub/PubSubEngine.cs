@@ -11,10 +11,14 @@ namespace Kv.Server.PubSub;
 /// Locks: a channel's, one at a time; nothing of the server runs under it but <see cref="ISubscriber.Push"/>.
 /// </remarks>
 /// <param name="charge">Accounts for the native bytes of messages that are on their way.</param>
-internal sealed class PubSubEngine(Action<long>? charge)
+/// <param name="chargeManaged">Accounts for subscriptions and what they are of, which are managed objects.</param>
+internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeManaged = null)
 {
-    private readonly ChannelMap _channels = new(), _shardChannels = new();
-    private readonly PatternMap _patterns = new();
+    /// <summary>A <see cref="Subscription"/> of 48 bytes and its place in a dictionary that is two thirds full.</summary>
+    private const int SubscriptionBytes = 48 + 64;
+
+    private readonly ChannelMap _channels = new(chargeManaged), _shardChannels = new(chargeManaged);
+    private readonly PatternMap _patterns = new(chargeManaged);
     private long _subscribers;
     private long _messageBytes;
 
@@ -53,6 +57,7 @@ internal sealed class PubSubEngine(Action<long>? charge)
             throw;
         }
 
+        chargeManaged?.Invoke(SubscriptionBytes);
         // Interlocked: the subscribers' own threads share this count.
         if (set.Count == 1) Interlocked.Increment(ref _subscribers);
         return true;
@@ -67,6 +72,7 @@ internal sealed class PubSubEngine(Action<long>? charge)
         Fault.Point("pubsub.leave");        // behind it nothing throws: links are untied, names removed
         if (!own.Remove(name, out _, out var subscription)) return false;
         Leave(kind, subscription);
+        chargeManaged?.Invoke(-SubscriptionBytes);
         if (set.Count == 0) Interlocked.Decrement(ref _subscribers);
         return true;
     }
@@ -75,6 +81,7 @@ internal sealed class PubSubEngine(Action<long>? charge)
     public void UnsubscribeAll(SubscriptionSet set)
     {
         if (set.Count == 0) return;
+        chargeManaged?.Invoke(-SubscriptionBytes * (long)set.Count);
         foreach (var subscription in set.Channels.Values) Leave(SubscriptionKind.Channel, subscription);
         foreach (var subscription in set.Patterns.Values) Leave(SubscriptionKind.Pattern, subscription);
         foreach (var subscription in set.ShardChannels.Values) Leave(SubscriptionKind.ShardChannel, subscription);

@@ -155,7 +155,7 @@ internal sealed unsafe class WatchTable : IDisposable
 
         _counts[LineInts + stripe]--;
         Interlocked.Decrement(ref *_counts);
-        _budget.ChargeExternal(-(KeyBytes + watched.Bytes.Length));
+        _budget.ChargeManaged(-(KeyBytes + watched.Bytes.Length));
     }
 
     /// <summary>The keys of the database with that number. Under the lock of the table of databases.</summary>
@@ -242,7 +242,7 @@ internal sealed unsafe class WatchTable : IDisposable
         keys[hash] = watched;
         Volatile.Write(ref _counts[LineInts + stripe], _counts[LineInts + stripe] + 1);
         Interlocked.Increment(ref *_counts);
-        _budget.ChargeExternal(KeyBytes + watched.Bytes.Length);
+        _budget.ChargeManaged(KeyBytes + watched.Bytes.Length);
         return watched;
     }
 }

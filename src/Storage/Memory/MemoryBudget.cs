@@ -13,7 +13,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     private const long LeastBytes = 64 * 1024;
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _peak, _blocksAtEnd;
+    private long _index, _log, _external, _managed, _peak, _blocksAtEnd;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -24,6 +24,9 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public long LogBytes => Volatile.Read(ref _log);
     public long BlockBytes => _blocks == null ? _blocksAtEnd : Volatile.Read(ref *_blocks);
     public long ExternalBytes => Volatile.Read(ref _external);
+
+    /// <summary>What of <see cref="ExternalBytes"/> lies in the managed heap: whoever adds that heap leaves this out.</summary>
+    public long ManagedBytes => Volatile.Read(ref _managed);
 
     /// <summary>The counter that blocks of this store charge themselves to.</summary>
     public long* BlockCounter => _blocks;
@@ -55,6 +58,13 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public void ChargeIndex(long bytes) => Interlocked.Add(ref _index, bytes);
     public void ChargeLog(long bytes) => Interlocked.Add(ref _log, bytes);
     public void ChargeExternal(long bytes) => Interlocked.Add(ref _external, bytes);
+
+    /// <summary>Charges objects of the managed heap.</summary>
+    public void ChargeManaged(long bytes)
+    {
+        Interlocked.Add(ref _managed, bytes);
+        ChargeExternal(bytes);
+    }
 
     /// <summary>Ends the counting of blocks; the figures can still be asked for.</summary>
     public void Dispose()

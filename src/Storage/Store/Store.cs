@@ -135,6 +135,9 @@ public sealed class Store : IDisposable
     /// <summary>Accounts for memory that others hold for this store's clients: positive or negative bytes.</summary>
     public void Charge(long bytes) => Budget.ChargeExternal(bytes);
 
+    /// <summary>The same for objects of the managed heap.</summary>
+    internal void ChargeManaged(long bytes) => Budget.ChargeManaged(bytes);
+
     /// <summary>Forgets the peak.</summary>
     public void ResetPeak() => Budget.ResetPeak();
 

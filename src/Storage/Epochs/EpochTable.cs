@@ -44,6 +44,9 @@ internal sealed unsafe class EpochTable : IDisposable
     /// <summary>Offline: all reads of the store are done (release).</summary>
     public void Leave(int slot) => Volatile.Write(ref Slot(slot), 0);
 
+    /// <summary>The epoch that a session shows; 0: it is offline.</summary>
+    public ulong ShownBy(int slot) => Volatile.Read(ref Slot(slot));
+
     public bool IsOnline(int slot) => Volatile.Read(ref Slot(slot)) != 0;
 
     /// <summary>Begins a new epoch, so that the last one can pass.</summary>

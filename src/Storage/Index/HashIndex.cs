@@ -257,9 +257,10 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Publishes a record, unless the key has an entry already.</summary>
     /// <param name="address">Of the record; complete, and whoever finds it may use it at once.</param>
     /// <param name="watches">Where to say that the key changes, if it does: while nobody can see it yet.</param>
+    /// <param name="slot">Of the session that inserts.</param>
     /// <param name="existing">Null, or the record that was there; then nothing was changed.</param>
     /// <returns>False when an overflow bucket was needed and there is no memory.</returns>
-    public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing, WatchTable? watches = null, int databaseId = 0)
+    public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing, WatchTable? watches = null, int databaseId = 0, int slot = 0)
     {
         ulong* home = LatchHome(hash, out ulong control, out int depth);
         ulong tag = Tag(hash, depth);
@@ -305,7 +306,7 @@ internal sealed unsafe class HashIndex : IDisposable
             else Volatile.Write(ref last[HashBucket.ControlIndex], last[HashBucket.ControlIndex] | number);
         }
 
-        if (watches != null && watches.IsAny) watches.Note(databaseId, hash, key);
+        if (watches != null && watches.IsAny) watches.Note(slot, databaseId, hash, key);
         Volatile.Write(ref *free, HashBucket.Entry(tag, address));      // release: the record's content before its entry
         Unlatch(home, control + HashBucket.SequenceOne);
         return true;

@@ -51,13 +51,14 @@ internal sealed unsafe class WatchTable : IDisposable
     }
 
     /// <summary>Counts a change of a key. By the key's owner, before he lets go.</summary>
+    /// <param name="slot">Of the session that makes the change.</param>
     /// <param name="databaseId">Where the key is.</param>
     /// <param name="hash">The key's.</param>
     /// <param name="key">Its bytes.</param>
     /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits for.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     /// <param name="isChange">False: those who watch it need not know, only those who wait.</param>
-    public void Note(int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null, bool isChange = true)
+    public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null, bool isChange = true)
     {
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
@@ -65,7 +66,7 @@ internal sealed unsafe class WatchTable : IDisposable
         {
             for (var one = First(stripe, hash); one != null; one = one.Next)
             {
-                if ((one.DatabaseId != databaseId && !WasOf(one, databaseId)) || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
+                if ((one.DatabaseId != databaseId && !WasOf(one, databaseId, slot)) || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
                 if (isChange) one.CountChange();
                 if (one.Waiters != 0) arrivals?.Add(one);
             }
@@ -211,14 +212,16 @@ internal sealed unsafe class WatchTable : IDisposable
     public void Dispose() => NativeMemory.AlignedFree(_counts);
 
     // A command that began before another table was published still works on the database of before, and so may a read of the watcher's own:
-    // then the two are before the exchange, and what is written counts. Nobody does so any more when an epoch has passed.
-    private bool WasOf(WatchedKey watched, int databaseId) => watched.Former is { } former && WasOf(former, databaseId);
+    // then the two are before the exchange, and what is written counts. A session that shows a later epoch than that of the exchange has begun
+    // its turn behind the publishing: what it writes there is of that database as it is called now.
+    private bool WasOf(WatchedKey watched, int databaseId, int slot) => watched.Former is { } former && WasOf(former, databaseId, slot);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool WasOf(List<(int Id, ulong Epoch)> former, int databaseId)
+    private bool WasOf(List<(int Id, ulong Epoch)> former, int databaseId, int slot)
     {
+        ulong shown = _epochs.ShownBy(slot);
         foreach (var (id, epoch) in former)
-            if (id == databaseId && _epochs.SafeBelow() <= epoch) return true;
+            if (id == databaseId && shown <= epoch) return true;
         return false;
     }
 

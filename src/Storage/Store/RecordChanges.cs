@@ -83,7 +83,7 @@ internal sealed unsafe class RecordChanges
         if (change != Change.Replace)
         {
             // A value that would have expired at once came and went: whoever watches the key is to know.
-            if (change == Change.Delete && _watches.IsAny) _watches.Note(database.Id, key.Hash, key.Bytes);
+            if (change == Change.Delete && _watches.IsAny) _watches.Note(_slot, database.Id, key.Hash, key.Bytes);
             return StoreStatus.NotFound;
         }
 
@@ -96,7 +96,7 @@ internal sealed unsafe class RecordChanges
 
     private StoreStatus Publish(Database database, in Key key, byte* record, ulong word, long expiryMs, out bool again)
     {
-        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing, _watches, database.Id))
+        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing, _watches, database.Id, _slot))
         {
             again = false;
             Abandon(record, word);
@@ -343,14 +343,14 @@ internal sealed unsafe class RecordChanges
     /// <summary>Tells those who wait for a key of a change that is none to those who watch it.</summary>
     public void NoteArrival(in HeldRecord held)
     {
-        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
+        if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
     }
 
     /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
-        if (_watches.IsAny) _watches.Note(held.Database.Id, held.Hash, held.Key, Arrivals);
+        if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
     }
 
     private static Block LongKeyOf(in HeldRecord held) =>

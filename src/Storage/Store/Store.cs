@@ -326,6 +326,7 @@ public sealed class Store : IDisposable
         {
             var arrivals = session?.Arrivals ?? new KeyArrivals();
             KeyWatches.ReportTable(Watches, old, table, session, arrivals);
+            Epochs.Advance();       // turns that begin from here on see this table, and show it (WatchTable.Note)
             if (session == null) HandOver(arrivals);
         }
 

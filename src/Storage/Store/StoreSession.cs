@@ -331,7 +331,7 @@ public sealed unsafe class StoreSession : IDisposable
     private void NoteChange(byte* record, ulong word)
     {
         var key = Record.KeyOf(record, word);
-        _watches.Note(_database!.Id, _hash.Of(key), key);
+        _watches.Note(_slot, _database!.Id, _hash.Of(key), key);
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares from now on.</summary>

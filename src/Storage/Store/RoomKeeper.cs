@@ -78,6 +78,9 @@ internal sealed class RoomKeeper(Store store)
         }
     }
 
+    /// <summary>A large collection has memory to give back: a store that was found full may be so no more.</summary>
+    public void Doubt() => Volatile.Write(ref _freedWhenFull, NotFull);
+
     /// <summary>A round of upkeep begins.</summary>
     public void BeginRound()
     {

@@ -73,6 +73,22 @@ public sealed class RoomTests
         Assert.True(Fill(test, "new", value, count / 2) >= count / 2 * ShareMin);
     }
 
+    // What is in a region does not die in the log.
+    [Fact]
+    public void Fields_that_are_removed_from_a_large_hash_make_room()
+    {
+        using var test = new TestStore(new StoreOptions { MaxMemoryBytes = 16 << 20 });
+        var value = new byte[100];
+        int count = 0;
+        for (; !test.Store.IsOverBudget || TryMakeRoom(test); count++)
+            Assert.Equal(StoreStatus.Ok, test.Session.Hashes.Set("hash"u8, TestStore.Bytes("field" + count), value));
+        Assert.Equal(StoreRoom.Full, test.Store.AskRoom());
+        for (int i = 0; i < count * 4 / 5; i++) Assert.Equal(StoreStatus.Ok, test.Session.Hashes.Remove("hash"u8, TestStore.Bytes("field" + i)));
+        Assert.NotEqual(StoreRoom.Full, test.Store.AskRoom());
+        Assert.True(TryMakeRoom(test));
+        test.Check();
+    }
+
     [Fact]
     public void Waiting_for_room_ends_when_an_epoch_does_not_pass()
     {

@@ -44,7 +44,11 @@ internal sealed class SparseRegions(Store store)
     public byte Now => Volatile.Read(ref _now);     // stale: it is noted once more, or a little later
 
     /// <summary>Notes a collection.</summary>
-    public void Note(Database database, ReadOnlySpan<byte> key) => _arrived.Enqueue((database, key.ToArray()));
+    public void Note(Database database, ReadOnlySpan<byte> key)
+    {
+        _arrived.Enqueue((database, key.ToArray()));
+        store.Room.Doubt();
+    }
 
     /// <summary>Works on those that are noted.</summary>
     public void Run(StoreSession session)

@@ -145,7 +145,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         connection.InputLength = 0;
         if (left == 0 && connection.Pending.Length == 0) return;
         var session = connection.Session;
-        if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
+        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
         connection.Charge(_server.Store);
     }

@@ -235,7 +235,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             var connection = _group[i];
             _reader.Keep(connection, _window.Consumed(i));
-            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0;      // else it is the beginning of a big argument
+            // A large argument that has begun has its head in Pending: what it waits for has to be received.
+            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0 && connection.Session.Blocks is not { IsFilling: true };
             AfterTurn(connection);
         }
 

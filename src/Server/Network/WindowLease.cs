@@ -69,9 +69,9 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 
         int consumed = _window.LastConsumed;
         int left = length - consumed;
-        if (session.Partial.BigBulkLength > 0 && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, Store, start + consumed, left);
+        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, Store, start + consumed, left);
         pending.Set(start + consumed, left);
-        connection.HasMore = _window.LastHasMore && left > 0;
+        connection.HasMore = _window.LastHasMore && left > 0 && session.Blocks is not { IsFilling: true };
     }
 
     public void Send(int index, Session session, SessionOutput output, int start, int end) => _connection!.Send(this, output, start, end);

@@ -119,8 +119,8 @@ internal static class HashCommands
         },
         new("HSCAN", arity: -3, HScan)
         {
-            Usage = "key cursor [MATCH pattern] [COUNT count]",
-            Summary = "Returns some of the fields with their values, and the cursor to ask for more with; 0 begins and ends.",
+            Usage = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
+            Summary = "Returns some of the fields with their values, or alone, and the cursor to ask for more with; 0 begins and ends.",
             Complexity = "O(1) for a call, O(N) for a whole round, where N is the size of the hash.", Since = "2.8.0", Group = CommandGroup.Hash,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
@@ -425,14 +425,14 @@ internal static class HashCommands
     private static unsafe void HScan(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        if (!ScanArguments.TryRead(ref context, out var scan)) return;
+        if (!ScanArguments.TryRead(ref context, out var scan, ofHash: true)) return;
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!ScanArguments.TryBegin(ref context, held.Status)) return;
         var mark = context.Reply.Mark();
         var hash = new HashValue(held.Value).View;
         scoped var visit = new ReplyPairs(context.Reply, scan);
         ulong cursor = scan.Run(hash, ref visit, context.Reply);
-        context.Reply.EndScan(mark, cursor, visit.Written * 2);
+        context.Reply.EndScan(mark, cursor, scan.WithoutValues ? visit.Written : visit.Written * 2);
     }
 
     /// <summary>Writes the value of a field.</summary>
@@ -483,7 +483,7 @@ internal static class HashCommands
         public void Read(in ValueView value) => Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
     }
 
-    /// <summary>Writes the pairs that HSCAN meets and takes.</summary>
+    /// <summary>Writes the pairs, or fields alone, that HSCAN meets and takes.</summary>
     private unsafe ref struct ReplyPairs(ReplyWriter reply, ScanArguments scan) : IScanReply
     {
         private readonly ScanArguments _scan = scan;
@@ -498,7 +498,7 @@ internal static class HashCommands
             HashView.Split(item, out var field, out var value);
             if (!_scan.Takes(field)) return;
             reply.WriteBulk(field);
-            reply.WriteBulk(value);
+            if (!_scan.WithoutValues) reply.WriteBulk(value);
             Written++;
         }
     }

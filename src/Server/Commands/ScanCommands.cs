@@ -64,6 +64,10 @@ internal static class ScanCommands
                 type = context.Args.NextBytes();
                 hasType = true;
             }
+            else if (context.Args.TryKeyword("NOVALUES"u8))
+            {
+                context.Args.Fail(Errors.NoValuesOfHashOnly);
+            }
             else
             {
                 context.Args.SyntaxError();

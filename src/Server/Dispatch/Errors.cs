@@ -26,6 +26,7 @@ internal static class Errors
     public static ReadOnlySpan<byte> SameObject => "ERR source and destination objects are the same"u8;
     public static ReadOnlySpan<byte> PatternTooLong => "ERR pattern is longer than 1024 bytes"u8;
     public static ReadOnlySpan<byte> InvalidCursor => "ERR invalid cursor"u8;
+    public static ReadOnlySpan<byte> NoValuesOfHashOnly => "ERR NOVALUES option can only be used in HSCAN"u8;
 
     public static ReadOnlySpan<byte> NoAuth => "NOAUTH Authentication required."u8;
     public static ReadOnlySpan<byte> WrongPass => "WRONGPASS invalid username-password pair or user is disabled."u8;

@@ -41,6 +41,7 @@ public class IntrospectionOracleTests
         ["randomkey"] = Tips,
         ["scan"] = Tips,
         ["spublish"] = "7.2 tells may_replicate",
+        ["wait"] = Scripts,
         ["zrank"] = "7.2 has WITHSCORE",
         ["zrevrank"] = "7.2 has WITHSCORE",
     };
@@ -69,6 +70,7 @@ public class IntrospectionOracleTests
         ["georadiusbymember_ro"] = Words,
         ["geosearch"] = Words,
         ["geosearchstore"] = Words,
+        ["hscan"] = "7.4 has NOVALUES",
         ["lcs"] = Words,
         ["pfdebug"] = ForPeople,
         ["pfmerge"] = "7.2 takes it without sources, as 7.0 does but does not tell",

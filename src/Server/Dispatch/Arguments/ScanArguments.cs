@@ -3,7 +3,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Dispatch;
 
-/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT.</summary>
+/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT, and of hashes NOVALUES.</summary>
 internal ref struct ScanArguments
 {
     private const long DefaultCount = 10;
@@ -13,13 +13,20 @@ internal ref struct ScanArguments
 
     public ulong Cursor;
     public long Count;
+
+    /// <summary>Of a hash the fields alone.</summary>
+    public bool WithoutValues;
+
     private ReadOnlySpan<byte> _pattern;
     private bool _hasPattern;
 
     /// <summary>Reads them all. What is bad behind the cursor is left for <see cref="CommandArguments.Finish"/>, which Redis
     /// asks only once there is something to scan.</summary>
+    /// <param name="context">Of the command.</param>
+    /// <param name="scan">Gets what is asked for.</param>
+    /// <param name="ofHash">It is HSCAN, which alone has values to leave out.</param>
     /// <returns>False when the cursor was none, and is answered.</returns>
-    public static bool TryRead(ref CommandContext context, out ScanArguments scan)
+    public static bool TryRead(ref CommandContext context, out ScanArguments scan, bool ofHash = false)
     {
         scan = new ScanArguments { Count = DefaultCount };
         if (!TryParseCursor(context.Args.NextBytes(), out scan.Cursor))
@@ -39,6 +46,11 @@ internal ref struct ScanArguments
             {
                 scan._pattern = context.Args.NextPattern();
                 scan._hasPattern = !scan._pattern.SequenceEqual("*"u8);
+            }
+            else if (context.Args.TryKeyword("NOVALUES"u8))
+            {
+                if (!ofHash) context.Args.Fail(Errors.NoValuesOfHashOnly);
+                scan.WithoutValues = true;
             }
             else
             {

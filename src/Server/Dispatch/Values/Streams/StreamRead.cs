@@ -12,6 +12,9 @@ internal static class StreamRead
     private static ReadOnlySpan<byte> DollarInGroup =>
         "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."u8;
 
+    private static ReadOnlySpan<byte> PlusInGroup =>
+        "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set."u8;
+
     private static ReadOnlySpan<byte> NewWithoutGroup =>
         "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."u8;
 
@@ -79,6 +82,11 @@ internal static class StreamRead
                 if (isGroup) return Fail(ref context, DollarInGroup);
                 ids[i] = exists ? new StreamView(held[i].View).LastId : StreamId.Zero;
             }
+            else if (text is [(byte)'+'])
+            {
+                if (isGroup) return Fail(ref context, PlusInGroup);
+                ids[i] = exists ? AheadOfLast(new StreamView(held[i].View)) : StreamId.Zero;
+            }
             else if (text is [(byte)'>'])
             {
                 if (!isGroup) return Fail(ref context, NewWithoutGroup);
@@ -92,6 +100,10 @@ internal static class StreamRead
 
         return true;
     }
+
+    // Of a stream without entries: what comes next.
+    private static StreamId AheadOfLast(StreamView stream) =>
+        stream.TryGetLast(out StreamId last) ? last.TryPrevious(out StreamId previous) ? previous : StreamId.Zero : stream.LastId;
 
     private static bool Fail(ref CommandContext context, ReadOnlySpan<byte> error)
     {

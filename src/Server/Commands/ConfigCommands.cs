@@ -94,7 +94,6 @@ internal static class ConfigCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         var result = OptionTable.TrySet(context.Server.Options, pairs, context.Session.IsLocal);
-        foreach (string warning in result.Warnings) context.Server.Log.LogWarning("{Warning}", warning);
         if (result.Error is { } error) context.Fail(Encoding.UTF8.GetBytes(error));
         else context.Reply.WriteOk();
     }

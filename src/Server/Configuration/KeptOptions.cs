@@ -1,12 +1,17 @@
 namespace Kv.Server.Configuration;
 
 /// <summary>
-/// The options of the reference that have no effect here, or not yet: they are checked, stored and answered, so that
-/// its files and tools work, and one line of the log says of each that was set to something else that it does nothing.
+/// The options of the reference that have no effect here, or not yet. A file or command line may set them: they are checked,
+/// stored and answered, and a line of the log says of each that it does nothing. CONFIG SET takes the default and what the
+/// server does anyway (<see cref="Option.Harmless"/>): OK for anything else would be a promise.
 /// </summary>
 /// <remarks>An option that gains an effect moves to <see cref="HonouredOptions"/> and gets a property.</remarks>
 internal static class KeptOptions
 {
+    private const string NothingSaved = "nothing is saved to disk yet";
+    private const string NoSlowLog = "SLOWLOG does not exist yet";
+    private const string AlwaysLazy = "large values are always freed later, by another thread";
+
     private static readonly NumberType Port = new(0, 65535);
     private static readonly NumberType Int32 = new(0, int.MaxValue);
     private static readonly NumberType Int64 = new(0, long.MaxValue);
@@ -31,7 +36,7 @@ internal static class KeptOptions
         new Option<long>("active-defrag-threshold-lower", new NumberType(0, 1000), 10),
         new Option<long>("active-defrag-threshold-upper", new NumberType(0, 1000), 100),
         new Option<long>("active-expire-effort", new NumberType(1, 10), 1),
-        new Option<bool>("activedefrag", YesNo, false),
+        new Option<bool>("activedefrag", YesNo, false) { Reason = "memory goes back to the system by itself" },
         new Option<bool>("activerehashing", YesNo, true),
         new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
         new Option<bool>("aof-disable-auto-gc", YesNo, false),
@@ -39,7 +44,10 @@ internal static class KeptOptions
         new Option<bool>("aof-rewrite-incremental-fsync", YesNo, true),
         new Option<bool>("aof-timestamp-enabled", YesNo, false),
         new Option<bool>("aof-use-rdb-preamble", YesNo, true),
-        new Option<string>("aof_rewrite_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("aof_rewrite_cpulist", Text, "")
+        {
+            Change = OptionChange.AtStart, Aliases = ["aof-rewrite-cpulist"],
+        },
         new Option<string>("appenddirname", FileName("appenddirname", "dirname"), "appendonlydir")
         {
             Change = OptionChange.AtStart,
@@ -48,18 +56,28 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart,
         },
-        new Option<string>("appendfsync", Words("everysec", "always", "no"), "everysec"),
+        new Option<string>("appendfsync", Words("everysec", "always", "no"), "everysec")
+        {
+            Harmless = "no", Reason = NothingSaved,
+        },
         new Option<long>("auto-aof-rewrite-min-size", Bytes, 67108864),
         new Option<long>("auto-aof-rewrite-percentage", Int32, 100),
-        new Option<string>("bgsave_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("bgsave_cpulist", Text, "")
+        {
+            Change = OptionChange.AtStart, Aliases = ["bgsave-cpulist"],
+        },
         new Option<string>("bind-source-addr", Text, ""),
-        new Option<string>("bio_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("bio_cpulist", Text, "")
+        {
+            Change = OptionChange.AtStart, Aliases = ["bio-cpulist"],
+        },
         new Option<long>("busy-reply-threshold", Int64, 5000) { Aliases = ["lua-time-limit"] },
         new Option<bool>("cluster-allow-pubsubshard-when-down", YesNo, true),
         new Option<bool>("cluster-allow-reads-when-down", YesNo, false),
         new Option<bool>("cluster-allow-replica-migration", YesNo, true),
         new Option<long>("cluster-announce-bus-port", Port, 0),
         new Option<string>("cluster-announce-hostname", new TextType("host name", HostName), ""),
+        new Option<string>("cluster-announce-human-nodename", Text, ""),
         new Option<string>("cluster-announce-ip", Text, ""),
         new Option<long>("cluster-announce-port", Port, 0),
         new Option<long>("cluster-announce-tls-port", Port, 0),
@@ -72,15 +90,15 @@ internal static class KeptOptions
         new Option<bool>("cluster-replica-no-failover", YesNo, false) { Aliases = ["cluster-slave-no-failover"] },
         new Option<long>("cluster-replica-validity-factor", Int32, 10) { Aliases = ["cluster-slave-validity-factor"] },
         new Option<bool>("cluster-require-full-coverage", YesNo, true),
-        new Option<bool>("crash-log-enabled", YesNo, true),
-        new Option<bool>("crash-memcheck-enabled", YesNo, true),
+        new Option<bool>("crash-log-enabled", YesNo, true) { Harmless = "no" },
+        new Option<bool>("crash-memcheck-enabled", YesNo, true) { Harmless = "no" },
         new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename, (o, v) => o.DbFilename = v)
         {
             Class = OptionClass.Kept, Change = OptionChange.Protected,
         },
         new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir), (o, v) => o.Dir = v)
         {
-            Class = OptionClass.Kept, Change = OptionChange.Protected, Reason = "nothing is saved to disk yet",
+            Class = OptionClass.Kept, Change = OptionChange.Protected, Reason = NothingSaved,
         },
         new Option<bool>("disable-thp", YesNo, true) { Change = OptionChange.AtStart },
         new Option<bool>("dynamic-hz", YesNo, true),
@@ -88,26 +106,30 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart,
         },
+        new Option<bool>("hide-user-data-from-log", YesNo, false) { Harmless = "yes", Reason = "no line of the log has keys or values" },
         new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
         {
             Class = OptionClass.Kept, Change = OptionChange.Live, Reason = "background work goes by its own clock",
         },
         new Option<string>("ignore-warnings", Text, ""),
         new Option<bool>("io-threads-do-reads", YesNo, false) { Change = OptionChange.AtStart },
-        new Option<bool>("jemalloc-bg-thread", YesNo, true),
-        new Option<long>("latency-monitor-threshold", Int64, 0),
-        new Option<bool>("latency-tracking", YesNo, true),
+        new Option<bool>("jemalloc-bg-thread", YesNo, true) { Harmless = "no" },
+        new Option<long>("latency-monitor-threshold", Int64, 0) { Reason = "LATENCY does not exist yet" },
+        new Option<bool>("latency-tracking", YesNo, true) { Harmless = "no", Reason = "LATENCY does not exist yet" },
         new Option<string>("latency-tracking-info-percentiles", new PercentilesType(), "50 99 99.9"),
-        new Option<bool>("lazyfree-lazy-eviction", YesNo, false),
-        new Option<bool>("lazyfree-lazy-expire", YesNo, false),
-        new Option<bool>("lazyfree-lazy-server-del", YesNo, false),
-        new Option<bool>("lazyfree-lazy-user-del", YesNo, false),
-        new Option<bool>("lazyfree-lazy-user-flush", YesNo, false),
+        new Option<bool>("lazyfree-lazy-eviction", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
+        new Option<bool>("lazyfree-lazy-expire", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
+        new Option<bool>("lazyfree-lazy-server-del", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
+        new Option<bool>("lazyfree-lazy-user-del", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
+        new Option<bool>("lazyfree-lazy-user-flush", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
         new Option<long>("lfu-decay-time", Int32, 1),
         new Option<long>("lfu-log-factor", Int32, 10),
         new Option<long>("list-compress-depth", Int32, 0),
+        new Option<string>("locale-collate", Text, "") { Harmless = "C", Reason = "SORT goes by bytes, as in the locale C" },
         new Option<string>("masterauth", Text, "") { IsSecret = true },
         new Option<string>("masteruser", Text, ""),
+        new Option<long>("max-new-connections-per-cycle", new NumberType(1, 1000), 10),
+        new Option<long>("max-new-tls-connections-per-cycle", new NumberType(1, 1000), 1),
         new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true), 0),
         new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
         new Option<MaxMemoryPolicy>("maxmemory-policy", Policy, o => o.MaxMemoryPolicy, (o, v) => o.MaxMemoryPolicy = v)
@@ -118,7 +140,10 @@ internal static class KeptOptions
         new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
         new Option<bool>("no-appendfsync-on-rewrite", YesNo, false),
-        new Option<string>("notify-keyspace-events", new EventLettersType(), ""),
+        new Option<string>("notify-keyspace-events", new EventLettersType(), "")
+        {
+            Reason = "keyspace events are not published yet",
+        },
         new Option<string>("oom-score-adj", Words("no", "yes", "relative", "absolute"), "no"),
         new Option<string>("oom-score-adj-values", new OomScoresType(), "0 200 800"),
         new Option<string>("proc-title-template", Text, "{title} {listen-addr} {server-mode}"),
@@ -147,16 +172,31 @@ internal static class KeptOptions
         new Option<long>("replica-priority", Int32, 100) { Aliases = ["slave-priority"] },
         new Option<bool>("replica-read-only", YesNo, true) { Aliases = ["slave-read-only"] },
         new Option<bool>("replica-serve-stale-data", YesNo, true) { Aliases = ["slave-serve-stale-data"] },
-        new Option<string>("sanitize-dump-payload", Words("no", "yes", "clients"), "no"),
-        new Option<string>("save", new SaveType(), "") { Reason = "nothing is saved to disk yet" },
-        new Option<string>("server_cpulist", Text, "") { Change = OptionChange.AtStart },
+        new Option<string>("sanitize-dump-payload", Words("no", "yes", "clients"), "no")
+        {
+            Harmless = "yes,clients", Reason = "RESTORE always checks all of a payload",
+        },
+        new Option<string>("save", new SaveType(), "") { Reason = NothingSaved },
+        new Option<string>("server_cpulist", Text, "")
+        {
+            Change = OptionChange.AtStart, Aliases = ["server-cpulist"],
+        },
         new Option<bool>("set-proc-title", YesNo, true) { Change = OptionChange.AtStart },
-        new Option<string>("shutdown-on-sigint", new ShutdownWordsType(), "default"),
-        new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), "default"),
-        new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue), 10000),
-        new Option<long>("slowlog-max-len", Int64, 128),
+        new Option<string>("shutdown-on-sigint", new ShutdownWordsType(), "default")
+        {
+            Harmless = "nosave", Reason = NothingSaved,
+        },
+        new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), "default")
+        {
+            Harmless = "nosave", Reason = NothingSaved,
+        },
+        new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue), 10000)
+        {
+            Harmless = "-1", Reason = NoSlowLog,
+        },
+        new Option<long>("slowlog-max-len", Int64, 128) { Harmless = "0", Reason = NoSlowLog },
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
-        new Option<bool>("stop-writes-on-bgsave-error", YesNo, true),
+        new Option<bool>("stop-writes-on-bgsave-error", YesNo, true) { Harmless = "no", Reason = NothingSaved },
         new Option<string>("syslog-facility",
             Words("user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"), "local0")
         {

@@ -8,7 +8,7 @@ internal enum OptionClass
     /// <summary>It does what its summary says.</summary>
     Honoured,
 
-    /// <summary>It is stored and answered, and logged once as without effect.</summary>
+    /// <summary>It is answered and, at start, stored and logged as without effect; CONFIG SET refuses what would not be so.</summary>
     Kept,
 
     /// <summary>Any value but the harmless ones is refused, with the reason.</summary>
@@ -59,7 +59,7 @@ internal abstract class Option(string name)
     /// <summary>Why a refused option is refused, or what to know of a kept one.</summary>
     public string Reason { get; init; } = "";
 
-    /// <summary>The values, divided by commas, that a refused option takes beside its default.</summary>
+    /// <summary>The values, divided by commas, that say what the server does anyway, beside the default.</summary>
     public string Harmless { get => _harmless; init => _harmless = $",{value},"; }
 
     /// <summary>The number of the row, set once by the table that holds it.</summary>
@@ -97,9 +97,12 @@ internal abstract class Option(string name)
     /// <summary>The text of a value.</summary>
     public abstract string Format(object value);
 
-    /// <summary>Whether a value would promise something that this server does not do.</summary>
-    public bool Refuses(string text, string defaultText) =>
-        Class == OptionClass.Refused && text != defaultText
+    /// <summary>Whether a value stops the start: it would promise something that this server does not do.</summary>
+    public bool Refuses(string text, string defaultText) => Class == OptionClass.Refused && Promises(text, defaultText);
+
+    /// <summary>Whether a value would have an effect that an option of this class does not have.</summary>
+    public bool Promises(string text, string defaultText) =>
+        Class != OptionClass.Honoured && text != defaultText
         && !(Harmless.Length > 0 && Harmless.Contains($",{text},", StringComparison.Ordinal));
 }
 

@@ -40,21 +40,22 @@ internal static class OptionDocument
 
             """.ReplaceLineEndings("\n"));
         foreach (var option in Of(OptionClass.Refused))
-            Row(text, Names(option), $"{Value(option, defaults)}{option.Harmless.TrimEnd(',').Replace(",", ", ", StringComparison.Ordinal)}", option.Reason);
+            Row(text, Names(option), Accepted(option, defaults), option.Reason);
         foreach (var (name, reason) in RefusedOptions.Directives) Row(text, $"`{name}` (a line of a file)", "", reason);
 
         text.Append("""
 
             ## Options that are known and have no effect
 
-            They are checked, stored and answered, so that files and tools work. The log names each one that is set to
-            something else than its default.
+            In a file or on the command line they are checked, stored and answered, so that files and tools work; the log names
+            each one that is set to something else than its default. CONFIG SET takes the default, what stands beside it (which
+            is what the server does anyway) and the present value; anything else is an error: `... - the option has no effect yet`.
 
             | Option | Default | Note |
             |---|---|---|
 
             """.ReplaceLineEndings("\n"));
-        foreach (var option in Of(OptionClass.Kept)) Row(text, Names(option), Value(option, defaults), option.Reason);
+        foreach (var option in Of(OptionClass.Kept)) Row(text, Names(option), Accepted(option, defaults), option.Reason);
         return text.ToString();
     }
 
@@ -73,6 +74,9 @@ internal static class OptionDocument
     // The current directory is the reader's, not this machine's.
     private static string Value(Option option, ServerOptions defaults) =>
         option.Name == "dir" ? "the current one" : option.IsStartOnly ? "" : Cell(option.Read(defaults));
+
+    private static string Accepted(Option option, ServerOptions defaults) =>
+        Value(option, defaults) + option.Harmless.TrimEnd(',').Replace(",", ", ", StringComparison.Ordinal);
 
     private static string When(Option option) => option.Change switch
     {

@@ -80,7 +80,7 @@ internal static class OptionTable
         var defaults = new ServerOptions();
         foreach (var option in changed)
         {
-            if (option.Class != OptionClass.Kept || option.Read(options) == option.Read(defaults)) continue;
+            if (option.Class != OptionClass.Kept || !option.Promises(option.Read(options), option.Read(defaults))) continue;
             yield return option.Reason.Length > 0
                 ? $"option '{option.Name}' has no effect: {option.Reason}"
                 : $"option '{option.Name}' has no effect";
@@ -135,7 +135,7 @@ internal static class OptionTable
         foreach (var (name, option, text) in changes)
         {
             if (!option.TryParse(options, text, out object value, out string error)) return Fail(name, error);
-            if (option.Refuses(option.Format(value), option.Read(defaults))) return Fail(name, option.Reason);
+            if (WhyWithoutEffect(option, option.Format(value), options, defaults) is { } reason) return Fail(name, reason);
             undo.Add((option, option.ReadValue(options)));
             option.Write(options, value);
         }
@@ -149,7 +149,7 @@ internal static class OptionTable
             return Failed(changes[i].AskedFor, error);
         }
 
-        return new SetResult(null, [.. WithoutEffect(options, changes.ConvertAll(c => c.Option))]);
+        return new SetResult(null);
 
         SetResult Fail(string name, string error)
         {
@@ -162,6 +162,15 @@ internal static class OptionTable
         {
             for (int i = undo.Count - 1; i >= 0; i--) undo[i].Option.Write(options, undo[i].Old);
         }
+    }
+
+    /// <summary>Why an option is not set to a value: whoever got OK for it would count on an effect. Null when it may be.</summary>
+    private static string? WhyWithoutEffect(Option option, string text, ServerOptions options, ServerOptions defaults)
+    {
+        if (!option.Promises(text, option.Read(defaults))) return null;
+        if (option.Class == OptionClass.Refused) return option.Reason;
+        if (text == option.Read(options)) return null;      // as the file or the command line had it
+        return option.Reason.Length > 0 ? $"the option has no effect yet: {option.Reason}" : "the option has no effect yet";
     }
 
     private static SetResult Failed(string name, string reason) =>

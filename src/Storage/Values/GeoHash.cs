@@ -35,9 +35,22 @@ internal static class GeoHash
     /// <summary>The middle of the smallest cell that a number names.</summary>
     public static void Decode(double score, out double longitude, out double latitude)
     {
-        GeoCell.Of((ulong)score).GetBounds(out double west, out double east, out double south, out double north);
+        GeoCell.Of(ToBits(score)).GetBounds(out double west, out double east, out double south, out double north);
         longitude = Math.Clamp((west + east) / 2, -LongitudeMax, LongitudeMax);
         latitude = Math.Clamp((south + north) / 2, -LatitudeMax, LatitudeMax);
+    }
+
+    /// <summary>The number that a score is: any sorted set may be asked for places, also one whose scores are none.</summary>
+    /// <remarks>
+    /// What is no number of 64 bits becomes what C makes of it on x86-64, by an instruction for signed numbers which answers
+    /// 2^63 for all that it cannot hold: Redis' places of such scores are those.
+    /// </remarks>
+    private static ulong ToBits(double score)
+    {
+        const double middle = 9223372036854775808.0;
+        return score < middle ? ToSigned(score) : ToSigned(score - middle) ^ (1UL << 63);
+
+        static ulong ToSigned(double value) => value is >= -middle and < middle ? (ulong)(long)value : 1UL << 63;
     }
 
     /// <summary>Writes a place as others write geohashes: 11 letters of 5 bits, of the whole range up to the poles.</summary>

@@ -78,7 +78,46 @@ internal static class BlockingCommands
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Count(2, Takes)],
         },
+        new("WAIT", arity: 3, Wait)
+        {
+            Usage = "numreplicas timeout",
+            Summary = "Waits until so many replicas have what this connection has written; there are none yet, so that is its time.",
+            Complexity = "O(1)", Since = "3.0.0", Group = CommandGroup.Generic,
+            Categories = AclCategories.Connection,
+            Tips = ["request_policy:all_shards", "response_policy:agg_min"],
+        },
+        new("WAITAOF", arity: 4, WaitAof)
+        {
+            Usage = "numlocal numreplicas timeout",
+            Summary = "Waits until what this connection has written is in append-only files, of which there are none yet.",
+            Complexity = "O(1)", Since = "7.2.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.NoScript, Categories = AclCategories.Connection,
+            Tips = ["request_policy:all_shards", "response_policy:agg_min"],
+        },
     ];
+
+    private static void Wait(ref CommandContext context)
+    {
+        long replicas = context.Args.NextInt64();
+        long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
+        if (context.Args.Finish(context.Reply)) WaitForReplicas(ref context, replicas, timeoutMs, withLocal: false);
+    }
+
+    private static void WaitAof(ref CommandContext context)
+    {
+        long local = context.Args.NextInt64(0, 1, "ERR value is out of range, value must between 0 and 1"u8);
+        long replicas = context.Args.NextInt64(0, long.MaxValue, "ERR value is out of range, must be positive"u8);
+        long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
+        if (!context.Args.Finish(context.Reply)) return;
+        if (local == 0) WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
+        else context.Fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8);
+    }
+
+    private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)
+    {
+        if (replicas <= 0 || !context.MayBlock) BlockedReplicas.WriteNone(context.Reply, withLocal);
+        else context.Block(new BlockedReplicas(context.Session, withLocal), DataType.Any, new KeyRange(1, 0, 1), timeoutMs);
+    }
 
     private static void BLPop(ref CommandContext context) => Pop(ref context, DataType.List, fromFirst: true);
 

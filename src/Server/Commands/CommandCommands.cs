@@ -203,7 +203,8 @@ internal static class CommandCommands
             return;
         }
 
-        context.Reply.WriteArray(keys);
+        int stored = command.Name == "SORT" ? StoredBySort(args, from) : 0;
+        context.Reply.WriteArray(keys + (stored == 0 ? 0 : 1));
         foreach (var spec in command.Keys)
         {
             if (!IsOfKeys(spec) || KeyFinder.Find(spec, args, from, out var range) != KeySearch.Found) continue;
@@ -214,6 +215,26 @@ internal static class CommandCommands
                 if (withFlags) CommandInfoReply.Write(context.Reply, KeyFinder.Access(spec, args, from));
             }
         }
+
+        if (stored == 0) return;
+        if (withFlags) context.Reply.WriteArray(2);
+        context.Reply.WriteBulk(args[stored].Span);
+        if (withFlags) CommandInfoReply.Write(context.Reply, KeyAccess.OW | KeyAccess.Update);
+    }
+
+    /// <summary>Index of the key that a SORT stores to, which no spec can name: the last one counts. 0 without.</summary>
+    private static int StoredBySort(in CommandArguments args, int from)
+    {
+        int found = 0;
+        for (int i = from + 2; i < args.Count; i++)
+        {
+            var word = args[i].Span;
+            if (Ascii.EqualsIgnoreCase(word, "LIMIT"u8)) i += 2;
+            else if (Ascii.EqualsIgnoreCase(word, "GET"u8) || Ascii.EqualsIgnoreCase(word, "BY"u8)) i++;
+            else if (Ascii.EqualsIgnoreCase(word, "STORE"u8) && i + 1 < args.Count) found = i + 1;
+        }
+
+        return found;
     }
 
     // First all specs are tried, then the reply is begun: it is an array or one error.

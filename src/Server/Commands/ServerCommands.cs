@@ -50,6 +50,14 @@ internal static class ServerCommands
             Categories = AclCategories.Dangerous,
             Tips = ["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         },
+        new("LASTSAVE", arity: 1, LastSave)
+        {
+            Summary = "Returns the second of Unix time at which data was last saved; that of the start, as nothing is saved yet.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast,
+            Categories = AclCategories.Admin | AclCategories.Dangerous,
+            Tips = ["nondeterministic_output"],
+        },
         new("LOLWUT", arity: -1, Lolwut)
         {
             Usage = "[VERSION version]",
@@ -179,6 +187,11 @@ internal static class ServerCommands
     {
         if (!context.Args.Finish(context.Reply)) return;
         context.Reply.WriteArray(0);
+    }
+
+    private static void LastSave(ref CommandContext context)
+    {
+        if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(context.Server.Started.ToUnixTimeSeconds());
     }
 
     private static void Role(ref CommandContext context)

@@ -374,6 +374,24 @@ public sealed class BlockingTests
     }
 
     [Fact]
+    public void WAIT_ends_with_its_time_by_CLIENT_UNBLOCK_or_with_its_client()
+    {
+        using var server = KvInstance.Start();
+        using RespClient one = server.Connect(), other = server.Connect();
+        long id = one.Ok("CLIENT ID").Integer;
+        server.Block(one, "WAIT 1 0");
+        Assert.Equal("1", other.Info("blocked_clients"));
+        Assert.Equal(1, other.Ok($"CLIENT UNBLOCK {id}").Integer);
+        Assert.Equal(0, one.Read().Integer);
+        server.Block(one, "WAITAOF 0 1 0");
+        Assert.Equal(1, other.Ok($"CLIENT UNBLOCK {id} ERROR").Integer);
+        Assert.Equal("-UNBLOCKED client unblocked via CLIENT UNBLOCK", one.Read().ToString());
+        Assert.Equal("[:0 :0]", one.Command("WAITAOF 0 1 1").ToString());
+        using (var leaves = server.Connect()) server.Block(leaves, "WAIT 1 0");
+        server.AwaitBlocked(0);
+    }
+
+    [Fact]
     public void A_reply_that_is_too_large_is_the_error_of_who_waits_and_costs_no_element()
     {
         using var server = KvInstance.Start("--max-reply-bytes", "1mb");

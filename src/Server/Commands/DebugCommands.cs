@@ -184,14 +184,15 @@ internal static class DebugCommands
         {
             for (int database = 0; database < context.Server.Options.Databases; database++)
             {
+                if (context.Server.Store.Count(database) == 0) continue;
                 context.Store.Select(database);
-                var visit = new DigestKeys(context.Server.Store, context.Store.NowMs);
+                all.Mix([(byte)(database >> 24), (byte)(database >> 16), (byte)(database >> 8), (byte)database]);
+                var visit = new DigestKeys(context.Server.Store, context.Store.NowMs, all);
                 ulong cursor = 0;
+                // Ends: the cursor comes round.
                 do cursor = context.Store.Scan(cursor, ref visit);
                 while (cursor != 0);
-                if (!visit.IsAny) continue;
-                all.Mix([(byte)(database >> 24), (byte)(database >> 16), (byte)(database >> 8), (byte)database]);
-                all.Add(visit.Digest);
+                all = visit.Digest;
             }
         }
         finally
@@ -260,11 +261,9 @@ internal static class DebugCommands
     }
 
     /// <summary>Adds up the digests of keys with their values.</summary>
-    private struct DigestKeys(Store store, long nowMs) : IRecordVisit
+    private struct DigestKeys(Store store, long nowMs, ValueDigest before) : IRecordVisit
     {
-        public ValueDigest Digest;
-
-        public bool IsAny { get; private set; }
+        public ValueDigest Digest = before;
 
         public void Visit(ReadOnlySpan<byte> key, in ValueView value)
         {
@@ -272,7 +271,6 @@ internal static class DebugCommands
             digest.Mix(key);
             digest.AddValue(value, store, nowMs);
             Digest.Add(digest);
-            IsAny = true;
         }
     }
 

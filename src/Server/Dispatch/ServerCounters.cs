@@ -17,7 +17,7 @@ internal sealed class ServerCounters(int commands)
     private readonly ConcurrentBag<WorkerCounters> _spare = [];
     private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
     private WorkerCounters[] _all = [];
-    private long _outputLimitCloses;
+    private long _outputLimitCloses, _inputLimitCloses, _authTimeouts;
 
     /// <summary>Counters of a new worker.</summary>
     public WorkerCounters Create()
@@ -38,6 +38,12 @@ internal sealed class ServerCounters(int commands)
 
     /// <summary>Clients closed because of client-output-buffer-limit.</summary>
     public long OutputLimitCloses => Volatile.Read(ref _outputLimitCloses);
+
+    /// <summary>Clients closed because of client-query-buffer-limit, or what stands for it before AUTH.</summary>
+    public long InputLimitCloses => Volatile.Read(ref _inputLimitCloses);
+
+    /// <summary>Clients closed because of auth-timeout.</summary>
+    public long AuthTimeouts => Volatile.Read(ref _authTimeouts);
 
     /// <summary>Adds one counter up over all workers.</summary>
     public long Sum(Func<WorkerCounters, long> counter)
@@ -78,7 +84,13 @@ internal sealed class ServerCounters(int commands)
         foreach (var worker in All) worker.Reset();
         _errors.Clear();
         Volatile.Write(ref _outputLimitCloses, 0);
+        Volatile.Write(ref _inputLimitCloses, 0);
+        Volatile.Write(ref _authTimeouts, 0);
     }
+
+    internal void CountInputLimitClose() => Interlocked.Increment(ref _inputLimitCloses);
+
+    internal void CountAuthTimeout() => Interlocked.Increment(ref _authTimeouts);
 
     internal void CountOutputLimitClose() => Interlocked.Increment(ref _outputLimitCloses);
 

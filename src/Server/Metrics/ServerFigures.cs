@@ -70,6 +70,8 @@ internal sealed class ServerFigures
     public long Reads { get; init; }
     public long Writes { get; init; }
     public long OutputLimitCloses { get; init; }
+    public long InputLimitCloses { get; init; }
+    public long AuthTimeouts { get; init; }
     public long PendingFrees { get; init; }
     public long ReclaimedSegments { get; init; }
     public long IndexGrowths { get; init; }

@@ -27,6 +27,12 @@ internal sealed unsafe class Backlog
     /// <summary>Memory of the chunks; blocks are the store's.</summary>
     public long MemoryBytes { get; private set; }
 
+    /// <summary>Bytes of the blocks, whether sent or not.</summary>
+    public long BlockBytes { get; private set; }
+
+    /// <summary>Chunks and blocks. From any thread: some recent number.</summary>
+    public int Pieces => _pieces.Count + (_hasLast ? 1 : 0);
+
     public bool IsEmpty => Length == 0;
 
     public void Append(byte* bytes, int count)
@@ -58,6 +64,7 @@ internal sealed unsafe class Backlog
         Push();
         _last = new Piece { Start = block.Content + first, Length = length, Block = block };
         _hasLast = true;
+        BlockBytes += length;
         Length += length;
     }
 
@@ -127,6 +134,7 @@ internal sealed unsafe class Backlog
     {
         if (!piece.Block.IsNone)
         {
+            BlockBytes -= piece.Length;
             store.Release(piece.Block);
             return;
         }

@@ -155,7 +155,9 @@ internal sealed unsafe class ConnectionReader : IDisposable
     {
         var session = connection.Session;
         long held = connection.Pending.Length + (session.Blocks?.Bytes ?? 0) + (session.Transaction?.QueuedBytes ?? 0);
-        return held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes);
+        if (held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes)) return true;
+        session.NoteInputLimit(held);
+        return false;
     }
 
     /// <summary>Throws away what a client sends after we have said goodbye.</summary>

@@ -58,9 +58,17 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public Session Session { get; set; } = null!;
 
-    public long QueryBytes => Pending.Length;
+    // Others read these for CLIENT LIST and INFO: plain words, each written whole, of objects that the reference keeps alive,
+    // and no memory that they point to. Together they may be of different moments, which is as good as any one of them.
+    public long QueryBytes => Math.Max(InputLength, Pending.Length);
+
+    public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
 
     public long OutputBytes => (Backlog?.Length ?? 0) + (Session.Messages?.Bytes ?? 0);
+
+    public int OutputPieces => (Backlog?.Pieces ?? 0) + (Session.Messages?.Count ?? 0);
+
+    public long OutputMemoryBytes => (Backlog is { } backlog ? backlog.MemoryBytes + backlog.BlockBytes : 0) + (Session.Messages?.Bytes ?? 0);
 
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
 

@@ -436,8 +436,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Sweep()
     {
         _sweepDue = _now + SweepMs;
-        int timeoutMs = _server.Options.Timeout * 1000;
-        int authMs = _server.Options.AuthTimeout * 1000;
+        long timeoutMs = _server.Options.Timeout * 1000L;       // seconds up to 2^31 - 1
+        long authMs = _server.Options.AuthTimeout * 1000L;
         if (!_sweepNeeded && _lingering == 0 && timeoutMs <= 0) return;
         _sweepNeeded = false;
         for (int slot = 0; slot < _slots.Length; slot++)
@@ -454,6 +454,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 {
                     _sweepNeeded = true;
                     close = _now - session.CreatedTickMs >= authMs;
+                    if (close) session.NoteAuthTimeout();
                 }
 
                 if (connection.SinceTickMs != 0)

@@ -61,12 +61,22 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>It has had its share of a turn, and more of its input is here.</summary>
     public bool HasMore;
 
+    /// <summary>In a run: all bytes not yet run, here or in the lease's buffer.</summary>
+    public int InputLength;
+
     public Session Session { get; set; } = null!;
 
-    public long QueryBytes => Pending.Length;
+    // From any thread, as those of EpollConnection.
+    public long QueryBytes => Math.Max(InputLength, Pending.Length);
+
+    public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
 
     // Volatile: the writing thread's; a moment old is good enough.
     public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
+
+    public int OutputPieces => _backlog.Pieces + (Volatile.Read(ref _inWriter) != 0 ? 1 : 0) + (Session.Messages?.Count ?? 0);
+
+    public long OutputMemoryBytes => _backlog.MemoryBytes + _backlog.BlockBytes + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
 
@@ -112,7 +122,12 @@ internal sealed class PipelineConnection : ISessionOwner
         var options = _server.Options;
         long timeoutMs = options.Timeout * 1000L, authMs = options.AuthTimeout * 1000L;
         if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal && (Session.Gate & SessionGate.Stopped) == 0) return true;
-        if (authMs > 0 && !Session.Authenticated && now - Session.CreatedTickMs >= authMs) return true;
+        if (authMs > 0 && !Session.Authenticated && now - Session.CreatedTickMs >= authMs)
+        {
+            Session.NoteAuthTimeout();
+            return true;
+        }
+
         return !IsOutputAllowed(now);
     }
 
@@ -491,7 +506,9 @@ internal sealed class PipelineConnection : ISessionOwner
     private bool IsInputAllowed()
     {
         long held = Pending.Length + (Session.Blocks?.Bytes ?? 0) + (Session.Transaction?.QueuedBytes ?? 0);
-        return held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes);
+        if (held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes)) return true;
+        Session.NoteInputLimit(held);
+        return false;
     }
 
     private bool IsOutputAllowed(long now)

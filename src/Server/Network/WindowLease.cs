@@ -53,6 +53,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         }
 
         _connection = connection;
+        connection.InputLength = length;
         Store.BeginTurn();
         try
         {
@@ -64,6 +65,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         {
             _window.Begin();
             _connection = null;
+            connection.InputLength = 0;
             Store.GoOffline();
         }
 

@@ -14,6 +14,7 @@ internal sealed class ClientPause : IDisposable
     private long _untilTickMs;
     private bool _writesOnly;
     private volatile bool _active;
+    private int _held;
 
     public ClientPause(KvServer server)
     {
@@ -23,6 +24,13 @@ internal sealed class ClientPause : IDisposable
 
     /// <summary>Whether some commands may have to wait.</summary>
     public bool IsActive => _active;
+
+    /// <summary>Clients whose command waits for the end of a pause.</summary>
+    public int HeldCount => Math.Max(0, Volatile.Read(ref _held));
+
+    /// <summary>A client's command begins to wait, or is run after all, or the client has gone.</summary>
+    // Interlocked: any worker; nothing is ordered by it.
+    public void CountHeld(int change) => Interlocked.Add(ref _held, change);
 
     /// <summary>Begins a pause or changes it; a longer or stricter one in force stays so.</summary>
     public void Begin(long milliseconds, bool writesOnly)

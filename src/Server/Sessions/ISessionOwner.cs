@@ -6,11 +6,20 @@ internal interface ISessionOwner
     /// <summary>Makes whoever serves the session look at it soon: it was killed, unparked, or has messages. From any thread.</summary>
     void Wake(Session session);
 
-    /// <summary>Bytes received but not yet run.</summary>
+    /// <summary>Bytes received but not yet run; in a turn also those of the command that runs.</summary>
     long QueryBytes { get; }
+
+    /// <summary>Room behind them in memory of the client's own.</summary>
+    long QueryFreeBytes { get; }
 
     /// <summary>Bytes of replies not yet taken by the client.</summary>
     long OutputBytes { get; }
+
+    /// <summary>Chunks, values and messages that those are divided into.</summary>
+    int OutputPieces { get; }
+
+    /// <summary>The memory of those; of a value of the store, or a message, as much as its bytes.</summary>
+    long OutputMemoryBytes { get; }
 
     /// <summary>Memory of the client's buffers.</summary>
     long BufferBytes { get; }

@@ -18,6 +18,9 @@ internal sealed class MessageQueue
     /// <summary>Bytes of the messages that wait here.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
+    /// <summary>How many wait. From any thread: some recent number.</summary>
+    public int Count => Volatile.Read(ref _waiting).Count;
+
     /// <returns>False when the session is gone; the message is the caller's still.</returns>
     public bool Enqueue(SharedMessage message)
     {

@@ -105,6 +105,18 @@ internal sealed class Session : ISubscriber
     /// <summary>Memory of the buffers of this client.</summary>
     public long BufferBytes => _owner.BufferBytes;
 
+    /// <summary>Bytes that <see cref="QueryBytes"/> may grow by before there must be more memory.</summary>
+    public long QueryFreeBytes => _owner.QueryFreeBytes;
+
+    /// <summary>Arguments that are kept beside the input: big ones, and those of a command that waits for the end of a pause.</summary>
+    public long ArgumentBytes => (Blocks?.Bytes ?? 0) + (Held?.Bytes ?? 0);
+
+    /// <summary>In how many pieces the replies that the client has not taken yet wait.</summary>
+    public int OutputPieces => _owner.OutputPieces;
+
+    /// <summary>And the memory of those.</summary>
+    public long OutputMemoryBytes => _owner.OutputMemoryBytes;
+
     /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is run.</summary>
     public bool CloseAfterReply { get; set => SetGate(ref field, value); }
 
@@ -124,7 +136,15 @@ internal sealed class Session : ISubscriber
     public Transaction? Transaction { get; set; }
 
     /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
-    internal HeldCommand? Held { get; set => SetGate(ref field, value); }
+    internal HeldCommand? Held
+    {
+        get;
+        set
+        {
+            if (field == null != (value == null)) Server.Pause.CountHeld(value == null ? -1 : 1);
+            SetGate(ref field, value);
+        }
+    }
 
     /// <summary>When its command, which waits for room in the store, is refused, in the time of <see cref="KvServer.TickMs"/>; 0: none does.</summary>
     internal long RoomDeadlineTickMs { get; set; }
@@ -178,6 +198,7 @@ internal sealed class Session : ISubscriber
     }
 
     private volatile bool _unparked;
+    private bool _isLimitNoted;
 
     /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's reference.</summary>
     public void Push(SharedMessage message)
@@ -234,6 +255,24 @@ internal sealed class Session : ISubscriber
         Held = null;
         EndSteps();
         Transaction?.Dispose();
+    }
+
+    /// <summary>The client goes because of what it has sent and made us hold.</summary>
+    internal void NoteInputLimit(long bytes)
+    {
+        if (_isLimitNoted) return;
+        _isLimitNoted = true;
+        Server.Counters.CountInputLimitClose();
+        // Strangers do not fill the log.
+        var level = Authenticated ? LogLevel.Warning : LogLevel.Debug;
+        Server.Log.Log(level, "Client {Client} at {Address} has {Bytes} bytes of input waiting; closed (client-query-buffer-limit)", Id, Address, bytes);
+    }
+
+    /// <summary>The client goes because it has not said who it is.</summary>
+    internal void NoteAuthTimeout()
+    {
+        Server.Counters.CountAuthTimeout();
+        Server.Log.LogDebug("Client {Client} at {Address} did not authenticate in time; closed (auth-timeout)", Id, Address);
     }
 
     /// <summary>Gives the rest of a long command up, with all that it holds.</summary>

@@ -74,6 +74,9 @@ public sealed class Store : IDisposable
     /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
     public bool ActiveExpiry { get; set; } = true;
 
+    /// <summary>Asked before each round of looking for them: whether it is to be left out, as nothing is to change for now. From the store's own thread.</summary>
+    internal Func<bool>? IsExpiryHeld { get; set; }
+
     /// <summary>Up to what size collections are kept packed.</summary>
     public PackedLimits PackedLimits => Options.PackedLimits;
 

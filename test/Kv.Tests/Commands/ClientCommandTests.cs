@@ -25,6 +25,85 @@ public class ClientCommandTests
         Assert.Equal(client.Ok("CLIENT ID").Integer, long.Parse(Field(line, "id"), CultureInfo.InvariantCulture));
     }
 
+    // redis-server says 26 for qbuf, too: the command itself is still in the buffer.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_line_tells_what_a_client_has_waiting(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--client-output-pause", "64kb");
+        using RespClient one = server.Connect(), other = server.Connect();
+        long id = other.Ok("CLIENT ID").Integer, idle = Number("tot-mem");
+        string own = one.Ok("CLIENT LIST").String.Split('\n')[0];
+        Assert.Equal(("26", "0", "0", "0"), (Field(own, "qbuf"), Field(own, "omem"), Field(own, "oll"), Field(own, "argv-mem")));
+        Assert.Equal((0L, 0L, 0L, 0L), (Number("qbuf"), Number("argv-mem"), Number("oll"), Number("omem")));
+
+        // The first half of a command of many words, and of a long one: in memory of the client's own.
+        other.Send(Bytes($"*3\r\n$3\r\nSET\r\n$20000\r\n{new string('k', 10_000)}"));
+        Eventually.Holds(() => Number("qbuf") == 10_021, () => Line());
+        Assert.InRange(Number("tot-mem"), idle + 10_021, idle + 200_000);
+        other.Send(Bytes($"{new string('k', 10_000)}\r\n$1000000\r\n{new string('v', 300_000)}"));
+        Eventually.Holds(() => Number("argv-mem") >= 1_000_000, () => Line());
+        Assert.InRange(Number("tot-mem"), idle + 1_000_000, idle + 2_000_000);
+        other.Send(Bytes($"{new string('v', 700_000)}\r\n"));
+        Assert.Equal("+OK", other.Read().ToString());
+        Eventually.Holds(() => Number("qbuf") == 0 && Number("argv-mem") == 0 && Number("tot-mem") == idle, () => Line());
+
+        // Replies that nobody reads.
+        one.Ok($"SET big {new string('b', 1_000_000)}");
+        for (int i = 0; i < 40; i++) other.Send(Bytes("GET big\r\n"));
+        Eventually.Holds(() => Number("oll") > 0 && Number("omem") > 64_000, () => Line());
+        Assert.True(Number("tot-mem") >= idle + Number("omem"), Line());
+        for (int i = 0; i < 40; i++) Assert.Equal(1_000_000, other.Read().String.Length);
+        Eventually.Holds(() => Number("oll") == 0 && Number("omem") == 0, () => Line());
+
+        string Line() => one.Ok($"CLIENT LIST ID {id}").String.TrimEnd('\n');
+        static byte[] Bytes(string text) => System.Text.Encoding.ASCII.GetBytes(text);
+        long Number(string name) => long.Parse(Field(Line(), name), CultureInfo.InvariantCulture);
+    }
+
+    // As redis-server 7.0.15 counts and marks them.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Who_waits_for_the_end_of_a_pause_is_a_blocked_client(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport);
+        using var one = server.Connect();
+        one.Ok("CLIENT PAUSE 100000 WRITE");
+        using (RespClient waits = server.Connect(), leaves = server.Connect())
+        {
+            long id = waits.Ok("CLIENT ID").Integer, leaving = leaves.Ok("CLIENT ID").Integer;
+            foreach (var client in (RespClient[])[waits, leaves]) client.Send("SET k v");
+            Eventually.Holds(() => one.Info("blocked_clients") == "2", () => one.Info("blocked_clients") + " wait");
+            Assert.Equal("b", Field(one.Ok($"CLIENT LIST ID {id}").String, "flags"));
+            Assert.True(long.Parse(Field(one.Ok($"CLIENT LIST ID {id}").String, "argv-mem"), CultureInfo.InvariantCulture) >= 5);
+            one.Ok($"CLIENT KILL ID {leaving}");
+            Eventually.Holds(() => one.Info("blocked_clients") == "1", () => one.Info("blocked_clients") + " wait");
+            one.Ok("CLIENT UNPAUSE");
+            Assert.Equal("+OK", waits.Read().ToString());
+            Assert.Equal("N", Field(one.Ok($"CLIENT LIST ID {id}").String, "flags"));
+        }
+
+        Eventually.Holds(() => one.Info("blocked_clients") == "0", () => one.Info("blocked_clients") + " wait");
+    }
+
+    // The data do not change while a pause is on, as with redis-server: whoever moves clients elsewhere counts on that.
+    [Fact]
+    public void Nothing_expires_actively_during_a_pause()
+    {
+        using var server = KvInstance.Start();
+        using var one = server.Connect();
+        var isHeld = server.Server.Store.IsExpiryHeld!;
+        Assert.False(isHeld());
+        foreach (string kind in (string[])["WRITE", "ALL"])
+        {
+            one.Ok($"CLIENT PAUSE 100000 {kind}");
+            Assert.True(isHeld());
+            one.Ok("CLIENT UNPAUSE");
+            Assert.False(isHeld());
+        }
+
+        one.Ok("CLIENT PAUSE 1 WRITE");
+        Eventually.Holds(() => !isHeld(), () => "a pause of a millisecond does not end");
+    }
+
     [Fact]
     public void CLIENT_LIST_ID_shows_those_that_are_there_in_the_order_of_asking()
     {

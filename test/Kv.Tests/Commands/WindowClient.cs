@@ -39,6 +39,12 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
 
     public long QueryBytes => 0;
 
+    public long QueryFreeBytes => 0;
+
+    public int OutputPieces => 0;
+
+    public long OutputMemoryBytes => 0;
+
     public long OutputBytes => 0;
 
     public long BufferBytes => 0;

@@ -36,6 +36,12 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
 
     public long QueryBytes => 0;
 
+    public long QueryFreeBytes => 0;
+
+    public int OutputPieces => 0;
+
+    public long OutputMemoryBytes => 0;
+
     public long OutputBytes => 0;
 
     public long BufferBytes => 0;

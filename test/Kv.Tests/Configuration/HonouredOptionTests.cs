@@ -27,7 +27,7 @@ public partial class HonouredOptionTests
     [Fact]
     public void Options_that_name_files_are_set_where_that_is_allowed()
     {
-        string directory = Path.GetTempPath();
+        string directory = Directory.GetCurrentDirectory();
         using var refusing = KvInstance.Start();
         using var client = refusing.Connect();
         Assert.EndsWith("can't set protected config", client.Command($"CONFIG SET dir {directory}").ToString(), StringComparison.Ordinal);
@@ -107,6 +107,7 @@ public partial class HonouredOptionTests
         Assert.True(silent.IsClosedByServer());
         Assert.True(failing.IsClosedByServer());
         known.Ok("PING");
+        Assert.Equal("2", known.Info("kv_auth_timeouts"));
     }
 
     [Fact]
@@ -156,6 +157,7 @@ public partial class HonouredOptionTests
 
         Assert.True(closed);
         other.Ok("PING");
+        Assert.Equal("1", other.Info("client_query_buffer_limit_disconnections"));
     }
 
     [Fact]

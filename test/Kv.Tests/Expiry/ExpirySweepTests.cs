@@ -46,6 +46,22 @@ public sealed unsafe class ExpirySweepTests
         Assert.Equal(1000, test.Store.Stats.ExpiredKeys);
     }
 
+    [Fact]
+    public void The_sweep_is_left_out_while_somebody_holds_it()
+    {
+        using var test = new TestStore();
+        bool isHeld = true;
+        test.Store.IsExpiryHeld = () => isHeld;
+        for (int i = 0; i < 100; i++) test.SetWithExpiry("key" + i, "v", test.Clock.Ms + 1);
+        test.Clock.Advance(5000);
+        test.Settle();
+        Assert.Equal((100L, 0L), (test.Store.Count(0), test.Store.Stats.ExpiredKeys));
+        isHeld = false;
+        test.Clock.Advance(5000);
+        test.Settle();
+        Assert.Equal((0L, 100L), (test.Store.Count(0), test.Store.Stats.ExpiredKeys));
+    }
+
     // A read may find a key expired and remove it; another that is in the middle of the same value keeps what it reads
     // until it is done, and then learns that the key is gone.
     [Fact]

@@ -148,6 +148,27 @@ public class ClientLimitTests
         Assert.Equal("[\"message\" \"ch\" \"m\"]", subscriber.Read().ToString());
     }
 
+    // Of these seconds the milliseconds are more than 32 bits hold: 704 ms, and a negative number. The clients' clocks are put back.
+    [Theory]
+    [InlineData(4_294_968)]
+    [InlineData(2_147_484)]
+    [InlineData(int.MaxValue)]
+    public void A_timeout_of_many_days_is_that_long(int seconds)
+    {
+        using var kv = KvInstance.Start("--transport", "epoll", "--worker-threads", "1", "--timeout", $"{seconds}");
+        using RespClient silent = new(kv.EndPoint), gone = new(kv.EndPoint);
+        Rewind(silent, 10_000);
+        Rewind(gone, seconds * 1000L);
+        Assert.True(gone.IsClosedByServer());       // and all others were looked at in the same moment
+        silent.Ok("PING");
+
+        void Rewind(RespClient client, long ms)
+        {
+            long id = client.Ok("CLIENT ID").Integer;
+            kv.Server.Connections.Snapshot().Single(session => session.Id == id).LastActiveTickMs -= ms;
+        }
+    }
+
     [Fact]
     public void IPv6_is_served()
     {

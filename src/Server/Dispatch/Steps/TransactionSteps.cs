@@ -177,6 +177,12 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
     {
         public long QueryBytes => 0;
 
+        public long QueryFreeBytes => 0;
+
+        public int OutputPieces => 0;
+
+        public long OutputMemoryBytes => 0;
+
         public long OutputBytes => 0;
 
         public long BufferBytes => 0;

@@ -57,7 +57,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             if (database == null) continue;
             database.Segments.CopyTo(_segments);
             _session.Use(database);
-            if (store.ActiveExpiry) _sweeper.Run(_segments, _session);
+            if (store.ActiveExpiry && store.IsExpiryHeld?.Invoke() != true) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
             IsGrowthNear |= database.Index.Growth.Prepare(database.Keys, _pause ??= Pause);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs

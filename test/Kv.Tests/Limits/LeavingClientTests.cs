@@ -109,6 +109,25 @@ public class LeavingClientTests
         for (int i = 0; i < 2; i++) Assert.Equal(text, client.Read().Text);
     }
 
+    // The first reply fills the turn's share of output while half of a big argument stands behind its command.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_turn_that_ends_early_loses_nothing_of_the_big_argument_behind_it(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport);
+        using var client = kv.Connect();
+        for (int half = 60_000; half <= 240_000; half += 20_000)
+        {
+            byte[] text = new byte[300_000];
+            for (int i = 0; i < text.Length; i++) text[i] = (byte)('a' + (i % 26));
+            byte[] echo = [.. "*2\r\n$4\r\nECHO\r\n$300000\r\n"u8, .. text, .. "\r\n"u8];
+            client.Ok("SETRANGE k 1500000 x");
+            client.Send([.. "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"u8, .. echo.AsSpan(0, half)]);
+            Assert.Equal(1_500_001, client.Read().Text!.Length);
+            client.Send(echo.AsSpan(half));
+            Assert.Equal(text, client.Read().Text);
+        }
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void Who_sends_more_than_the_limit_while_it_waits_is_closed(string transport)
     {

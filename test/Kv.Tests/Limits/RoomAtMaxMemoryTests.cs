@@ -9,7 +9,7 @@ public sealed class RoomAtMaxMemoryTests
     private const int Batch = 500;
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
-    public void What_is_deleted_can_be_added_again(string transport)
+    public async Task What_is_deleted_can_be_added_again(string transport)
     {
         using var server = KvInstance.Start("--maxmemory", "48mb", "--transport", transport, "--worker-threads", "2");
         using var client = server.Connect();
@@ -25,7 +25,7 @@ public sealed class RoomAtMaxMemoryTests
         var half = Task.Run(() => Fill(other, "other", value, deleted * 45 / 100));
         int added = Fill(client, "new", value, deleted * 45 / 100);
         Assert.Equal(deleted * 45 / 100, added);
-        Assert.Equal(added, half.Result);
+        Assert.Equal(added, await half);
         Assert.Equal(count - deleted + (2 * added), client.Ok("DBSIZE").Integer);
         // What is refused is refused for good: too much is alive.
         Fill(client, "more", value, int.MaxValue);

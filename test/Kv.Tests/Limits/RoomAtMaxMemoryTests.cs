@@ -29,7 +29,6 @@ public sealed class RoomAtMaxMemoryTests
         Assert.Equal(count - deleted + (2 * added), client.Ok("DBSIZE").Integer);
         // What is refused is refused for good: too much is alive.
         Fill(client, "more", value, int.MaxValue);
-        Assert.StartsWith("OOM", client.Command("SET one more").String, StringComparison.Ordinal);
         Assert.Equal("OK", client.Ok("CONFIG SET maxmemory 0").String);
         client.Ok("SET one more");
         server.Server.Store.CheckIntegrity();
@@ -65,6 +64,7 @@ public sealed class RoomAtMaxMemoryTests
             int size = Math.Min(batch, most - done), from = done;
             var replies = Pipeline(client, size, i => $"SET {name}{from + i} {value}");
             int taken = replies.Count(reply => !reply.IsError);
+            foreach (var reply in replies.Where(reply => reply.IsError)) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
             if (taken < size) return done + taken;
         }
 

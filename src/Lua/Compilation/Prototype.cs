@@ -1,0 +1,38 @@
+namespace Kv.Lua.Compilation;
+
+/// <summary>A compiled function: code, constants, and what errors say of it.</summary>
+/// <remarks>Threads: never changed once made, so any number of machines may run it.</remarks>
+internal sealed class Prototype
+{
+    public required Instruction[] Code { get; init; }
+    public required LuaValue[] Constants { get; init; }
+    public required Prototype[] Functions { get; init; }
+
+    /// <summary>For each upvalue: the register of the outer function's cell, or its upvalue as -1 - index.</summary>
+    public required int[] Captures { get; init; }
+
+    /// <summary>The line of each instruction.</summary>
+    public required int[] Lines { get; init; }
+
+    /// <summary>What an error calls the value of a register, as in "local 'x'", by <see cref="NameKey"/>.</summary>
+    public required Dictionary<int, string> OperandNames { get; init; }
+
+    /// <summary>The place of a name in <see cref="OperandNames"/>.</summary>
+    public static int NameKey(int instruction, int register) => (instruction << 8) | register;
+
+    /// <summary>As errors name the chunk.</summary>
+    public required string ChunkName { get; init; }
+
+    public int Parameters { get; init; }
+    public bool IsVararg { get; init; }
+
+    /// <summary>The register of the local <c>arg</c>, which takes the extra arguments as a table; -1: there is
+    /// none.</summary>
+    public int ArgRegister { get; init; } = -1;
+
+    /// <summary>Registers that a frame needs.</summary>
+    public int Registers { get; init; }
+
+    /// <summary>Bytes, about.</summary>
+    public long Bytes { get; init; }
+}

@@ -1,0 +1,149 @@
+namespace Kv.Lua.Libraries;
+
+/// <summary>table.*</summary>
+internal static class TableLibrary
+{
+    public static void AddTo(LuaMachine machine)
+    {
+        var library = StandardLibraries.AddLibrary(machine, "table");
+        StandardLibraries.Add(library, "concat", Concat);
+        StandardLibraries.Add(library, "foreach", (ref LuaCall call) => new EachPair(call.TableAt(0)).Begin(ref call));
+        StandardLibraries.Add(library, "foreachi", (ref LuaCall call) =>
+            new EachIndex(call.TableAt(0)).Begin(ref call));
+        StandardLibraries.Add(library, "getn", (ref LuaCall call) => call.Return(call.TableAt(0).Length));
+        StandardLibraries.Add(library, "maxn", MaxIndex);
+        StandardLibraries.Add(library, "insert", Insert);
+        StandardLibraries.Add(library, "remove", Remove);
+        StandardLibraries.Add(library, "setn", (ref LuaCall call) => throw call.Failure("'setn' is obsolete"));
+        StandardLibraries.Add(library, "sort", Sort);
+    }
+
+    private static int Concat(ref LuaCall call)
+    {
+        var table = call.TableAt(0);
+        LuaString separator = call[1].IsNil ? LuaString.Empty : call.TextAt(1);
+        int from = call.IntegerAt(2, 1), to = call[3].IsNil ? table.Length : call.IntegerAt(3);
+        if (from > to) return call.Return(LuaString.Empty);
+        long length = 0;
+        for (long i = from; i <= to; i++)
+        {
+            LuaValue value = table[(int)i];
+            if (value.ToText() is not { } text)
+                throw call.Failure($"invalid value ({value.TypeName}) at index {i} in table for 'concat'");
+            length += text.Length + (i < to ? separator.Length : 0);
+        }
+
+        call.Charge(LuaString.OverheadBytes + length);
+        call.Spend(to - (long)from + (length >> 6));
+        if (length > Array.MaxLength) throw call.Failure("not enough memory");
+        byte[] bytes = new byte[length];
+        var rest = bytes.AsSpan();
+        for (long i = from; i <= to; i++)
+        {
+            var text = table[(int)i].ToText()!;
+            text.Span.CopyTo(rest);
+            rest = rest[text.Length..];
+            if (i == to) break;
+            separator.Span.CopyTo(rest);
+            rest = rest[separator.Length..];
+        }
+
+        return call.Return(new LuaString(bytes));
+    }
+
+    private static int MaxIndex(ref LuaCall call)
+    {
+        var table = call.TableAt(0);
+        double most = 0;
+        LuaValue key = LuaValue.Nil;
+        while (table.TryNext(ref key, out _) && !key.IsNil)
+            if (key.IsNumber && key.Number > most) most = key.Number;
+        return call.Return(most);
+    }
+
+    private static int Insert(ref LuaCall call)
+    {
+        var table = call.TableAt(0);
+        int end = table.Length + 1, place = end;
+        switch (call.Count)
+        {
+            case 2: break;
+            case 3:
+                place = call.IntegerAt(1);
+                if (place > end) end = place;
+                for (int i = end; i > place; i--) Events.SetRaw(table, i, table[i - 1]);
+                call.Spend(end - (long)place);
+                break;
+            default: throw call.Failure("wrong number of arguments to 'insert'");
+        }
+
+        Events.SetRaw(table, place, call[call.Count - 1]);
+        return call.Return();
+    }
+
+    private static int Remove(ref LuaCall call)
+    {
+        var table = call.TableAt(0);
+        int end = table.Length, place = call.IntegerAt(1, end);
+        if (place < 1 || place > end) return call.Return();
+        LuaValue removed = table[place];
+        for (int i = place; i < end; i++) Events.SetRaw(table, i, table[i + 1]);
+        Events.SetRaw(table, end, LuaValue.Nil);
+        call.Spend(end - place);
+        return call.Return(removed);
+    }
+
+    private static int Sort(ref LuaCall call)
+    {
+        var table = call.TableAt(0);
+        if (!call[1].IsNil && call[1].AsFunction is null) throw call.TypeError(1, "function");
+        if (table.IsReadOnly) throw call.Failure("Attempt to modify a readonly table");
+        return new TableSort(table, call[1]).Begin(ref call);
+    }
+}
+
+/// <summary>table.foreach, between two calls of its function.</summary>
+internal sealed class EachPair(LuaTable table) : Continuation
+{
+    private LuaValue _key = LuaValue.Nil;
+
+    public int Begin(ref LuaCall call)
+    {
+        if (call[1].AsFunction is null) throw call.TypeError(1, "function");
+        return Next(ref call);
+    }
+
+    public override int Resume(ref LuaCall call, int at, int count)
+    {
+        LuaValue result = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
+        return result.IsNil ? Next(ref call) : call.Return(result);
+    }
+
+    private int Next(ref LuaCall call)
+    {
+        if (!table.TryNext(ref _key, out LuaValue value)) throw Events.Failure("invalid key to 'next'");
+        return _key.IsNil ? call.Return() : call.Invoke(this, call[1], [_key, value]);
+    }
+}
+
+/// <summary>table.foreachi, likewise.</summary>
+internal sealed class EachIndex(LuaTable table) : Continuation
+{
+    private readonly int _last = table.Length;
+    private int _index;
+
+    public int Begin(ref LuaCall call)
+    {
+        if (call[1].AsFunction is null) throw call.TypeError(1, "function");
+        return Next(ref call);
+    }
+
+    public override int Resume(ref LuaCall call, int at, int count)
+    {
+        LuaValue result = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
+        return result.IsNil ? Next(ref call) : call.Return(result);
+    }
+
+    private int Next(ref LuaCall call) =>
+        ++_index > _last ? call.Return() : call.Invoke(this, call[1], [_index, table[_index]]);
+}

@@ -1,0 +1,184 @@
+namespace Kv.Lua.Libraries;
+
+/// <summary>table.sort: a quicksort by the median of three whose comparisons may be calls of a script's
+/// function.</summary>
+/// <remarks>
+/// The order in which elements are compared is that of the reference's sort, so that sorts with the same comparisons
+/// leave
+/// equal elements in the same order, and inconsistent functions fail alike. Between comparisons everything is in
+/// fields: a
+/// comparison by a script's function ends <see cref="Run"/>, and its result begins it again.
+/// Source of the scheme: R. Sedgewick, "Implementing Quicksort programs", CACM 1978, as the Lua 5.1 manual's sort uses
+/// it.
+/// </remarks>
+internal sealed class TableSort(LuaTable table, LuaValue function) : Continuation
+{
+    private readonly Stack<(int Low, int High)> _ranges = new();
+    private int _low = 1, _high = table.Length, _up, _down;
+    private LuaValue _pivot = LuaValue.Nil;
+    private Step _step = Step.Range;
+
+    // What the next comparison is about, or what comes without one.
+    private enum Step
+    {
+        Range,
+        Ends,           // t[high] < t[low]
+        MiddleLow,      // t[middle] < t[low]
+        MiddleHigh,     // t[high] < t[middle]
+        Up,             // t[++up] < pivot
+        Down,           // pivot < t[--down]
+        Done,
+    }
+
+    public int Begin(ref LuaCall call) => Run(ref call);
+
+    public override int Resume(ref LuaCall call, int at, int count)
+    {
+        Take(ref call, count > 0 && call.Coroutine.Stack[at].IsTrue);
+        return Run(ref call);
+    }
+
+    public override void Visit(MemoryWalk walk)
+    {
+        walk.Visit(table);
+        walk.Visit(function);
+        walk.Visit(_pivot);
+    }
+
+    private int Middle => (int)(((uint)_low + (uint)_high) / 2);
+
+    private int Run(ref LuaCall call)
+    {
+        // Ends: each round compares, or takes a range off the stack; a sort of n elements has finitely many of either.
+        while (_step != Step.Done)
+        {
+            if (_step == Step.Range)
+            {
+                NextRange();
+                continue;
+            }
+
+            var (left, right) = Operands(ref call);
+            if (!function.IsNil) return call.Invoke(this, function, [left, right]);
+            if (left.IsNumber && right.IsNumber) Take(ref call, left.Number < right.Number);
+            else if (left.AsString is { } a && right.AsString is { } b) Take(ref call, Events.Order(a, b) < 0);
+            else return CompareByEvent(ref call, left, right);
+        }
+
+        return call.Return();
+    }
+
+    private int CompareByEvent(ref LuaCall call, in LuaValue left, in LuaValue right)
+    {
+        LuaValue handler = left.Type == right.Type ? Events.HandlerOf(call.Machine, left, CommonStrings.Lt)
+            : LuaValue.Nil;
+        if (handler.IsNil || !LuaValue.RawEquals(handler, Events.HandlerOf(call.Machine, right, CommonStrings.Lt)))
+            throw Events.CompareError(left, right);
+        return call.Invoke(this, handler, [left, right]);
+    }
+
+    private void NextRange()
+    {
+        if (_low < _high)
+        {
+            _step = Step.Ends;
+            return;
+        }
+
+        if (_ranges.TryPop(out var range)) (_low, _high) = range;
+        else _step = Step.Done;
+    }
+
+    private (LuaValue Left, LuaValue Right) Operands(ref LuaCall call)
+    {
+        call.Machine.Budget--;
+        switch (_step)
+        {
+            case Step.Ends: return (table[_high], table[_low]);
+            case Step.MiddleLow: return (table[Middle], table[_low]);
+            case Step.MiddleHigh: return (table[_high], table[Middle]);
+            case Step.Up:
+                if (++_up > _high) throw call.Failure("invalid order function for sorting");
+                return (table[_up], _pivot);
+            default:
+                if (--_down < _low) throw call.Failure("invalid order function for sorting");
+                return (_pivot, table[_down]);
+        }
+    }
+
+    /// <summary>Goes on with what a comparison said.</summary>
+    private void Take(ref LuaCall call, bool isLess)
+    {
+        switch (_step)
+        {
+            case Step.Ends:
+                if (isLess) Swap(_low, _high);
+                _step = _high - _low == 1 ? EndRange() : Step.MiddleLow;
+                break;
+            case Step.MiddleLow:
+                if (isLess) Swap(Middle, _low);
+                _step = isLess ? Partition() : Step.MiddleHigh;
+                break;
+            case Step.MiddleHigh:
+                if (isLess) Swap(Middle, _high);
+                _step = Partition();
+                break;
+            case Step.Up:
+                if (!isLess) _step = Step.Down;
+                break;
+            default:
+                if (isLess) break;
+                if (_down < _up)
+                {
+                    _step = Divide();
+                    break;
+                }
+
+                Swap(_up, _down);
+                _step = Step.Up;
+                break;
+        }
+    }
+
+    private Step EndRange()
+    {
+        _low = _high;
+        return Step.Range;
+    }
+
+    private Step Partition()
+    {
+        if (_high - _low == 2) return EndRange();
+        int middle = Middle;
+        _pivot = table[middle];
+        Swap(middle, _high - 1);
+        _up = _low;
+        _down = _high - 1;
+        return Step.Up;
+    }
+
+    // The pivot has its place: the smaller side first, the larger one afterwards, so that the stack stays small.
+    private Step Divide()
+    {
+        Swap(_high - 1, _up);
+        if (_up - _low < _high - _up)
+        {
+            _ranges.Push((_up + 1, _high));
+            _high = _up - 1;
+        }
+        else
+        {
+            _ranges.Push((_low, _up - 1));
+            _low = _up + 1;
+        }
+
+        return Step.Range;
+    }
+
+    private void Swap(int a, int b)
+    {
+        LuaValue left = table[a], right = table[b];
+        table[a] = right;
+        table[b] = left;
+    }
+}

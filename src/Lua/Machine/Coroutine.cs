@@ -1,0 +1,114 @@
+namespace Kv.Lua;
+
+internal enum CoroutineStatus
+{
+    Suspended,
+    Running,
+
+    /// <summary>It has resumed another.</summary>
+    Normal,
+    Dead,
+}
+
+/// <summary>A stack of values and frames: the script's own, or one that the script has made.</summary>
+/// <remarks>Threads: one machine's.</remarks>
+internal sealed class Coroutine
+{
+    public const int OverheadBytes = 120;
+
+    private const int FirstValues = 64, FirstFrames = 8, ValueBytes = 16, FrameBytes = 48;
+
+    /// <summary>Values that a host's function may push without asking.</summary>
+    public const int Spare = 40;
+
+    private readonly MemoryAccount _account;
+
+    public Coroutine(MemoryAccount account)
+    {
+        _account = account;
+        account.Charge(Bytes);
+        Stack.AsSpan().Fill(LuaValue.Nil);
+    }
+
+    public LuaValue[] Stack = new LuaValue[FirstValues];
+    public Frame[] Frames = new Frame[FirstFrames];
+
+    /// <summary>Frames in use.</summary>
+    public int Depth;
+
+    /// <summary>One past the last of a number of values that only the machine knows.</summary>
+    public int Top;
+
+    public CoroutineStatus Status;
+
+    /// <summary>Who goes on when this one yields or ends.</summary>
+    public Coroutine? Resumer;
+
+    /// <summary>How many wait for this one, one for the other.</summary>
+    public int Level;
+
+    /// <summary>The last memory walk that has seen it.</summary>
+    public int Walk;
+
+    public long Bytes => OverheadBytes + ((long)Stack.Length * ValueBytes) + ((long)Frames.Length * FrameBytes);
+
+    /// <summary>Makes room for values up to a place.</summary>
+    public void EnsureStack(int end)
+    {
+        if (end > Stack.Length) GrowStack(end);
+    }
+
+    private void GrowStack(int end)
+    {
+        if (end > LuaLimits.StackMax) throw new LuaException("stack overflow") { WantsPlace = true };
+        int size = Math.Max(Stack.Length * 2, end + Spare);
+        _account.Charge((long)(size - Stack.Length) * ValueBytes);
+        int old = Stack.Length;
+        Array.Resize(ref Stack, size);
+        Stack.AsSpan(old).Fill(LuaValue.Nil);
+    }
+
+    /// <summary>A new frame on top.</summary>
+    public ref Frame Push()
+    {
+        if (Depth == Frames.Length) GrowFrames();
+        return ref Frames[Depth++];
+    }
+
+    private void GrowFrames()
+    {
+        if (Depth >= LuaLimits.CallDepthMax) throw new LuaException("stack overflow") { WantsPlace = true };
+        _account.Charge((long)Frames.Length * FrameBytes);
+        Array.Resize(ref Frames, Frames.Length * 2);
+    }
+
+    /// <summary>Takes the last frame away; what it held is not kept alive by it.</summary>
+    public void Pop()
+    {
+        ref Frame frame = ref Frames[--Depth];
+        frame.Closure = null;
+        frame.Continuation = null;
+    }
+
+    public void Visit(MemoryWalk walk)
+    {
+        // What is above the last frame is left over: it is cleared, so that it is not kept alive.
+        int end = Top;
+        for (int i = 0; i < Depth; i++)
+        {
+            ref Frame frame = ref Frames[i];
+            if (frame.Closure is { } closure) end = Math.Max(end, frame.Base + closure.Prototype.Registers);
+            end = Math.Max(end, frame.Base + 1);
+            if (frame.Closure != null) walk.Visit(new LuaValue(frame.Closure));
+            frame.Continuation?.Visit(walk);
+        }
+
+        end = Math.Min(Stack.Length, end + Spare);
+        foreach (ref LuaValue value in Stack.AsSpan(0, end)) walk.Visit(value);
+        Stack.AsSpan(end).Fill(LuaValue.Nil);
+        if (Resumer != null) walk.Visit(new LuaValue(Resumer));
+    }
+
+    public override string ToString() =>
+        $"thread: 0x{System.Runtime.CompilerServices.RuntimeHelpers.GetHashCode(this):x8}";
+}

@@ -1,0 +1,185 @@
+using Kv.Lua.Compilation;
+using Kv.Lua.Libraries;
+
+namespace Kv.Lua;
+
+/// <summary>How a piece of a script's run ended.</summary>
+public enum LuaOutcome
+{
+    /// <summary>The script is done; <see cref="LuaMachine.Results"/> has its values.</summary>
+    Done,
+
+    /// <summary>The budget is used up: call <see cref="LuaMachine.Run"/> again.</summary>
+    Suspended,
+
+    /// <summary>The script ended with an error, <see cref="LuaMachine.Error"/>.</summary>
+    Failed,
+}
+
+/// <summary>A Lua 5.1 machine: its globals, and the script that it runs.</summary>
+/// <remarks>
+/// A script is run in pieces: <see cref="Run"/> returns when its budget is used up, and goes on where it stopped when
+/// called again.
+/// Nothing of a script is ever on the thread's stack, so a machine may go on on another thread.
+/// Threads: one at a time. Compiled chunks may be shared by any number of machines.
+/// </remarks>
+public sealed class LuaMachine
+{
+    private readonly MemoryWalk _walk = new();
+    private Coroutine _main;
+
+    public LuaMachine(LuaLimits? limits = null)
+    {
+        Limits = limits ?? new LuaLimits();
+        Account = new MemoryAccount(Limits.MemoryBytes, MeasureReachable);
+        Globals = new LuaTable(Account);
+        StringMetatable = new LuaTable(Account);
+        Current = _main = new Coroutine(Account);
+        Random = new RandomSequence();
+        StandardLibraries.AddTo(this);
+    }
+
+    public LuaLimits Limits { get; }
+
+    /// <summary>What scripts find by name.</summary>
+    public LuaTable Globals { get; }
+
+    /// <summary>The values of the script that is done.</summary>
+    public ReadOnlySpan<LuaValue> Results => _main.Stack.AsSpan(0, _main.Top);
+
+    /// <summary>What the script failed with.</summary>
+    public LuaValue Error { get; internal set; } = LuaValue.Nil;
+
+    /// <summary>Bytes of all that the machine holds, measured a while ago, and what was made since.</summary>
+    public long MemoryBytes => Account.Bytes;
+
+    /// <summary>The sequence of math.random.</summary>
+    public RandomSequence Random { get; }
+
+    internal MemoryAccount Account { get; }
+
+    internal LuaTable StringMetatable { get; }
+
+    internal Coroutine Current { get; set; }
+
+    /// <summary>Loop turns and calls until the run is put aside.</summary>
+    internal long Budget;
+
+    internal LuaValue PendingError = LuaValue.Nil;
+
+    /// <summary>What a host's function wants called: who goes on then, where the function (or what a coroutine is
+    /// given) lies, how many arguments.</summary>
+    internal (Continuation Continuation, Coroutine? Coroutine, int At, int Count) Invoked;
+
+    /// <summary>Results for the host's function on top of the frames, which the budget kept from going on: how many,
+    /// and where.</summary>
+    internal (int Count, int At)? Pending;
+
+    /// <summary>The function that <c>pairs</c> gives out; a loop over it is run without calling it.</summary>
+    internal LuaBuiltin? NextFunction { get; set; }
+
+    /// <summary>Likewise that of <c>ipairs</c>.</summary>
+    internal LuaBuiltin? IndexIterator { get; set; }
+
+    /// <summary>Whether a host's function is running. What the machine itself finds wrong meanwhile has no place in the
+    /// script.</summary>
+    internal bool IsInHost;
+
+    /// <summary>Why the script is to end; null: it may go on.</summary>
+    private string? _stopReason;
+
+    /// <summary>Compiles a chunk.</summary>
+    /// <param name="text">The source.</param>
+    /// <param name="chunkName">"@file" or "=name" give errors that name; else errors show the text's first
+    /// line.</param>
+    /// <exception cref="LuaException">The text is no Lua; the message has place and word.</exception>
+    public static LuaChunk Compile(ReadOnlySpan<byte> text, string chunkName) => LuaChunk.Compile(text, chunkName);
+
+    /// <summary>A new table, charged to this machine.</summary>
+    public LuaTable NewTable(int arraySize = 0, int hashSize = 0) => new(Account, arraySize, hashSize);
+
+    /// <summary>Begins to run a chunk; what ran before is given up.</summary>
+    public void Begin(LuaChunk chunk, params ReadOnlySpan<LuaValue> arguments)
+    {
+        ArgumentNullException.ThrowIfNull(chunk);
+        Begin(new Closure(chunk.Prototype, []), arguments);
+    }
+
+    /// <summary>Begins to call a function; what ran before is given up.</summary>
+    public void Begin(LuaFunction function, params ReadOnlySpan<LuaValue> arguments)
+    {
+        _stopReason = null;
+        Error = LuaValue.Nil;
+        Current = _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
+        _main.EnsureStack(arguments.Length + 1 + Coroutine.Spare);
+        _main.Stack[0] = function;
+        arguments.CopyTo(_main.Stack.AsSpan(1));
+        Calls.Call(this, 0, arguments.Length, 0, -1, After.End);
+    }
+
+    /// <summary>Runs the script on.</summary>
+    /// <param name="budget">Turns of loops and calls until it is put aside; one is some 10 to 100 ns.</param>
+    public LuaOutcome Run(long budget)
+    {
+        Budget = Math.Max(1, budget);
+        // Ends: each round passes an error to a pcall, of which there are finitely many, or runs on, which the budget
+        // ends.
+        while (true)
+        {
+            try
+            {
+                if (_stopReason is { } reason) throw new LuaException(reason) { WantsPlace = true, IsFinal = true };
+                return Interpreter.Execute(this);
+            }
+            catch (LuaException error)
+            {
+                if (!Calls.TryCatch(this, error)) return LuaOutcome.Failed;
+            }
+            catch (OutOfMemoryException)
+            {
+                if (!Calls.TryCatch(this, new LuaException("not enough memory"))) return LuaOutcome.Failed;
+            }
+
+            if (Current.Depth == 0) return LuaOutcome.Done;
+        }
+    }
+
+    /// <summary>Ends the script with an error that no pcall takes, when it is run on.</summary>
+    public void Stop(string reason) => _stopReason = reason;
+
+    /// <summary>Whether the script that began is neither done nor failed.</summary>
+    public bool IsRunning => _main.Depth != 0;
+
+    /// <summary>The place of the script's innermost function, "chunk:line:", or nothing inside of a host's.</summary>
+    internal string Place(int level = 1)
+    {
+        Coroutine coroutine = Current;
+        int depth = coroutine.Depth - level;
+        if (depth < 0) return "";
+        ref Frame frame = ref coroutine.Frames[depth];
+        if (frame.Closure is not { } closure) return "";
+        Prototype prototype = closure.Prototype;
+        return $"{prototype.ChunkName}:{prototype.Lines[Math.Max(0, frame.Pc - 1)]}: ";
+    }
+
+    /// <summary>What the script calls the function that it is calling, as in "field 'rep'".</summary>
+    internal string? NameOfCalled()
+    {
+        if (Current.Depth == 0) return null;
+        ref Frame frame = ref Current.Frames[Current.Depth - 1];
+        if (frame.Closure is not { } closure || frame.Pc == 0) return null;
+        Instruction call = closure.Prototype.Code[frame.Pc - 1];
+        return closure.Prototype.OperandNames.GetValueOrDefault(Prototype.NameKey(frame.Pc - 1, call.A));
+    }
+
+    private long MeasureReachable()
+    {
+        _walk.Begin();
+        _walk.Visit(Globals);
+        _walk.Visit(StringMetatable);
+        _walk.Visit(new LuaValue(Current));
+        _walk.Visit(new LuaValue(_main));
+        _walk.Visit(PendingError);
+        return _walk.Finish();
+    }
+}

@@ -1,0 +1,50 @@
+namespace Kv.Lua;
+
+/// <summary>What a machine's objects take, and the most that they may.</summary>
+/// <remarks>
+/// The collector is .NET's, so nobody says when an object goes. What is made is added up; when the sum passes a bound,
+/// all
+/// that can be reached is measured, and the sum begins again there. So the true figure is never above the limit by more
+/// than an eighth of it, and a script that makes much garbage is measured once in so many bytes.
+/// Threads: one machine's.
+/// </remarks>
+internal sealed class MemoryAccount(long limitBytes, Func<long> measure)
+{
+    private long _sum, _measureAt = limitBytes / 2;
+
+    /// <summary>What is in use: measured a while ago, plus all that was made since.</summary>
+    public long Bytes => _sum;
+
+    /// <summary>The most that may be in use.</summary>
+    public long LimitBytes { get; } = limitBytes;
+
+    /// <summary>Accounts for memory that is about to be taken.</summary>
+    /// <exception cref="LuaException">The limit is passed.</exception>
+    public void Charge(long bytes)
+    {
+        _sum += bytes;
+        if (_sum > _measureAt) Measure(bytes);
+    }
+
+    /// <summary>Measures what can be reached.</summary>
+    public void Measure() => Measure(0);
+
+    private void Measure(long added)
+    {
+        if (added > LimitBytes)
+        {
+            _sum -= added;
+            throw new LuaException("not enough memory");
+        }
+
+        long live = measure();
+        _sum = live + added;
+        if (_sum > LimitBytes)
+        {
+            _sum = live;
+            throw new LuaException("not enough memory");
+        }
+
+        _measureAt = _sum + Math.Max((LimitBytes - _sum) / 2, LimitBytes / 8);
+    }
+}

@@ -1,0 +1,361 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Lua.Syntax;
+
+/// <summary>Divides the text of a chunk into words.</summary>
+/// <param name="text">The chunk; its first line is passed over when it begins with '#'.</param>
+/// <param name="chunkName">As errors name it.</param>
+internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
+{
+    /// <summary>A string longer than this is refused: it would not fit into any memory limit.</summary>
+    private const int TokenBytesMax = 1 << 28;
+
+    private const int ShownMax = 80;
+
+    private static readonly Dictionary<string, TokenKind> Reserved = MakeReserved();
+
+    private readonly ReadOnlySpan<byte> _text = text;
+    private readonly string _chunkName = chunkName;
+    private readonly Dictionary<LuaString, LuaString> _strings = [];
+    private int _at, _start;
+    private TokenKind _peeked;
+    private bool _hasPeeked;
+    private LuaString _peekedText = LuaString.Empty;
+    private double _peekedNumber;
+    private int _peekedLine, _peekedStart, _peekedEnd;
+
+    /// <summary>The word that the parser looks at.</summary>
+    public TokenKind Kind { get; private set; } = TokenKind.EndOfText;
+
+    /// <summary>Of a name or string: its bytes.</summary>
+    public LuaString Text { get; private set; } = LuaString.Empty;
+
+    /// <summary>Of a number: its value.</summary>
+    public double Number { get; private set; }
+
+    /// <summary>The line of the word, from 1.</summary>
+    public int Line { get; private set; } = 1;
+
+    /// <summary>The line of the word before.</summary>
+    public int LineBefore { get; private set; } = 1;
+
+    /// <summary>Goes on to the next word.</summary>
+    public void Next()
+    {
+        LineBefore = Line;
+        if (_hasPeeked)
+        {
+            (Kind, Text, Number, Line, _start, _at) = (_peeked, _peekedText, _peekedNumber, _peekedLine, _peekedStart,
+                _peekedEnd);
+            _hasPeeked = false;
+            return;
+        }
+
+        if (_at == 0 && !_text.IsEmpty && _text[0] == '#') SkipLine();
+        Kind = Scan();
+    }
+
+    /// <summary>The word after the present one.</summary>
+    public TokenKind Peek()
+    {
+        var (kind, text, number, line, before, start, at) = (Kind, Text, Number, Line, LineBefore, _start, _at);
+        Next();
+        (_peeked, _peekedText, _peekedNumber, _peekedLine, _peekedStart, _peekedEnd) = (Kind, Text, Number, Line,
+            _start, _at);
+        _hasPeeked = true;
+        (Kind, Text, Number, Line, LineBefore, _start, _at) = (kind, text, number, line, before, start, at);
+        return _peeked;
+    }
+
+    /// <summary>An error at the present word.</summary>
+    public readonly LuaException Error(string message) => ErrorNear(message, Shown());
+
+    public readonly LuaException ErrorAt(int line, string message) => new($"{_chunkName}:{line}: {message}");
+
+    private readonly LuaException ErrorNear(string message, string near) =>
+        new($"{_chunkName}:{Line}: {message} near '{near}'");
+
+    private readonly string Shown()
+    {
+        if (Kind == TokenKind.EndOfText) return "<eof>";
+        var shown = _text[_start..Math.Min(_at, _text.Length)];
+        string said = System.Text.Encoding.Latin1.GetString(shown.Length > ShownMax ? shown[..ShownMax] : shown);
+        return Kind == TokenKind.Other && shown.Length == 1 && shown[0] < 32 ? $"char({shown[0]})" : said;
+    }
+
+    private readonly byte Current => _at < _text.Length ? _text[_at] : (byte)0;
+
+    private readonly byte Following => _at + 1 < _text.Length ? _text[_at + 1] : (byte)0;
+
+    private TokenKind Scan()
+    {
+        // Ends: each round passes a byte of the text.
+        while (true)
+        {
+            _start = _at;
+            if (_at >= _text.Length) return TokenKind.EndOfText;
+            byte c = _text[_at];
+            switch (c)
+            {
+                case (byte)'\n' or (byte)'\r':
+                    NewLine();
+                    continue;
+                case (byte)' ' or (byte)'\t' or (byte)'\v' or (byte)'\f':
+                    _at++;
+                    continue;
+                case (byte)'-' when Following == '-':
+                    SkipComment();
+                    continue;
+                case (byte)'[':
+                    int level = LevelOf();
+                    if (level >= 0)
+                    {
+                        Text = Unique(LongBracket(level, "string"));
+                        return TokenKind.String;
+                    }
+
+                    if (level == -1) return One(TokenKind.LeftBracket);
+                    Kind = TokenKind.Other;
+                    while (_at < _text.Length && _text[_at] is (byte)'[' or (byte)'=') _at++;
+                    throw Error("invalid long string delimiter");
+                case (byte)'"' or (byte)'\'':
+                    Text = Unique(QuotedString(c));
+                    return TokenKind.String;
+                case (byte)'.' when !NumberSyntax.IsDigit(Following):
+                    if (Following != '.') return One(TokenKind.Dot);
+                    _at++;
+                    return Following == '.' ? Two(TokenKind.Dots) : One(TokenKind.Concat);
+                case (byte)'=': return Following == '=' ? Two(TokenKind.Equal) : One(TokenKind.Assign);
+                case (byte)'~': return Following == '=' ? Two(TokenKind.NotEqual) : One(TokenKind.Other);
+                case (byte)'<': return Following == '=' ? Two(TokenKind.LessOrEqual) : One(TokenKind.Less);
+                case (byte)'>': return Following == '=' ? Two(TokenKind.GreaterOrEqual) : One(TokenKind.Greater);
+            }
+
+            if (NumberSyntax.IsDigit(c) || c == '.') return NumberToken();
+            return IsNameStart(c) ? NameToken() : One(KindOf(c));
+        }
+    }
+
+    private static TokenKind KindOf(byte c) => c switch
+    {
+        (byte)'+' => TokenKind.Plus,
+        (byte)'-' => TokenKind.Minus,
+        (byte)'*' => TokenKind.Star,
+        (byte)'/' => TokenKind.Slash,
+        (byte)'%' => TokenKind.Percent,
+        (byte)'^' => TokenKind.Caret,
+        (byte)'#' => TokenKind.Hash,
+        (byte)'(' => TokenKind.LeftParenthesis,
+        (byte)')' => TokenKind.RightParenthesis,
+        (byte)'{' => TokenKind.LeftBrace,
+        (byte)'}' => TokenKind.RightBrace,
+        (byte)']' => TokenKind.RightBracket,
+        (byte)';' => TokenKind.Semicolon,
+        (byte)':' => TokenKind.Colon,
+        (byte)',' => TokenKind.Comma,
+        _ => TokenKind.Other,
+    };
+
+    private TokenKind One(TokenKind kind)
+    {
+        _at++;
+        return kind;
+    }
+
+    private TokenKind Two(TokenKind kind)
+    {
+        _at += 2;
+        return kind;
+    }
+
+    private static bool IsNameStart(byte c) => (uint)((c | 0x20) - 'a') < 26 || c == '_';
+
+    private static bool IsNamePart(byte c) => IsNameStart(c) || NumberSyntax.IsDigit(c);
+
+    private TokenKind NameToken()
+    {
+        while (_at < _text.Length && IsNamePart(_text[_at])) _at++;
+        var name = _text[_start.._at];
+        if (name.Length <= 8 && Reserved.TryGetValue(System.Text.Encoding.ASCII.GetString(name), out var kind))
+            return kind;
+        Text = Unique(name);
+        return TokenKind.Name;
+    }
+
+    private TokenKind NumberToken()
+    {
+        // All that could be of a number, as Lua 5.1 reads it; then what is none is refused as a whole.
+        while (_at < _text.Length && (NumberSyntax.IsDigit(_text[_at]) || _text[_at] == '.')) _at++;
+        if ((Current | 0x20) == 'e')
+        {
+            _at++;
+            if (Current is (byte)'+' or (byte)'-') _at++;
+        }
+
+        while (_at < _text.Length && IsNamePart(_text[_at])) _at++;
+        Kind = TokenKind.Number;
+        if (!NumberSyntax.TryParse(_text[_start.._at], out double number)) throw Error("malformed number");
+        Number = number;
+        return TokenKind.Number;
+    }
+
+    private void NewLine()
+    {
+        byte first = _text[_at++];
+        if (_at < _text.Length && _text[_at] is (byte)'\n' or (byte)'\r' && _text[_at] != first) _at++;
+        Line++;
+    }
+
+    private void SkipLine()
+    {
+        while (_at < _text.Length && _text[_at] is not ((byte)'\n' or (byte)'\r')) _at++;
+    }
+
+    private void SkipComment()
+    {
+        _at += 2;
+        if (Current == '[')
+        {
+            int level = LevelOf();
+            if (level >= 0)
+            {
+                LongBracket(level, "comment");
+                return;
+            }
+        }
+
+        SkipLine();
+    }
+
+    /// <summary>Equals signs of a long bracket that begins here; -1 for a bracket alone, -2 for what is
+    /// neither.</summary>
+    private readonly int LevelOf()
+    {
+        int at = _at + 1;
+        while (at < _text.Length && _text[at] == '=') at++;
+        if (at < _text.Length && _text[at] == '[') return at - _at - 1;
+        return at == _at + 1 ? -1 : -2;
+    }
+
+    private ReadOnlySpan<byte> LongBracket(int level, string what)
+    {
+        _at += level + 2;
+        if (Current is (byte)'\n' or (byte)'\r' && _at < _text.Length) NewLine();
+        var content = new List<byte>();
+        // Ends: each round passes a byte.
+        while (_at < _text.Length)
+        {
+            byte c = _text[_at];
+            if (c is (byte)'\n' or (byte)'\r')
+            {
+                NewLine();
+                content.Add((byte)'\n');
+                continue;
+            }
+
+            if (c == ']' && IsClosing(level))
+            {
+                _at += level + 2;
+                return CollectionsMarshal.AsSpan(content);
+            }
+
+            content.Add(c);
+            _at++;
+        }
+
+        throw ErrorNear($"unfinished long {what}", "<eof>");
+    }
+
+    private readonly bool IsClosing(int level)
+    {
+        int end = _at + level + 1;
+        if (end >= _text.Length || _text[end] != ']') return false;
+        return _text[(_at + 1)..end].IndexOfAnyExcept((byte)'=') < 0;
+    }
+
+    private ReadOnlySpan<byte> QuotedString(byte quote)
+    {
+        var content = new List<byte>();
+        _at++;
+        // Ends: each round passes a byte.
+        while (true)
+        {
+            if (_at >= _text.Length) throw ErrorNear("unfinished string", "<eof>");
+            byte c = _text[_at];
+            if (c is (byte)'\n' or (byte)'\r') throw UnfinishedString();
+            if (c == quote)
+            {
+                _at++;
+                return CollectionsMarshal.AsSpan(content);
+            }
+
+            if (c != '\\')
+            {
+                content.Add(c);
+                _at++;
+                continue;
+            }
+
+            _at++;
+            Escape(content);
+            if (content.Count > TokenBytesMax) throw new LuaException("not enough memory");
+        }
+    }
+
+    private readonly LuaException UnfinishedString() =>
+        ErrorNear("unfinished string", System.Text.Encoding.Latin1.GetString(_text[_start.._at]));
+
+    private void Escape(List<byte> content)
+    {
+        if (_at >= _text.Length) return;    // the round after says what is wrong
+        byte c = _text[_at];
+        if (c is (byte)'\n' or (byte)'\r')
+        {
+            NewLine();
+            content.Add((byte)'\n');
+            return;
+        }
+
+        if (NumberSyntax.IsDigit(c))
+        {
+            int code = 0;
+            for (int digits = 0; digits < 3 && NumberSyntax.IsDigit(Current); digits++) code = (code * 10)
+                + _text[_at++] - '0';
+            if (code > 255)
+                throw ErrorNear("escape sequence too large",
+                    (char)_text[_start] + System.Text.Encoding.Latin1.GetString(CollectionsMarshal.AsSpan(content)));
+            content.Add((byte)code);
+            return;
+        }
+
+        _at++;
+        content.Add(c switch
+        {
+            (byte)'a' => 7,
+            (byte)'b' => 8,
+            (byte)'f' => 12,
+            (byte)'n' => 10,
+            (byte)'r' => 13,
+            (byte)'t' => 9,
+            (byte)'v' => 11,
+            _ => c,
+        });
+    }
+
+    // One object for equal names and strings of a chunk, so that comparing the references mostly decides.
+    private readonly LuaString Unique(ReadOnlySpan<byte> bytes)
+    {
+        LuaString made = CommonStrings.Find(bytes) ?? new LuaString(bytes);
+        if (_strings.TryGetValue(made, out var found)) return found;
+        _strings.Add(made, made);
+        return made;
+    }
+
+    private static Dictionary<string, TokenKind> MakeReserved()
+    {
+        var reserved = new Dictionary<string, TokenKind>();
+        for (var kind = TokenKind.And; kind <= TokenKind.While; kind++)
+            reserved.Add(kind.ToString().ToLowerInvariant(), kind);
+        return reserved;
+    }
+}

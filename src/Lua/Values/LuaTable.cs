@@ -1,0 +1,390 @@
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Kv.Lua;
+
+//  array part                       hash part
+//  +------+------+- - -+------+     buckets: +-------+-------+- - -     nodes: +-----------------------------+- - - -
+//  | t[1] | t[2] |     | t[n] |              | node  | node  |               | key 16 | value 16 | next 4  |
+//  +------+------+- - -+------+              +-------+-------+- - -         +-----------------------------+- - - -
+//
+//  next: the next node of the bucket, -1 at its end. Nodes are filled in the order in which their keys came. A key
+// whose
+//  value becomes nil stays until the nodes are full, so that a traversal may clear what it visits.
+//
+// Invariant: keys 1 to n are in the array part, all others in the hash part; what is not there is nil.
+
+/// <summary>A table of Lua: values by key, with the keys 1 to n in an array of their own.</summary>
+/// <remarks>Threads: one machine's.</remarks>
+public sealed class LuaTable
+{
+    /// <summary>What an empty one costs.</summary>
+    internal const int OverheadBytes = 96;
+
+    private const int NodeBytes = 44, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
+
+    // More would not fit into an array of .NET's; the memory limit comes long before.
+    private const int ArrayMax = 1 << 26;
+
+    private static readonly int[] NoBuckets = [-1];
+    private static LuaValue s_nil = LuaValue.Nil;
+
+    private readonly MemoryAccount _account;
+    private LuaValue[] _array = [];
+    private int[] _buckets = NoBuckets;
+    private Node[] _nodes = [];
+    private int _used;
+
+    internal LuaTable(MemoryAccount account, int arraySize = 0, int hashSize = 0)
+    {
+        _account = account;
+        account.Charge(OverheadBytes);
+        if (arraySize > 0) ResizeArray(arraySize);
+        if (hashSize > 0) ResizeNodes((int)BitOperations.RoundUpToPowerOf2((uint)hashSize));
+    }
+
+    private struct Node
+    {
+        public LuaValue Key, Value;
+        public int Next;
+    }
+
+    /// <summary>Its metatable, or null.</summary>
+    public LuaTable? Metatable { get; set; }
+
+    /// <summary>Whether scripts may not change it.</summary>
+    public bool IsReadOnly { get; set; }
+
+    /// <summary>The last memory walk that has seen it.</summary>
+    internal int Walk { get; set; }
+
+    internal long Bytes => OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)_nodes.Length * NodeBytes);
+
+    /// <summary>A value by its key, without metamethods.</summary>
+    public LuaValue this[LuaString key]
+    {
+        get => Find(key);
+        set => Set(key, value);
+    }
+
+    /// <summary>A value by its index, without metamethods.</summary>
+    public LuaValue this[int index]
+    {
+        get => Find(index);
+        set => Set(index, value);
+    }
+
+    /// <summary>The value of a key, or a slot of nil that nobody writes to.</summary>
+    internal ref LuaValue Find(LuaString key)
+    {
+        Node[] nodes = _nodes;
+        int[] buckets = _buckets;
+        // Ends: the nodes of a bucket have no cycle.
+        for (int i = buckets[key.Hash & (buckets.Length - 1)]; (uint)i < (uint)nodes.Length; i = nodes[i].Next)
+        {
+            if (ReferenceEquals(nodes[i].Key.Reference, key) || IsSame(nodes[i].Key.Reference, key))
+                return ref nodes[i].Value;
+        }
+
+        return ref s_nil;
+    }
+
+    /// <summary>The same for a string that is a constant of a function: its hash is known.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ref LuaValue FindConstant(LuaString key)
+    {
+        Node[] nodes = _nodes;
+        int[] buckets = _buckets;
+        int i = Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(buckets), key.KnownHash & (buckets.Length - 1));
+        if ((uint)i < (uint)nodes.Length && ReferenceEquals(nodes[i].Key.Reference, key)) return ref nodes[i].Value;
+        return ref Find(key);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ref LuaValue Find(int index)
+    {
+        LuaValue[] array = _array;
+        if ((uint)(index - 1) < (uint)array.Length) return ref array[index - 1];
+        return ref _used == 0 ? ref s_nil : ref FindNode(new LuaValue(index));
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ref LuaValue Find(scoped in LuaValue key)
+    {
+        if (key.Reference is null)
+        {
+            int index = (int)key.Number;
+            if (index == key.Number) return ref Find(index);
+            return ref FindNode(key);
+        }
+
+        if (key.Reference is LuaString text) return ref Find(text);
+        return ref FindNode(key);
+    }
+
+    /// <summary>Whether a slot is one of a key that is there.</summary>
+    internal static bool IsThere(ref LuaValue slot) => !Unsafe.AreSame(ref slot, ref s_nil);
+
+    /// <summary>Sets a value without metamethods. The key is neither nil nor NaN.</summary>
+    internal void Set(in LuaValue key, in LuaValue value)
+    {
+        ref LuaValue slot = ref Find(key);
+        if (IsThere(ref slot)) slot = value;
+        else if (!value.IsNil) Add(key, value);
+    }
+
+    /// <summary>Adds a key that is not there.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    internal void Add(in LuaValue key, in LuaValue value)
+    {
+        if (key.Reference is null && key.Number == _array.Length + 1)
+        {
+            Append(value);
+            return;
+        }
+
+        if (_used == _nodes.Length)
+        {
+            Rehash(key);
+            Set(key, value);
+            return;
+        }
+
+        AddNode(key, value);
+    }
+
+    /// <summary>The border that <c>#</c> gives.</summary>
+    internal int Length
+    {
+        get
+        {
+            int size = _array.Length;
+            if (size > 0 && _array[size - 1].IsNil) return BorderIn(0, size);
+            if (_used == 0) return size;
+            // Ends: the hash part has finitely many keys, so some index has none.
+            while (size < int.MaxValue && !Find(size + 1).IsNil) size++;
+            return size;
+        }
+    }
+
+    /// <summary>The key and value after a key, in the order of a traversal.</summary>
+    /// <param name="key">Nil to begin. The key that comes next; nil at the end.</param>
+    /// <returns>False when the key is not there.</returns>
+    internal bool TryNext(ref LuaValue key, out LuaValue value)
+    {
+        if (!TryPlaceAfter(key, out int place))
+        {
+            value = LuaValue.Nil;
+            return false;
+        }
+
+        for (; place < _array.Length; place++)
+        {
+            if (_array[place].IsNil) continue;
+            key = place + 1;
+            value = _array[place];
+            return true;
+        }
+
+        for (place -= _array.Length; place < _used; place++)
+        {
+            if (_nodes[place].Value.IsNil) continue;
+            // Of a reference the number is void: it says where the key was found, for the next call.
+            key = _nodes[place].Key;
+            if (key.Reference is not null) key.Number = place;
+            value = _nodes[place].Value;
+            return true;
+        }
+
+        key = value = LuaValue.Nil;
+        return true;
+    }
+
+    /// <summary>Makes room for so many more values at the end.</summary>
+    internal void ReserveArray(int size)
+    {
+        if (size > _array.Length) ResizeArray(size);
+    }
+
+    /// <summary>Visits keys and values that are references, for a walk over all memory.</summary>
+    internal void Visit(MemoryWalk walk)
+    {
+        foreach (ref LuaValue value in _array.AsSpan()) walk.Visit(value);
+        foreach (ref Node node in _nodes.AsSpan(0, _used))
+        {
+            if (node.Value.IsNil) continue;
+            walk.Visit(node.Key);
+            walk.Visit(node.Value);
+        }
+
+        if (Metatable != null) walk.Visit(Metatable);
+    }
+
+    private static bool IsSame(object? found, LuaString key) => found is LuaString text && key.Equals(text);
+
+    private ref LuaValue FindNode(scoped in LuaValue key)
+    {
+        for (int i = _buckets[HashOf(key) & (_buckets.Length - 1)]; (uint)i < (uint)_nodes.Length; i = _nodes[i].Next)
+        {
+            if (LuaValue.RawEquals(_nodes[i].Key, key)) return ref _nodes[i].Value;
+        }
+
+        return ref s_nil;
+    }
+
+    private static int HashOf(in LuaValue key) => key.Reference switch
+    {
+        null => (key.Number == 0 ? 0 : BitConverter.DoubleToInt64Bits(key.Number)).GetHashCode() * -1640531527 >>> 7,
+        LuaString text => text.Hash,
+        _ => RuntimeHelpers.GetHashCode(key.Reference),
+    };
+
+    private void AddNode(in LuaValue key, in LuaValue value)
+    {
+        int bucket = HashOf(key) & (_buckets.Length - 1);
+        _nodes[_used] = new Node { Key = key, Value = value, Next = _buckets[bucket] };
+        _buckets[bucket] = _used++;
+    }
+
+    private void Append(in LuaValue value)
+    {
+        int index = _array.Length;
+        ResizeArray(Math.Max(FirstArray, index * 2));
+        _array[index] = value;
+        if (_used != 0) TakeFromNodes(index);
+    }
+
+    private void ResizeArray(int size)
+    {
+        if (size > ArrayMax) throw new LuaException("not enough memory");
+        _account.Charge((long)(size - _array.Length) * ValueBytes);
+        int old = _array.Length;
+        Array.Resize(ref _array, size);
+        _array.AsSpan(old).Fill(LuaValue.Nil);
+    }
+
+    // The array part has grown: what of it was among the nodes goes over.
+    private void TakeFromNodes(int from)
+    {
+        for (int i = 0; i < _used; i++)
+        {
+            ref Node node = ref _nodes[i];
+            if (node.Key.Reference is not null || node.Value.IsNil) continue;
+            double key = node.Key.Number;
+            if (key != (int)key || key <= from || key > _array.Length) continue;
+            _array[(int)key - 1] = node.Value;
+            node.Value = LuaValue.Nil;
+        }
+    }
+
+    private void ResizeNodes(int size)
+    {
+        if (size > ArrayMax) throw new LuaException("not enough memory");
+        _account.Charge((long)(size - _nodes.Length) * NodeBytes);
+        Node[] old = _nodes;
+        int used = _used;
+        _nodes = size == 0 ? [] : new Node[size];
+        _buckets = size == 0 ? NoBuckets : new int[size];
+        if (size != 0) _buckets.AsSpan().Fill(-1);
+        _used = 0;
+        for (int i = 0; i < used; i++)
+            if (!old[i].Value.IsNil) AddNode(old[i].Key, old[i].Value);
+    }
+
+    /// <summary>Divides the keys anew between the two parts, with room for one more.</summary>
+    /// <remarks>The array part becomes the largest power of two of which more than half is in use.</remarks>
+    private void Rehash(in LuaValue extra)
+    {
+        Span<int> counts = stackalloc int[32];      // how many keys there are from 2^(i-1) + 1 to 2^i
+        counts.Clear();
+        int live = 0, integers = 0;
+        for (int i = 0; i < _array.Length; i++)
+        {
+            if (_array[i].IsNil) continue;
+            counts[SliceOf(i + 1)]++;
+            integers++;
+        }
+
+        for (int i = 0; i < _used; i++)
+        {
+            if (_nodes[i].Value.IsNil) continue;
+            live++;
+            Count(_nodes[i].Key, counts, ref integers);
+        }
+
+        Count(extra, counts, ref integers);
+        int sum = 0, arraySize = 0;
+        for (int slice = 0; slice < 27 && 1 << slice < integers * 2L; slice++)
+        {
+            sum += counts[slice];
+            if (sum > (1 << slice) / 2) arraySize = 1 << slice;
+        }
+
+        int old = _array.Length;
+        if (arraySize > old)
+        {
+            ResizeArray(arraySize);
+            TakeFromNodes(old);
+            live = 0;
+            for (int i = 0; i < _used; i++)
+                if (!_nodes[i].Value.IsNil) live++;
+        }
+
+        bool isInArray = extra.Reference is null && extra.Number >= 1 && extra.Number <= _array.Length
+            && extra.Number == (int)extra.Number;
+        int wanted = live + (isInArray ? 0 : 1);
+        ResizeNodes(wanted == 0 ? 0 : Math.Max(FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
+    }
+
+    private static void Count(in LuaValue key, Span<int> counts, ref int integers)
+    {
+        if (key.Reference is not null || key.Number < 1 || key.Number > ArrayMax || key.Number != (int)key.Number)
+            return;
+        counts[SliceOf((int)key.Number)]++;
+        integers++;
+    }
+
+    private static int SliceOf(int index) => index == 1 ? 0 : BitOperations.Log2((uint)index - 1) + 1;
+
+    private int BorderIn(int least, int most)
+    {
+        // The value at least is there (or least is 0), that at most is nil. Ends: they come nearer each round.
+        while (most - least > 1)
+        {
+            int middle = (int)(((uint)least + (uint)most) / 2);
+            if (_array[middle - 1].IsNil) most = middle;
+            else least = middle;
+        }
+
+        return least;
+    }
+
+    private bool TryPlaceAfter(in LuaValue key, out int place)
+    {
+        place = 0;
+        if (key.IsNil) return true;
+        if (key.Reference is null && key.Number >= 1 && key.Number <= _array.Length && key.Number == (int)key.Number)
+        {
+            place = (int)key.Number;
+            return true;
+        }
+
+        uint known = (uint)(int)key.Number;
+        if (key.Reference is not null && known < (uint)_used
+            && ReferenceEquals(_nodes[known].Key.Reference, key.Reference))
+        {
+            place = _array.Length + (int)known + 1;
+            return true;
+        }
+
+        for (int i = _buckets[HashOf(key) & (_buckets.Length - 1)]; (uint)i < (uint)_nodes.Length; i = _nodes[i].Next)
+        {
+            if (!LuaValue.RawEquals(_nodes[i].Key, key)) continue;
+            place = _array.Length + i + 1;
+            return true;
+        }
+
+        return false;
+    }
+}

@@ -215,7 +215,7 @@ internal static class CommandGenerators
 
         ["PING"] = g => g.Chance(0.5) ? [] : [g.Value()],
         ["ECHO"] = g => [g.Value()],
-        ["CLIENT"] = g => g.Pick<object[]>([g.Word("GETNAME")], [g.Word("SETNAME"), g.Value()],
+        ["CLIENT"] = g => g.Pick<object[]>([g.Word("GETNAME")], [g.Word("SETNAME"), g.Pick("name", "two words", "", "bell\a", "n")],
             [g.Word("NO-EVICT"), g.Pick("ON", "OFF", "BAD")], [g.Word("GETREDIR")], [g.Word("UNBLOCK"), "99999999"]),
         ["CONFIG"] = g => [g.Word("GET"), g.Pick("maxmemory-policy", "databases", "timeout", "nosuch", "maxclients")],
         ["COMMAND"] = g => [g.Word("GETKEYS"), g.Pick("GET", "MSET", "SET", "DEL", "COPY"), g.Key(), g.Key(), g.Key()],

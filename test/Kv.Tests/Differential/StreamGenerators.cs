@@ -30,7 +30,14 @@ internal static class StreamGenerators
     internal static object[] XRead(Gen g)
     {
         int streams = g.Random.Next(1, 4);
-        return [.. Count(g), .. BlockingGenerators.Block(g), g.Word("STREAMS"), .. Times(streams, () => Key(g)), .. Times(streams, () => g.Chance(0.1) ? g.Pick("$", ">", "$") : Id(g))];
+        return [.. Count(g), .. BlockingGenerators.Block(g), g.Word("STREAMS"), .. Times(streams, () => Key(g)), .. Times(streams, () => ReadFrom(g))];
+    }
+
+    // From "+" 7.4 reads the last entry; a reference of 7.0 refuses it.
+    private static string ReadFrom(Gen g)
+    {
+        string id = g.Chance(0.1) ? g.Pick("$", ">", "$") : Id(g);
+        return id == "+" ? "$" : id;
     }
 
     internal static object[] XReadGroup(Gen g)

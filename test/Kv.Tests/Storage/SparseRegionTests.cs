@@ -120,34 +120,6 @@ using (var held = test.Session.HoldTwo("set"u8, "other"u8, 8)) Assert.Equal(Stor
         test.Check();
     }
 
-    // An eighth of each is not worth it, as long as there is memory.
-    [Theory]
-    [InlineData("set")]
-    [InlineData("hash")]
-    [InlineData("scores")]
-    public void What_little_is_free_is_looked_for_when_the_store_is_nearly_full(string type)
-    {
-        using var test = new TestStore();
-        byte[] key = Encoding.Latin1.GetBytes(type);
-        Fill(test, type);
-        long full = test.Store.Budget.BlockBytes, free = 0;
-        for (int i = 0; i < Elements; i += 7, free++)
-        {
-            if (i % 511 == 0) test.Begin();
-            Assert.Equal(StoreStatus.Ok, type == "set" ? test.Session.Sets.Remove(key, NameOf(i)) : type == "hash" ? test.Session.Hashes.Remove(key, NameOf(i)) : test.Session.SortedSets.Remove(key, NameOf(i)));
-        }
-
-        string left = Content(test, type);
-        for (int i = 0; i < 8; i++) Maintain(test);
-        full = test.Store.Budget.BlockBytes;
-        test.Store.MaxMemoryBytes = test.Store.UsedBytes + 1000;
-        for (int i = 0; i < 8; i++) Maintain(test);
-        long won = full - test.Store.Budget.BlockBytes;
-        Assert.True(won > free * 32 / 8, $"{won} bytes of {full}, of some {free * 32} that are free");
-        Assert.Equal(left, Content(test, type));
-        test.Check();
-    }
-
     private static void Maintain(TestStore test)
     {
         for (int i = 0; i < 3; i++)

@@ -200,12 +200,14 @@ public class StringBugs
         client.Command("SET"u8.ToArray(), Repeated("a", 1000), "v"u8.ToArray());
         client.Command("SET"u8.ToArray(), Repeated("b", 1000), "v"u8.ToArray());
         long begin = Stopwatch.GetTimestamp();
-        foreach (byte[] pattern in (byte[][])[Repeated("a*", 500, "b"), Repeated("*a", 500, "c"), Repeated("*?", 50_000), Repeated("[", 1),
-                     Repeated("[^", 1), Repeated("a", 1, "\\"), Repeated("[a-", 1), Repeated("*", 50_000, "x"), Repeated("a*", 499, "*\\")])
+        foreach (byte[] pattern in (byte[][])[Repeated("a*", 500, "b"), Repeated("*a", 500, "c"), Repeated("*?", 511, "c"), Repeated("[", 1),
+                     Repeated("[^", 1), Repeated("a", 1, "\\"), Repeated("[a-", 1), Repeated("*", 1023, "x"), Repeated("a*", 499, "*\\")])
         {
             Assert.Equal("[]", client.Command("KEYS"u8.ToArray(), pattern).ToString());
         }
 
+        string longer = client.Command("KEYS"u8.ToArray(), Repeated("*?", 50_000)).ToString();
+        Assert.Equal("-ERR pattern is longer than 1024 bytes", longer);
         Assert.InRange(Stopwatch.GetElapsedTime(begin).TotalSeconds, 0, 5);
     }
 

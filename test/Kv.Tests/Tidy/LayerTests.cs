@@ -11,7 +11,8 @@ public partial class LayerTests
     /// <summary>Storage's folders: each may use those of the lines before it, and its own.</summary>
     private static readonly string[][] StorageOrder =
     [
-        ["Memory"], ["Epochs", "Devices", "Values"], ["Records"], ["Log"], ["Index"], ["Collections"], ["Expiry", "Eviction", "Tiering"], ["Store"], ["Types"], ["Rdb"], ["Api"],
+        ["Memory"], ["Epochs", "Formats"], ["Records"], ["Log"], ["Index"], ["Structures"], ["Expiry"], ["Store"], ["Elements"],
+        ["Strings", "Lists", "Hashes", "Sets", "Streams"], ["SortedSets", "Bitmaps", "HyperLogLogs"], ["GeoSets"], ["Rdb"],
     ];
 
     [Fact]

@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.Numerics;
-using System.Runtime.CompilerServices;
 
 namespace Kv.Protocol;
 

@@ -2,7 +2,7 @@ using System.Net;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;

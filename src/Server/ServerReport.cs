@@ -1,6 +1,6 @@
 using System.Net;
 using Kv.Server.Configuration;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Storage;
 

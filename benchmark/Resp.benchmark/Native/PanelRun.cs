@@ -3,8 +3,8 @@ using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Network;
 using RespBenchmark.Reports;
-using RespBenchmark.Scenarios;
 using RespBenchmark.Saturation;
+using RespBenchmark.Scenarios;
 
 namespace RespBenchmark.Native;
 

@@ -1,5 +1,5 @@
 using Kv.Protocol;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 
 namespace Kv.Server.Blocking;
 

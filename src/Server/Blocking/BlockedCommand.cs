@@ -1,5 +1,5 @@
 using Kv.Protocol;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 
 namespace Kv.Server.Blocking;

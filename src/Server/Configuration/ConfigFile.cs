@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Text;
-using Kv.Server.Dispatch;
+using Kv.Server.Patterns;
 
 namespace Kv.Server.Configuration;
 

@@ -1,5 +1,5 @@
 using System.Text;
-using Kv.Server.Dispatch;
+using Kv.Server.Patterns;
 
 namespace Kv.Server.Configuration;
 

@@ -1,4 +1,4 @@
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;

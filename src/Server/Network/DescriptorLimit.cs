@@ -1,3 +1,4 @@
+using Kv.Server.Sessions;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;

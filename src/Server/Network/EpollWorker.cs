@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;

@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
-using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;

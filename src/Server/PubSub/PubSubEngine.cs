@@ -1,4 +1,4 @@
-using Kv.Server.Dispatch;
+using Kv.Server.Patterns;
 using Kv.Storage;
 
 namespace Kv.Server.PubSub;

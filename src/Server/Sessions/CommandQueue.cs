@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 using Kv.Protocol;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Sessions;

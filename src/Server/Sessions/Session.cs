@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Blocking;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.PubSub;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;

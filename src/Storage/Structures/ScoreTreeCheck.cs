@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Kv.Storage;
 
 /// <summary>Walks a whole sorted set's tree and throws when anything disagrees, with itself or with the member table. For tests.</summary>

@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Text;
-using Kv.Server.Dispatch;
+using Kv.Server.Sessions;
 using Kv.Storage;
 using Kv.Tests.Facts;
 using Kv.Tests.Harness;

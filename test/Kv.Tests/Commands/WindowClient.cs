@@ -1,7 +1,7 @@
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Kv.Tests.Harness;

@@ -3,7 +3,7 @@ using System.Net.Sockets;
 using System.Text.RegularExpressions;
 using Kv.Server;
 using Kv.Server.Configuration;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Harness;
 using Kv.Tests.Tidy;
 

@@ -1,6 +1,6 @@
 using System.Text;
 using Kv.Server.Configuration;
-using Kv.Server.Dispatch;
+using Kv.Server.Patterns;
 using Kv.Tests.Dispatch;
 using Kv.Tests.Harness;
 

@@ -1,5 +1,5 @@
 using Kv.Server;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;

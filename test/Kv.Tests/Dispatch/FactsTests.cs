@@ -1,4 +1,4 @@
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Facts;
 
 namespace Kv.Tests.Dispatch;

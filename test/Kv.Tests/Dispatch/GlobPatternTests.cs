@@ -1,5 +1,5 @@
 using System.Text;
-using Kv.Server.Dispatch;
+using Kv.Server.Patterns;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;

@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Kv.Protocol;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Facts;
 using Kv.Tests.Harness;
 

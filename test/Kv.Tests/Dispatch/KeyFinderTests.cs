@@ -1,7 +1,7 @@
 using System.Runtime.InteropServices;
 using System.Text;
 using Kv.Protocol;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 
 namespace Kv.Tests.Dispatch;
 

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using Kv.Server;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;

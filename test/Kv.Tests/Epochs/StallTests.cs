@@ -1,5 +1,5 @@
 using Kv.Server;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;

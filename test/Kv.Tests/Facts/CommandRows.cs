@@ -1,4 +1,4 @@
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 
 namespace Kv.Tests.Facts;
 

@@ -1,7 +1,7 @@
 using System.Net;
 using Kv.Server;
 using Kv.Server.Configuration;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 
 namespace Kv.Tests.Harness;
 

@@ -1,4 +1,4 @@
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Facts;
 using Kv.Tests.Harness;
 using Kv.Tests.Network;

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using Kv.Server.Network;
+using Kv.Server.Sessions;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;

@@ -1,6 +1,6 @@
 using Kv.Protocol;
 using Kv.Server;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;

@@ -1,6 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Metrics;

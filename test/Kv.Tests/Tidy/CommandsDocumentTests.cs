@@ -1,5 +1,5 @@
 using System.Text;
-using Kv.Server.Dispatch;
+using Kv.Server.Execution;
 using Kv.Tests.Facts;
 
 namespace Kv.Tests.Tidy;
@@ -15,7 +15,7 @@ public class CommandsDocumentTests
         var rows = CommandRows.All.Where(row => row.Subcommands.Length == 0 || row.Handler != null).ToList();
         var text = new StringBuilder();
         text.Append("# Commands\n\n");
-        text.Append("Made from the command rows (`src/Server/Commands`); do not edit. `KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
+        text.Append("Made from the command rows (`src/Server/Families`); do not edit. `KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
         text.Append($"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`, `<one | of>`, `again [again ...]`.\n");
         text.Append("\"Since\" is the version of Redis that had it first; access lists the ACL categories.\n");
 

@@ -27,33 +27,35 @@ public partial class LayerTests
         Assert.DoesNotContain("kv-server", server);
     }
 
-    [Fact]
-    public void Commands_never_use_the_network() => Assert.Empty(
-        from path in Sources("src/Server/Commands")
-        where Repository.Read(path).Contains("Kv.Server.Network", StringComparison.Ordinal)
-        select path);
-
-    [Fact]
-    public void A_command_family_uses_no_other_family()
-    {
-        var families = Sources("src/Server/Commands").Select(path => Path.GetFileNameWithoutExtension(path)).Where(name => name.EndsWith("Commands", StringComparison.Ordinal)).ToList();
-        Assert.NotEmpty(families);
-        Assert.Empty(
-            from path in Sources("src/Server/Commands")
-            let code = Code(path)
-            from family in families
-            where family != Path.GetFileNameWithoutExtension(path) && Regex.IsMatch(code, $@"\b{family}\.")
-            select $"{path} uses {family}");
-    }
-
-    // Dispatch is allowed to configuration for glob patterns, which CONFIG GET and KEYS share.
+    /// <summary>The server's parts: which others none of their files uses.</summary>
     [Theory]
-    [InlineData("Configuration", "Network|Sessions|Commands|PubSub|Metrics|Security")]
-    [InlineData("Metrics", "Network|Sessions|Commands|PubSub|Configuration|Security")]
-    public void Configuration_and_metrics_use_no_other_part_of_the_server(string folder, string others) => Assert.Empty(
+    [InlineData("Patterns", "Configuration|Metrics|PubSub|Security|Sessions|Blocking|Execution|Families|Network")]
+    [InlineData("Configuration", "Metrics|PubSub|Security|Sessions|Blocking|Execution|Families|Network")]
+    [InlineData("Metrics", "Configuration|PubSub|Security|Sessions|Blocking|Execution|Families|Network")]
+    [InlineData("PubSub", "Configuration|Metrics|Security|Sessions|Blocking|Execution|Families|Network")]
+    [InlineData("Families", "Network")]
+    [InlineData("Execution", "Network")]
+    public void A_part_of_the_server_does_not_use_those_that_come_after_it(string folder, string others) => Assert.Empty(
         from path in Sources($"src/Server/{folder}")
         where Regex.IsMatch(Code(path), $@"\bKv\.Server\.({others})\b")
         select path);
+
+    /// <summary>What several families share lies in a folder that is nobody's family.</summary>
+    [Fact]
+    public void A_command_family_uses_no_other_family()
+    {
+        string[] shared = ["Elements", "Ends", "Values"];
+        var files = Sources("src/Server/Families").ToList();
+        var owner = files.ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[3]);
+        Assert.NotEmpty(files);
+        Assert.Empty(
+            from path in files
+            let own = path.Split('/')[3]
+            from word in Words().Matches(Code(path)).Select(match => match.Value).Distinct()
+            from other in owner[word]
+            where other != own && !shared.Contains(other)
+            select $"{path} uses {other}/{word}");
+    }
 
     // Of its own or of one above it: a part of the server sorts its files into folders without becoming several.
     [Fact]

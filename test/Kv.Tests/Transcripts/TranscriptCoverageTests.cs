@@ -1,4 +1,3 @@
-using Kv.Server.Dispatch;
 using Kv.Tests.Facts;
 
 namespace Kv.Tests.Transcripts;

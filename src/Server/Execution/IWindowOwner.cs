@@ -1,0 +1,12 @@
+using Kv.Server.Sessions;
+
+namespace Kv.Server.Execution;
+
+/// <summary>The transport's side of a <see cref="CommandWindow"/>.</summary>
+internal interface IWindowOwner
+{
+    /// <summary>Sends what one session of the group was answered since the last call.</summary>
+    /// <param name="index">The session's place in the group.</param>
+    /// <param name="output">The bytes from <paramref name="start"/> to <paramref name="end"/> of its buffer, and the blocks between them.</param>
+    void Send(int index, Session session, SessionOutput output, int start, int end);
+}

@@ -1,0 +1,158 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using Kv.Server.Families;
+
+namespace Kv.Server.Execution;
+
+//  lookup, open addressing, a power of two of at least 4 places a command:
+//
+//   key    name's first 8 bytes in upper case, the first one lowest    | mixed with the length -> place
+//   place  { ulong key, int length, number, ... }                      longer names: compare the rest, too
+
+/// <summary>The rows of all commands, by name. Immutable and the same for every server of the process.</summary>
+internal sealed class CommandTable
+{
+    private const int NameBytesMax = 32;
+
+    /// <summary>The families: one line each.</summary>
+    private static readonly Command[][] Families =
+    [
+        CommandCommands.Table,
+        ConnectionCommands.Table,
+        ClientCommands.Table,
+        ServerCommands.Table,
+        ConfigCommands.Table,
+        PubSubCommands.Table,
+        TransactionCommands.Table,
+        ClusterCommands.Table,
+        StringCommands.Table,
+        BitmapCommands.Table,
+        HyperLogLogCommands.Table,
+        CounterCommands.Table,
+        ListCommands.Table,
+        BlockingCommands.Table,
+        HashCommands.Table,
+        HashExpiryCommands.Table,
+        SetCommands.Table,
+        SortedSetCommands.Table,
+        SortedSetCombinationCommands.Table,
+        GeoCommands.Table,
+        StreamCommands.Table,
+        StreamGroupCommands.Table,
+        ExpiryCommands.Table,
+        KeyCommands.Table,
+        DumpCommands.Table,
+        SortCommand.Table,
+        ScanCommands.Table,
+        LcsCommand.Table,
+        DiagnosticCommands.Table,
+        DebugCommands.Table,
+    ];
+
+    /// <summary>The one table.</summary>
+    public static CommandTable Instance { get; } = new([.. Families.SelectMany(family => family)]);
+
+    private readonly CommandEntry[] _entries;
+    private readonly byte[][] _names;
+    private readonly int _mask;
+
+    internal CommandTable(Command[] commands)
+    {
+        All = commands;
+        int size = 64;
+        while (size < 4 * commands.Length) size *= 2;
+        _mask = size - 1;
+        _entries = new CommandEntry[size];
+        _names = new byte[commands.Length][];
+        int id = 0;
+        for (int number = 0; number < commands.Length; number++)
+        {
+            commands[number].Number(ref id);
+            Insert(commands[number], number);
+        }
+
+        Count = id;
+    }
+
+    /// <summary>The commands, without their subcommands, family by family.</summary>
+    public Command[] All { get; }
+
+    /// <summary>Commands and subcommands; <see cref="Command.Id"/> is below.</summary>
+    public int Count { get; }
+
+    /// <summary>The command of a name in any case; null when there is none.</summary>
+    public unsafe Command? Find(ReadOnlySpan<byte> name)
+    {
+        // A copy with padding, as Find(byte*) loads a whole word.
+        if (name.Length is 0 or > NameBytesMax) return null;
+        byte* padded = stackalloc byte[NameBytesMax + 8];
+        name.CopyTo(new Span<byte>(padded, NameBytesMax));
+        ref readonly var entry = ref Find(padded, name.Length);
+        return entry.IsNone ? null : All[entry.Number];
+    }
+
+    public Command? Find(string name) => Find(Encoding.Latin1.GetBytes(name));
+
+    /// <summary>What the look-ahead needs of a name's command; none when there is no such command.</summary>
+    /// <param name="name">Readable for 8 bytes.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal unsafe ref readonly CommandEntry Find(byte* name, int length)
+    {
+        ulong key = CommandName.Upper(*(ulong*)name & (ulong.MaxValue >> (64 - (8 * Math.Min(length, 8)))));
+        ref var first = ref MemoryMarshal.GetArrayDataReference(_entries);
+        for (int place = Place(key, length); ; place = (place + 1) & _mask)
+        {
+            // Ends: at least three of four places are empty.
+            ref var entry = ref Unsafe.Add(ref first, place);
+            if (entry.Key == key && entry.Length == length && (length <= 8 || SameTail(entry.Number, name, length))) return ref entry;
+            if (entry.IsNone) return ref entry;
+        }
+    }
+
+    private unsafe bool SameTail(int number, byte* name, int length) => CommandName.Equal(_names[number], new ReadOnlySpan<byte>(name, length));
+
+    private void Insert(Command command, int number)
+    {
+        byte[] name = Encoding.ASCII.GetBytes(command.Name);
+        ulong key = CommandName.Head(name);
+        int place = Place(key, name.Length);
+        while (!_entries[place].IsNone) place = (place + 1) & _mask;
+        _names[number] = name;
+        _entries[place] = new CommandEntry
+        {
+            Key = key,
+            Length = (byte)name.Length,
+            NumberPlusOne = (short)(number + 1),
+            FirstKey = (byte)command.FirstKey,
+            Member = command.Member,
+            MemberIs = command.MemberIs,
+            EndsWindow = command.Handler == null || command.Subcommands.Length > 0 || (command.Flags & CommandFlags.ChangesSession) != 0,
+        };
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private int Place(ulong key, int length) => (int)(((key + (uint)length) * 0x9E3779B97F4A7C15UL) >> 40) & _mask;
+}
+
+/// <summary>What the look-ahead needs of a command: 16 bytes, so that it never touches the row.</summary>
+internal struct CommandEntry
+{
+    public ulong Key;
+    public short NumberPlusOne;
+    public byte Length;
+    public byte FirstKey;
+
+    /// <summary>Index of an argument that is a member of what is at the key; 0: none.</summary>
+    public byte Member;
+
+    public MemberKind MemberIs;
+
+    /// <summary>Nothing is parsed ahead of the execution of this command.</summary>
+    public bool EndsWindow;
+
+    public readonly bool IsNone => NumberPlusOne == 0;
+
+    /// <summary>Index in <see cref="CommandTable.All"/>.</summary>
+    public readonly int Number => NumberPlusOne - 1;
+}

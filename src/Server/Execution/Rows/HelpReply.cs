@@ -1,0 +1,39 @@
+namespace Kv.Server.Execution;
+
+/// <summary>The HELP subcommand of every container: its lines come from the rows.</summary>
+internal static class HelpReply
+{
+    /// <summary>The row of a container's HELP; it answers with the usage and the summary of each subcommand.</summary>
+    /// <param name="since">The version that had it first.</param>
+    /// <param name="group">The container's.</param>
+    /// <param name="flags">Those of the facts; loading and stale where they say nothing else.</param>
+    /// <param name="categories">As in the container's other rows.</param>
+    public static Command Row(
+        string since, CommandGroup group, CommandFlags flags = CommandFlags.Loading | CommandFlags.Stale, AclCategories categories = AclCategories.None) =>
+        new("HELP", arity: 2, Write)
+        {
+            Summary = "Lists the subcommands and what they do.",
+            Complexity = "O(1)", Since = since, Group = group, Flags = flags, Categories = categories,
+        };
+
+    /// <summary>The lines of a container's help.</summary>
+    public static List<string> Lines(Command container)
+    {
+        var lines = new List<string> { $"{container.Name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" };
+        foreach (var subcommand in container.Subcommands)
+        {
+            lines.Add($"{subcommand.Name} {subcommand.Usage}".TrimEnd());
+            lines.Add("    " + subcommand.Summary);
+        }
+
+        return lines;
+    }
+
+    private static void Write(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        var lines = Lines(context.Command.Container!);
+        context.Reply.WriteArray(lines.Count);
+        foreach (string line in lines) context.Reply.WriteSimple(line);
+    }
+}

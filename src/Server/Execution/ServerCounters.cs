@@ -1,0 +1,101 @@
+using System.Collections.Concurrent;
+using System.Text;
+
+namespace Kv.Server.Execution;
+
+/// <summary>What all workers of a server have counted.</summary>
+/// <remarks>Threads: any. Sums are as of no single instant: each counter is some recent value.</remarks>
+internal sealed class ServerCounters(int commands)
+{
+    /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds up.</summary>
+    private const int ErrorKindsMax = 128;
+
+    private const int CodeLettersMax = 32;
+    private const string OtherCode = "OTHER";
+
+    private readonly Lock _guard = new();
+    private readonly ConcurrentBag<WorkerCounters> _spare = [];
+    private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
+    private WorkerCounters[] _all = [];
+    private long _outputLimitCloses, _inputLimitCloses, _authTimeouts;
+
+    /// <summary>Counters of a new worker.</summary>
+    public WorkerCounters Create()
+    {
+        var counters = new WorkerCounters(commands);
+        // A copy for each change, so that readers need no lock; workers are few.
+        lock (_guard) Volatile.Write(ref _all, [.. _all, counters]);
+        return counters;
+    }
+
+    /// <summary>Counters for work apart from any worker; to be given back.</summary>
+    public WorkerCounters Borrow() => _spare.TryTake(out var counters) ? counters : Create();
+
+    /// <summary>Takes them back, with what they have counted.</summary>
+    public void GiveBack(WorkerCounters counters) => _spare.Add(counters);
+
+    public ReadOnlySpan<WorkerCounters> All => Volatile.Read(ref _all);
+
+    /// <summary>Clients closed because of client-output-buffer-limit.</summary>
+    public long OutputLimitCloses => Volatile.Read(ref _outputLimitCloses);
+
+    /// <summary>Clients closed because of client-query-buffer-limit, or what stands for it before AUTH.</summary>
+    public long InputLimitCloses => Volatile.Read(ref _inputLimitCloses);
+
+    /// <summary>Clients closed because of auth-timeout.</summary>
+    public long AuthTimeouts => Volatile.Read(ref _authTimeouts);
+
+    /// <summary>Adds one counter up over all workers.</summary>
+    public long Sum(Func<WorkerCounters, long> counter)
+    {
+        long sum = 0;
+        foreach (var worker in All) sum += counter(worker);
+        return sum;
+    }
+
+    /// <summary>The counts of one command over all workers.</summary>
+    public CommandCounts SumOf(Command command)
+    {
+        var sum = new CommandCounts();
+        foreach (var worker in All) sum.Add(worker.ByCommand[command.Id]);
+        return sum;
+    }
+
+    /// <summary>How often errors with each first word were answered.</summary>
+    public IEnumerable<(string Code, long Count)> Errors => _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
+
+    public void CountError(ReadOnlySpan<byte> code)
+    {
+        // A name is made for the first of a kind only: a client that does everything wrong keeps no collector busy.
+        Span<char> letters = stackalloc char[CodeLettersMax];
+        ReadOnlySpan<char> name = code.Length <= CodeLettersMax ? letters[..Encoding.Latin1.GetChars(code, letters)] : OtherCode;
+        if (!_errors.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(name, out var count))
+        {
+            if (_errors.Count >= ErrorKindsMax) name = OtherCode;
+            count = _errors.GetOrAdd(name.ToString(), static _ => new StrongBox());
+        }
+
+        // Interlocked: workers share the count, and errors are rare.
+        Interlocked.Increment(ref count.Value);
+    }
+
+    public void Reset()
+    {
+        foreach (var worker in All) worker.Reset();
+        _errors.Clear();
+        Volatile.Write(ref _outputLimitCloses, 0);
+        Volatile.Write(ref _inputLimitCloses, 0);
+        Volatile.Write(ref _authTimeouts, 0);
+    }
+
+    internal void CountInputLimitClose() => Interlocked.Increment(ref _inputLimitCloses);
+
+    internal void CountAuthTimeout() => Interlocked.Increment(ref _authTimeouts);
+
+    internal void CountOutputLimitClose() => Interlocked.Increment(ref _outputLimitCloses);
+
+    private sealed class StrongBox
+    {
+        public long Value;
+    }
+}

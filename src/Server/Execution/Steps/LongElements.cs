@@ -1,0 +1,149 @@
+using Kv.Server.Families;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>A command about many elements of large collections: it answers them, takes them out, or combines them, at one instant but in steps.</summary>
+/// <remarks>
+/// The keys are held from the handler's turn to the last step, so whatever the handler has found in them stays right. The reply is
+/// collected, and passed on when the keys are free again: a client that reads slowly holds up nobody.
+/// Threads: the session's; where another one needs the key, it does the rest (<see cref="LongUse"/>).
+/// </remarks>
+internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
+{
+    /// <summary>A command about more is done in steps.</summary>
+    public const int ElementsMax = 4096;
+
+    /// <summary>Of what cannot end where a <see cref="StepBudget"/> does.</summary>
+    protected const int ElementsPerStep = StepBudget.ElementsMax, BytesPerStep = StepBudget.BytesMax;
+
+    private LongReply? _reply;
+    private LongUse? _work;
+    private ReplyHead _head;
+    private StepsOwner _owner;
+
+    /// <inheritdoc/>
+    public virtual bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
+
+    /// <summary>Elements of the reply, or its number; right when the work is done.</summary>
+    protected long Count { get; set; }
+
+    /// <summary>The name of the key, where it is in front of the array of the elements, in one of both.</summary>
+    protected byte[]? Key { get; init; }
+
+    /// <summary>Why nothing came of it.</summary>
+    protected StoreStatus Status { get; set; }
+
+    /// <summary>What the work threw, whoever ran it.</summary>
+    protected Exception? Failure => _work?.Failure;
+
+    /// <summary>What is collected, once it has begun.</summary>
+    protected LongReply Reply => _reply!;
+
+    /// <summary>Leaves a command to later turns, if it is about many elements.</summary>
+    /// <param name="count">So many.</param>
+    /// <returns>False: do it all in this turn.</returns>
+    public static bool IsWanted(ref CommandContext context, long count) => count > ElementsMax && !context.InTransaction;
+
+    /// <summary>Begins; the key is the work's.</summary>
+    /// <param name="count">Elements of the reply, or its number.</param>
+    /// <returns>False: do it all in this turn.</returns>
+    protected bool TryBegin(ref CommandContext context, scoped HeldKey held, ReplyHead head, long count)
+    {
+        Prepare(ref context, head, count);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    /// <summary>The same with several keys.</summary>
+    protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head, long count = 0)
+    {
+        Prepare(ref context, head, count);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    /// <summary>The same with streams.</summary>
+    protected bool TryBegin(ref CommandContext context, scoped HeldStreams held, ReplyHead head)
+    {
+        Prepare(ref context, head, count: 0);
+        return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    private void Prepare(ref CommandContext context, ReplyHead head, long count)
+    {
+        _head = head;
+        _owner = new StepsOwner(context);
+        Count = count;
+        _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
+    }
+
+    private bool HasBegun(ref CommandContext context, LongUse? work)
+    {
+        _work = work;
+        if (work != null) context.Continue(this);
+        return work != null;
+    }
+
+    /// <inheritdoc/>
+    public bool Use(in HeldKeys held)
+    {
+        bool done = Work(held, Reply);
+        Reply.CheckSize();
+        return done;
+    }
+
+    /// <inheritdoc/>
+    public virtual bool Step(ref CommandContext context)
+    {
+        bool done = Reply.IsBegun ? Reply.PassOn(context.Output) : _work!.Step(context.Store) && Finish(ref context);
+        if (done) Dispose();
+        return done;
+    }
+
+    /// <inheritdoc/>
+    public virtual void Dispose()
+    {
+        _work?.Dispose();
+        _work = null;
+        _reply?.Dispose();
+    }
+
+    /// <summary>Does a piece.</summary>
+    /// <returns>True when everything is done.</returns>
+    protected abstract bool Work(in HeldKeys held, LongReply reply);
+
+    /// <summary>What follows when the keys are free again: the answer.</summary>
+    /// <returns>True when nothing is left to do.</returns>
+    protected virtual bool Finish(ref CommandContext context) => Answer(ref context);
+
+    /// <summary>Answers, when everything is done.</summary>
+    /// <returns>True when nothing is left to pass on.</returns>
+    protected bool Answer(ref CommandContext context)
+    {
+        if (_work?.Failure is { } failure) throw failure;
+        if (Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(Status));
+            return true;
+        }
+
+        if (_head == ReplyHead.None) return Reply.Begin(context.Output);
+        if (Key != null)
+        {
+            context.Reply.WriteArray(2);
+            context.Reply.WriteBulk(Key);
+        }
+
+        if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
+        else if (_head == ReplyHead.Ok) context.Reply.WriteOk();
+        else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);
+        else if (_head == ReplyHead.Map) context.Reply.WriteMap((int)Count);
+        else context.Reply.WriteArray((int)Count);
+        return context.Reply.Owed == 0 || Reply.Begin(context.Output);
+    }
+}

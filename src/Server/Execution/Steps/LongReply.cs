@@ -1,0 +1,154 @@
+using Kv.Protocol;
+using Kv.Server.Families;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>Values that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
+/// <remarks>
+/// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
+/// What is collected is charged to the store and bounded by max-reply-bytes.
+/// </remarks>
+internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
+{
+    /// <summary>A piece is passed on in one step.</summary>
+    private const int PieceBytes = 512 * 1024;
+
+    private readonly List<SessionOutput> _pieces = [];
+    private int _passed;
+    private int _values;
+    private long _bytes, _charged;
+
+    // Bytes of the last piece, past those that every piece is charged with.
+    private long _overPiece;
+
+    /// <summary>Whether a part of it has been passed on.</summary>
+    public bool IsBegun { get; private set; }
+
+    /// <summary>Forgets what was collected.</summary>
+    public void Restart()
+    {
+        foreach (var piece in _pieces) piece.Dispose();
+        _pieces.Clear();
+        _bytes = 0;
+        store.Charge(-_charged);
+        _charged = 0;
+    }
+
+    /// <summary>Adds a string; nil for what is none.</summary>
+    public void Write(in ValueView value)
+    {
+        var output = NextOutput();
+        if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
+        else output.Reply.WriteNull();
+        CheckSize();
+    }
+
+    /// <summary>Takes the next value of the reply.</summary>
+    public ReplyWriter Next() => NextOutput().Reply;
+
+    /// <summary>Adds what another one has collected, which is empty then.</summary>
+    public void TakeOver(LongReply other)
+    {
+        if (other._pieces.Count == 0) return;
+        _bytes = Bytes + other._bytes;
+        _pieces.AddRange(other._pieces);
+        _charged += other._charged;
+        other._charged = 0;
+        other._pieces.Clear();
+        other.Restart();
+    }
+
+    /// <summary>Adds what was written elsewhere, with its blocks; nothing is left there.</summary>
+    /// <param name="start">Where it begins. It ends where that output does, and what comes before has no blocks.</param>
+    public void Take(SessionOutput from, int start)
+    {
+        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
+        var piece = _pieces[^1];
+        int end = from.Buffer.Length, first = start;
+        while (from.TryTakeReference(end, out var reference))
+        {
+            piece.Reply.WriteRaw(from.Buffer.Span[start..reference.Offset], 0);
+            piece.AddReference(reference);
+            start = reference.Offset;
+        }
+
+        piece.Reply.WriteRaw(from.Buffer.Span[start..end], 0);
+        from.Buffer.Truncate(first);
+        long more = piece.Buffer.Length - (long)PieceBytes;
+        if (more > _overPiece) store.Charge(more - _overPiece);
+        if (more > _overPiece) (_charged, _overPiece) = (_charged + more - _overPiece, more);
+        CheckSize();
+    }
+
+    /// <summary>The same of the last bytes of an output that has no blocks.</summary>
+    public void TakeFirst(SessionOutput from, int start)
+    {
+        AddPiece();
+        _pieces[^1].Reply.WriteRaw(from.Buffer.Span[start..], 0);
+    }
+
+    /// <summary>How much is collected.</summary>
+    public long Bytes => _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
+
+    /// <summary>Throws when more is collected than a reply may have.</summary>
+    public void CheckSize()
+    {
+        long bytes = Bytes;
+        if (bytes > bytesMax) throw new ReplyTooLargeException(bytes);
+    }
+
+    /// <summary>Writes the first piece behind the head, which tells of all the values.</summary>
+    /// <returns>True when nothing is left.</returns>
+    public bool Begin(SessionOutput output)
+    {
+        IsBegun = true;
+        _values = output.Reply.Owed;
+        return PassOn(output);
+    }
+
+    /// <summary>Passes on the next piece, with its blocks.</summary>
+    /// <returns>True when nothing is left.</returns>
+    public bool PassOn(SessionOutput output)
+    {
+        var piece = _pieces[_passed++];
+        bool isLast = _passed == _pieces.Count;
+        int start = 0, end = piece.Buffer.Length;
+        while (piece.TryTakeReference(end, out var reference))
+        {
+            output.Reply.WriteRaw(new ReadOnlySpan<byte>(piece.Buffer.Start + start, reference.Offset - start), 0);
+            output.AddReference(reference);
+            start = reference.Offset;
+        }
+
+        output.Reply.WriteRaw(new ReadOnlySpan<byte>(piece.Buffer.Start + start, end - start), isLast ? _values : 0);
+        piece.Dispose();
+        return isLast;
+    }
+
+    public void Dispose() => Restart();
+
+    /// <summary>Takes the next value of the reply, and blocks with it.</summary>
+    public SessionOutput NextOutput()
+    {
+        if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
+        var output = _pieces[^1];
+        output.Reply.BeginReply();
+        return output;
+    }
+
+    private void AddPiece()
+    {
+        if (_pieces.Count > 0) _bytes += _pieces[^1].Buffer.Length;
+        var piece = new SessionOutput(store);
+        piece.Reply.Version = Version;
+        _pieces.Add(piece);
+        _overPiece = 0;
+        store.Charge(PieceBytes);
+        _charged += PieceBytes;
+    }
+
+    /// <summary>How nil is written.</summary>
+    public RespVersion Version { get; init; }
+}

@@ -1,0 +1,61 @@
+using System.Diagnostics;
+using Kv.Protocol;
+
+namespace Kv.Server.Execution;
+
+/// <summary>What one step of a long command may still do: elements, bytes of the reply, time.</summary>
+/// <remarks>
+/// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because elements may cost
+/// ten times what they do on another day: in no cache, on a machine that others use, too.
+/// </remarks>
+internal struct StepBudget
+{
+    /// <summary>So many elements: some 100 us where they are in no cache, but come one after another.</summary>
+    public const int ElementsMax = 1024;
+
+    /// <summary>And so many bytes of the reply.</summary>
+    public const int BytesMax = 256 * 1024;
+
+    private const int ClockEvery = 64;
+
+    private readonly LongReply? _collected;
+    private readonly OutputBuffer? _output;
+    private readonly long _bytesEnd, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
+    private int _left = ElementsMax, _untilClock = ClockEvery;
+
+    /// <summary>Of a command whose reply is collected.</summary>
+    public StepBudget(LongReply reply)
+    {
+        _collected = reply;
+        _bytesEnd = Bytes + BytesMax;
+    }
+
+    /// <summary>Of a command that answers as it goes.</summary>
+    public StepBudget(OutputBuffer output)
+    {
+        _output = output;
+        _bytesEnd = Bytes + BytesMax;
+    }
+
+    private readonly long Bytes => _collected?.Bytes ?? _output!.Length;
+
+    /// <summary>Half a millisecond.</summary>
+    private static long TicksMax => Stopwatch.Frequency / 2000;
+
+    /// <summary>Asks for elements.</summary>
+    /// <param name="count">Some tens at most.</param>
+    /// <returns>False: the step has to end.</returns>
+    public bool TryTake(int count = 1)
+    {
+        if (_left <= 0 || Bytes >= _bytesEnd) return false;
+        _untilClock -= count;
+        if (_untilClock < 0)
+        {
+            if (Stopwatch.GetTimestamp() >= _ticksEnd) return false;
+            _untilClock = ClockEvery;
+        }
+
+        _left -= count;
+        return true;
+    }
+}

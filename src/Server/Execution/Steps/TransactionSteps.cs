@@ -1,0 +1,195 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>The rest of a long EXEC: its keys stay held, so it happens at one instant, and others have turns in between.</summary>
+/// <remarks>
+/// The commands run on the store session that has the keys, with a dispatcher and an output of their own, for a stand-in of the client's session:
+/// so any thread may run them, while the client's own one goes on sending. What they do to the session itself is therefore left out: a queue with
+/// such commands is run in one turn (<see cref="IsPlain"/>).
+/// Threads: whoever steps the work; the client's own begins and ends it. Where another one needs a key, it does the rest (<see cref="LongUse"/>).
+/// </remarks>
+internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
+{
+    private readonly KvServer _server;
+    private readonly Session _session, _standIn;
+    private readonly Transaction _transaction;
+    private readonly StepsOwner _owner;
+    private readonly LongReply _reply;
+    private readonly SessionOutput _output;
+    private readonly WorkerCounters _counters;
+    private Dispatcher? _dispatcher;
+    private LongUse? _work;
+    private int _at;
+    private bool _isTooLarge, _isOver;
+
+    private TransactionSteps(ref CommandContext context, Transaction transaction, Command exec, int at)
+    {
+        _server = context.Server;
+        _session = context.Session;
+        _transaction = transaction;
+        _owner = new StepsOwner(exec, _session.Id);
+        _at = at;
+        _reply = new LongReply(_server.Store, _server.Options.MaxReplyBytes) { Version = _session.Version };
+        _output = new SessionOutput(_server.Store);
+        _output.Reply.Version = _session.Version;
+        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+        _counters = _server.Counters.Borrow();
+        _standIn = new Session(_session.Id, _server, new Nobody())
+        {
+            Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal, Authenticated = true,
+            Database = _session.Database, Version = _session.Version, Transaction = transaction,
+        };
+    }
+
+    /// <summary>Something was changed, perhaps: so all of it is done, also when the client has left.</summary>
+    public bool HasChanged => true;
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
+
+    /// <summary>Leaves the rest of a transaction to later turns.</summary>
+    /// <param name="at">Its first command that has not run.</param>
+    /// <param name="start">Where in the output the reply begins.</param>
+    /// <returns>False: do all of it in this turn.</returns>
+    public static bool TryBegin(ref CommandContext context, Transaction transaction, Command exec, int at, int start)
+    {
+        // The blocks of an output are in one queue: only the last session's could be told apart, so none may be there.
+        if (context.Output.ReferenceCount != 0 || !IsPlain(transaction, at)) return false;
+        var steps = new TransactionSteps(ref context, transaction, exec, at);
+        steps._reply.TakeFirst(context.Output, start);      // before others can go on with it
+        var work = context.Store.TryBeginUseOfTransaction(steps);
+        if (work == null)
+        {
+            steps.End();
+            return false;
+        }
+
+        steps._work = work;
+        context.Session.Transaction = null;     // these steps' until the end
+        context.Continue(steps);
+        return true;
+    }
+
+    /// <inheritdoc/>
+    public void Begin(StoreSession session) => _dispatcher = new Dispatcher(_server, session, _counters, _output);
+
+    /// <inheritdoc/>
+    public bool Use(in HeldKeys held)
+    {
+        var context = _dispatcher!.NewContext();
+        context.Session = _standIn;
+        var budget = new StepBudget(_reply);
+        for (; _at < _transaction.QueuedCount; _at++)
+        {
+            ref readonly var queued = ref _transaction.Commands[_at];
+            if (!budget.TryTake(TransactionRun.CostOf(queued.Command))) return false;
+            Run(ref context, queued);
+        }
+
+        return true;
+    }
+
+    /// <inheritdoc/>
+    public bool Step(ref CommandContext context)
+    {
+        bool isDone = _reply.IsBegun ? _reply.PassOn(context.Output) : _work!.Step(context.Store) && Answer(ref context);
+        if (isDone) End();
+        return isDone;
+    }
+
+    /// <summary>The client has left: what it has asked for is done all the same, by a thread of the pool.</summary>
+    public void Dispose()
+    {
+        if (_isOver) return;
+        if (_work is not { IsDone: false })
+        {
+            End();
+            return;
+        }
+
+        _server.Remainders.Start(() =>
+        {
+            _work!.Dispose();
+            End();
+        });
+    }
+
+    private bool Answer(ref CommandContext context)
+    {
+        _session.Database = _standIn.Database;
+        _session.Transaction = _transaction;
+        if (_work!.Failure is { } failure) throw failure;
+        if (_isTooLarge) throw new ReplyTooLargeException(_server.Options.MaxReplyBytes);
+        _transaction.Close();
+        return _reply.Begin(context.Output);
+    }
+
+    private void Run(ref CommandContext context, in QueuedCommand queued)
+    {
+        try
+        {
+            context.Transactions.RunOne(ref context, queued);
+            if (!_isTooLarge) _reply.Take(_output, start: 0);
+        }
+        catch (ReplyTooLargeException)
+        {
+            _isTooLarge = true;     // the rest is run all the same
+            _reply.Restart();
+        }
+
+        if (!_isTooLarge) return;
+        _output.DropReferences(int.MaxValue);
+        _output.Buffer.Clear();
+    }
+
+    private void End()
+    {
+        if (_isOver) return;
+        _isOver = true;
+        if (_work != null) _transaction.Close();        // else it goes on elsewhere
+        _reply.Dispose();
+        _dispatcher?.Dispose();
+        _output.Dispose();
+        _server.Counters.GiveBack(_counters);
+    }
+
+    /// <summary>Whether the commands from one on are about keys and nothing else.</summary>
+    private static bool IsPlain(Transaction transaction, int at)
+    {
+        foreach (ref readonly var queued in transaction.Commands[at..])
+        {
+            bool isOfKeys = queued.Command.Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection or CommandGroup.Server
+                or CommandGroup.Scripting or CommandGroup.Cluster or CommandGroup.Sentinel);
+            if (!isOfKeys && queued.Command.Name is not ("SELECT" or "PING" or "ECHO")) return false;
+        }
+
+        return true;
+    }
+
+    /// <summary>Owns the stand-in, which nobody wakes or asks.</summary>
+    private sealed class Nobody : ISessionOwner
+    {
+        public long QueryBytes => 0;
+
+        public long QueryFreeBytes => 0;
+
+        public int OutputPieces => 0;
+
+        public long OutputMemoryBytes => 0;
+
+        public long OutputBytes => 0;
+
+        public long BufferBytes => 0;
+
+        public void Wake(Session session)
+        {
+            // It never waits.
+        }
+    }
+}

@@ -1,0 +1,210 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>What EXEC does: all commands of a transaction, at one instant, their replies in one array.</summary>
+/// <remarks>
+/// The keys of all commands are found by their rows and held together, in the one order of locking; the handlers then run
+/// unchanged, since the session of the store works on what it holds. When some command may use keys that no row can name
+/// (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
+/// Threads: one worker or lease.
+/// </remarks>
+internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
+{
+    private readonly ReplyWriter _reply = output.Reply;
+    private bool _isLeft;
+
+    /// <summary>Runs the transaction of the context's session, which is over then.</summary>
+    /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next turn.</returns>
+    public bool TryExecute(ref CommandContext context)
+    {
+        var session = context.Session;
+        var transaction = session.Transaction!;
+        bool done = true;
+        _isLeft = false;
+        try
+        {
+            if (!TryFindKeys(ref context, transaction)) return done = TryExecuteAlone(ref context, transaction);
+            transaction.Watches.AddTo(context.Store.Keys);
+            if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
+            else RunAll(ref context, transaction);
+            return true;
+        }
+        finally
+        {
+            if (done && !_isLeft) transaction.Close();
+        }
+    }
+
+    private bool TryExecuteAlone(ref CommandContext context, Transaction transaction)
+    {
+        if (!context.Store.TryPauseOthers()) return false;
+        try
+        {
+            transaction.Watches.RemoveExpired(context.Store);
+            RunUnlessChanged(ref context, transaction);
+        }
+        finally
+        {
+            context.Store.EndPause();
+        }
+
+        return true;
+    }
+
+    private void ExecuteHeld(ref CommandContext context, Transaction transaction)
+    {
+        var store = context.Store;
+        var status = store.BeginTransaction(store.Keys);
+        // Ends: it is repeated only when databases are flushed or swapped in this very moment.
+        while (status == StoreStatus.Ok && !transaction.Watches.AreOf(store.Table))
+        {
+            store.EndTransaction();
+            context.Server.Store.WaitForTable();
+            status = store.BeginTransaction(store.Keys);
+        }
+
+        if (status != StoreStatus.Ok)
+        {
+            context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
+            return;
+        }
+
+        try
+        {
+            RunUnlessChanged(ref context, transaction);
+        }
+        finally
+        {
+            store.EndTransaction();
+        }
+    }
+
+    /// <summary>With the watched keys locked, or alone: nobody changes one any more.</summary>
+    private void RunUnlessChanged(ref CommandContext context, Transaction transaction)
+    {
+        if (transaction.Watches.HaveChanged) _reply.WriteNullArray();
+        else RunAll(ref context, transaction);
+    }
+
+    /// <summary>Lists the keys of all commands.</summary>
+    /// <returns>False when not all keys can be known.</returns>
+    private static bool TryFindKeys(ref CommandContext context, Transaction transaction)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        int database = context.Session.Database;
+        foreach (ref readonly var queued in transaction.Commands)
+        {
+            var command = queued.Command;
+            context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom) return false;
+            if (command.Name == "SELECT" && NumberText.TryParseInt64(context.Args[1].Span, out long chosen))
+            {
+                // The same test as its own: a number that is refused changes nothing.
+                if ((ulong)chosen < (ulong)context.Server.Options.Databases) database = (int)chosen;
+            }
+
+            foreach (var spec in command.Keys)
+            {
+                if ((spec.Access & KeyAccess.NotKey) != 0) continue;
+                if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
+                var search = KeyFinder.Find(spec, context.Args, 0, out var range);
+                if (search == KeySearch.Invalid) return false;      // the command will say so; what it does first is its own affair
+                if (search != KeySearch.Found) continue;
+                for (int i = 0; i < range.Count; i++) context.Args.AddKey(range.First + (i * range.Step), keys, database);
+            }
+        }
+
+        return true;
+    }
+
+    private void RunAll(ref CommandContext context, Transaction transaction)
+    {
+        var session = context.Session;
+        var exec = context.Command;
+        int start = dispatcher.ReplyStart;
+        ReplyTooLargeException? tooLarge = null;
+        // Keys that are held are what steps can go on with; one who stands alone does all of it now.
+        bool mayLeave = context.Store.Transaction != null;
+        var budget = new StepBudget(output.Buffer);
+        transaction.IsRunning = true;
+        session.IsInReply = true;       // messages wait until the array is whole
+        session.Steps = null;
+        try
+        {
+            _reply.WriteArray(transaction.QueuedCount);
+            for (int at = 0; at < transaction.QueuedCount; at++)
+            {
+                ref readonly var queued = ref transaction.Commands[at];
+                if (mayLeave && !budget.TryTake(CostOf(queued.Command)))
+                {
+                    mayLeave = false;
+                    _isLeft = tooLarge == null && TransactionSteps.TryBegin(ref context, transaction, exec, at, start);
+                    if (_isLeft) break;
+                }
+
+                try
+                {
+                    RunOne(ref context, queued);
+                }
+                catch (ReplyTooLargeException exception)
+                {
+                    tooLarge = exception;       // not even room for an error: the rest is run all the same
+                }
+
+                if (tooLarge != null) output.Rewind(new ReplyMark(start, 1));
+            }
+        }
+        finally
+        {
+            session.IsInReply = false;
+            if (!_isLeft) transaction.IsRunning = false;
+            context.Command = exec;
+            context.Args.Begin(null, 0, 0, 0, 0, null);
+            _reply.EndReplies(start);
+            if (_isLeft) output.Rewind(new ReplyMark(start, 1));       // the steps have what was written
+        }
+
+        if (tooLarge != null) throw tooLarge;
+    }
+
+    /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks at the clock.</summary>
+    public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
+
+    /// <summary>Runs one of the commands; its reply is one of the array's.</summary>
+    public void RunOne(ref CommandContext context, in QueuedCommand queued)
+    {
+        var session = context.Session;
+        var command = queued.Command;
+        context.Command = command;
+        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+        if (command.Container != null) context.Args.Skip(1);
+        context.Store.Select(session.Database);
+        _reply.BeginReply();
+        try
+        {
+            Fault.Point("transaction.command");
+            ref var counts = ref counters.ByCommand[command.Id];
+            long begin = counts.Begin();
+            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made may be too much.
+            if (context.Store.HasLetGoOfMuch) context.Store.FreeBetweenCommands();
+            if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget) context.Fail(Errors.OutOfMemory);
+            else command.Handler!(ref context);
+            // Ends: each step gets on, and what EXEC runs waits for nobody.
+            while (session.Steps is { } steps)
+                if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
+            counts.Calls++;
+            if (begin != 0) counts.End(begin, 1, command);
+            if (!_reply.IsDone) dispatcher.FinishSlow(ref context);
+            // CLIENT REPLY OFF and SKIP answer nothing; the array still has a place for them.
+            if (output.Buffer.Length == dispatcher.ReplyStart) _reply.WriteNull();
+        }
+        catch (Exception exception)
+        {
+            dispatcher.FailPart(session, exception);
+        }
+    }
+}

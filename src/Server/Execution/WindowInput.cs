@@ -1,0 +1,31 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+
+namespace Kv.Server.Execution;
+
+/// <summary>One session of the group of a <see cref="CommandWindow"/>, and how far its input has come.</summary>
+internal unsafe struct WindowInput
+{
+    public Session Session;
+    public byte* Start;
+    public int Length;
+
+    /// <summary>Behind the last command that was run.</summary>
+    public int Position;
+
+    /// <summary>Behind the last command that was parsed.</summary>
+    public int Parsed;
+
+    public int OutputStart;
+    public int OutputEnd;
+    public ParseStatus Error;
+
+    /// <summary>Nothing more is run in this turn.</summary>
+    public bool Stopped;
+
+    /// <summary>The session's share of the turn was used up before its input was: it is to have another one without having to send more.</summary>
+    public bool HasMore;
+
+    /// <summary>Bytes of replies that have been handed over in this turn.</summary>
+    public long Sent;
+}

@@ -1,0 +1,19 @@
+namespace Kv.Server.Execution;
+
+/// <summary>One parsed command of a <see cref="CommandWindow"/>. No references.</summary>
+internal unsafe struct WindowSlot
+{
+    public ulong Hash;
+    public ulong Hint;
+    public WindowSlotKind Kind;
+    public int First;
+    public int Count;
+    public int End;
+    public int Database;
+
+    /// <summary>Where the large collection at the key is, how far the way to the member or end is known, and the member's hash: for the look-ahead alone.</summary>
+    public byte* Region;
+    public byte* Place;
+    public byte* Slot;
+    public ulong MemberHash;
+}

@@ -1,0 +1,49 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Server.Execution;
+
+/// <summary>What one worker (or lease of the portable transport) has counted.</summary>
+/// <remarks>
+/// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees some recent value
+/// of it: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
+/// </remarks>
+internal sealed class WorkerCounters(int commands)
+{
+    private Cells _cells;
+
+    public ref long Commands => ref _cells.Commands;
+
+    /// <summary>Error replies.</summary>
+    public ref long Errors => ref _cells.Errors;
+
+    public ref long BytesIn => ref _cells.BytesIn;
+
+    public ref long BytesOut => ref _cells.BytesOut;
+
+    /// <summary>Reading commands that found their key.</summary>
+    public ref long Hits => ref _cells.Hits;
+
+    public ref long Misses => ref _cells.Misses;
+
+    /// <summary>By <see cref="Command.Id"/>.</summary>
+    public CommandCounts[] ByCommand { get; } = new CommandCounts[commands];
+
+    /// <summary>Sets everything to 0 (CONFIG RESETSTAT). What the owner adds at this very moment may survive.</summary>
+    public void Reset()
+    {
+        _cells = default;
+        Array.Clear(ByCommand);
+    }
+
+    // Two lines on either side: the processor fetches lines in pairs.
+    [StructLayout(LayoutKind.Explicit, Size = 128 + 48 + 128)]
+    private struct Cells
+    {
+        [FieldOffset(128)] public long Commands;
+        [FieldOffset(136)] public long Errors;
+        [FieldOffset(144)] public long BytesIn;
+        [FieldOffset(152)] public long BytesOut;
+        [FieldOffset(160)] public long Hits;
+        [FieldOffset(168)] public long Misses;
+    }
+}

@@ -1,0 +1,256 @@
+using System.Text;
+using Kv.Server.Configuration;
+using Kv.Server.Execution;
+using Kv.Server.Metrics;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Families;
+
+/// <summary>The server as a whole: its figures, its databases, its end.</summary>
+internal static class ServerCommands
+{
+    internal static readonly Command[] Table =
+    [
+        new("DBSIZE", arity: 1, DbSize)
+        {
+            Summary = "Counts the keys of the database.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            UnnamedKeysFrom = 1,
+            Categories = AclCategories.Keyspace,
+            Tips = ["request_policy:all_shards", "response_policy:agg_sum"],
+        },
+        new("FLUSHALL", arity: -1, FlushAll)
+        {
+            Usage = "[ASYNC | SYNC]",
+            Summary = "Removes all keys of all databases, at once; their memory is freed afterwards.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Write,
+            UnnamedKeysFrom = 1,
+            Categories = AclCategories.Keyspace | AclCategories.Dangerous,
+            Tips = ["request_policy:all_shards", "response_policy:all_succeeded"],
+        },
+        new("FLUSHDB", arity: -1, FlushDb)
+        {
+            Usage = "[ASYNC | SYNC]",
+            Summary = "Removes all keys of the database, at once; their memory is freed afterwards.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Write,
+            UnnamedKeysFrom = 1,
+            Categories = AclCategories.Keyspace | AclCategories.Dangerous,
+            Tips = ["request_policy:all_shards", "response_policy:all_succeeded"],
+        },
+        new("INFO", arity: -1, Info)
+        {
+            Usage = "[section [section ...]]",
+            Summary = "Tells the figures of the server, by section.",
+            Complexity = "O(1); the clients section O(N), N the connections", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel,
+            Categories = AclCategories.Dangerous,
+            Tips = ["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+        },
+        new("LASTSAVE", arity: 1, LastSave)
+        {
+            Summary = "Returns the second of Unix time at which data was last saved; that of the start, as nothing is saved yet.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast,
+            Categories = AclCategories.Admin | AclCategories.Dangerous,
+            Tips = ["nondeterministic_output"],
+        },
+        new("LOLWUT", arity: -1, Lolwut)
+        {
+            Usage = "[VERSION version]",
+            Summary = "Draws something, and tells the version.",
+            Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+        },
+        new("MODULE", arity: -2, handler: null)
+        {
+            Summary = "Looks after modules; this server takes none.",
+            Complexity = "Depends on the subcommand.", Since = "4.0.0", Group = CommandGroup.Server,
+            Subcommands =
+            [
+                HelpReply.Row("5.0.0", CommandGroup.Server),
+                new("LIST", arity: 2, ModuleList)
+                {
+                    Summary = "Lists the modules that are loaded: none, as this server takes none.",
+                    Complexity = "O(N), N the modules", Since = "4.0.0", Group = CommandGroup.Server,
+                    Flags = CommandFlags.Admin | CommandFlags.NoScript,
+                    Tips = ["nondeterministic_output_order"],
+                },
+            ],
+        },
+        new("ROLE", arity: 1, Role)
+        {
+            Summary = "Tells whether this is a primary or a replica, and of whom.",
+            Complexity = "O(1)", Since = "2.8.12", Group = CommandGroup.Server,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale |
+                CommandFlags.Fast | CommandFlags.Sentinel,
+            Categories = AclCategories.Admin | AclCategories.Dangerous,
+        },
+        new("SHUTDOWN", arity: -1, Shutdown)
+        {
+            Usage = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+            Summary = "Ends the server in order.",
+            Complexity = "O(N), N the connections", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.NoMulti |
+                CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.OwnReplies,
+        },
+        new("SWAPDB", arity: 3, SwapDb)
+        {
+            Usage = "index1 index2",
+            Summary = "Exchanges two databases, at once and for everyone.",
+            Complexity = "O(1)", Since = "4.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            UnnamedKeysFrom = 1,
+            Categories = AclCategories.Keyspace | AclCategories.Dangerous,
+        },
+        new("TIME", arity: 1, Time)
+        {
+            Summary = "Tells the time: Unix seconds, and microseconds of the second.",
+            Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast,
+            Tips = ["nondeterministic_output"],
+        },
+    ];
+
+    private static void DbSize(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        context.Reply.WriteInteger(context.Server.Store.Count(context.Session.Database));
+    }
+
+    private static void FlushAll(ref CommandContext context)
+    {
+        if (!TryReadFlush(ref context)) return;
+        context.Store.FlushAll();
+        context.Reply.WriteOk();
+    }
+
+    private static void FlushDb(ref CommandContext context)
+    {
+        if (!TryReadFlush(ref context)) return;
+        context.Store.Flush(context.Session.Database);
+        context.Reply.WriteOk();
+    }
+
+    // Both ways are one: a new, empty database is published, and the old one is freed when nobody reads it any more.
+    private static bool TryReadFlush(ref CommandContext context)
+    {
+        if (!context.Args.TryKeyword("ASYNC"u8)) context.Args.TryKeyword("SYNC"u8);
+        return context.Args.Finish(context.Reply);
+    }
+
+    /// <summary>Sections that one INFO names; there are not as many.</summary>
+    private const int SectionsMax = 1024;
+
+    private static void Info(ref CommandContext context)
+    {
+        var sections = context.Args.Remaining == 0 ? InfoSections.Default : InfoSections.None;
+        context.Args.RequireAtMost(SectionsMax, "sections for INFO");
+        while (context.Args.Remaining > 0) sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
+        if (!context.Args.Finish(context.Reply)) return;
+        string text = InfoReport.Write(ServerReport.Gather(context.Server), sections);
+        context.Reply.WriteVerbatim(Encoding.UTF8.GetBytes(text));
+    }
+
+    /// <summary>Rings from two stones in a pond, as brightness by letter.</summary>
+    private static void Lolwut(ref CommandContext context)
+    {
+        const int Columns = 64, Rows = 16;
+        if (context.Args.Remaining >= 2 && context.Args.TryKeyword("VERSION"u8)) context.Args.NextInt64();
+        context.Args.Skip(context.Args.Remaining);      // sizes that other versions' drawings take
+        if (!context.Args.Finish(context.Reply)) return;
+
+        ReadOnlySpan<char> shades = " .:-=+*#%@";
+        var text = new StringBuilder((Columns + 1) * Rows + 64);
+        for (int row = 0; row < Rows; row++)
+        {
+            for (int column = 0; column < Columns; column++)
+            {
+                // A row is as high as two columns are wide.
+                double left = Math.Sqrt(Square(column - 16) + 4 * Square(row - 8));
+                double right = Math.Sqrt(Square(column - 48) + 4 * Square(row - 5));
+                double height = (Math.Sin(left * 0.9) + Math.Sin(right * 0.9) + 2) / 4;
+                text.Append(shades[Math.Min((int)(height * shades.Length), shades.Length - 1)]);
+            }
+            text.Append('\n');
+        }
+        text.Append("\nTwo stones, one pond. Redis ver. ").Append(ServerVersion.RedisVersion).Append('\n');
+        context.Reply.WriteVerbatim(Encoding.ASCII.GetBytes(text.ToString()));
+    }
+
+    private static double Square(double x) => x * x;
+
+    private static void ModuleList(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        context.Reply.WriteArray(0);
+    }
+
+    private static void LastSave(ref CommandContext context)
+    {
+        if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(context.Server.Started.ToUnixTimeSeconds());
+    }
+
+    private static void Role(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        context.Reply.WriteArray(3);
+        context.Reply.WriteBulk("master"u8);
+        context.Reply.WriteInteger(0);
+        context.Reply.WriteArray(0);
+    }
+
+    private static void Shutdown(ref CommandContext context)
+    {
+        ref var args = ref context.Args;
+        bool save = false, noSave = false, force = false, now = false, abort = false;
+        while (args.Remaining > 0)
+        {
+            if (args.TryKeyword("NOSAVE"u8)) noSave = true;
+            else if (args.TryKeyword("SAVE"u8)) save = true;
+            else if (args.TryKeyword("NOW"u8)) now = true;
+            else if (args.TryKeyword("FORCE"u8)) force = true;
+            else if (args.TryKeyword("ABORT"u8)) abort = true;
+            else args.SyntaxError();
+        }
+        if ((save && noSave) || (abort && (save || noSave || force || now))) args.SyntaxError();
+        if (!args.Finish(context.Reply)) return;
+
+        if (abort)
+        {
+            context.Fail("ERR No shutdown in progress."u8);
+            return;
+        }
+        if (save && !force)
+        {
+            context.Server.Log.LogWarning("SHUTDOWN SAVE refused: nothing can be saved yet; NOSAVE or FORCE ends the server without");
+            context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
+            return;
+        }
+        // No reply: the connection ends with the server, and nothing behind this is run.
+        context.Session.CloseAfterReply = true;
+        context.Server.RequestStop();
+    }
+
+    private static void SwapDb(ref CommandContext context)
+    {
+        long first = context.Args.NextInt64(int.MinValue, int.MaxValue, "ERR invalid first DB index"u8);
+        long second = context.Args.NextInt64(int.MinValue, int.MaxValue, "ERR invalid second DB index"u8);
+        long count = context.Server.Options.Databases;
+        if ((ulong)first >= (ulong)count || (ulong)second >= (ulong)count) context.Args.Fail(Errors.DatabaseOutOfRange);
+        if (!context.Args.Finish(context.Reply)) return;
+        context.Store.Swap((int)first, (int)second);
+        context.Reply.WriteOk();
+    }
+
+    private static void Time(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        long microseconds = (context.Server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond;
+        context.Reply.WriteArray(2);
+        context.Reply.WriteBulkInteger(microseconds / 1_000_000);
+        context.Reply.WriteBulkInteger(microseconds % 1_000_000);
+    }
+}

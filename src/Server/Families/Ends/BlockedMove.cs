@@ -1,0 +1,59 @@
+using Kv.Server.Blocking;
+using Kv.Server.Execution;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>BLMOVE and BRPOPLPUSH, waiting.</summary>
+/// <remarks>A destination of another type ends the wait with an error; the element stays for the next who waits.</remarks>
+internal sealed class BlockedMove : BlockedCommand
+{
+    private readonly byte[] _destination;
+    private readonly bool _fromLeft, _toLeft;
+
+    public BlockedMove(Session session, ReadOnlySpan<byte> destination, bool fromLeft, bool toLeft)
+        : base(session)
+    {
+        // Pinned: lists of keys to hold need it to stay put.
+        _destination = GC.AllocateUninitializedArray<byte>(destination.Length, pinned: true);
+        destination.CopyTo(_destination);
+        _fromLeft = fromLeft;
+        _toLeft = toLeft;
+    }
+
+    protected internal override bool TryServe(ref Serving serving)
+    {
+        if (!IsList(serving)) return false;
+        var keys = serving.Store.Keys;
+        keys.Clear();
+        keys.Add(serving.KeyBytes, serving.Database);
+        keys.Add(_destination, serving.Database);
+        using var held = serving.Store.Hold(keys);
+        if (held.Status != StoreStatus.Ok)
+        {
+            if (!serving.TryClaim()) return false;
+            serving.Reply.WriteError(Errors.For(held.Status));
+            return true;
+        }
+
+        var from = held.Value(0);
+        if (!from.Exists || from.Type != DataType.List || !serving.TryClaim()) return false;
+        ListEnds.Move(serving.Reply, from, held.Value(1), serving.KeyBytes.AsSpan().SequenceEqual(_destination), _fromLeft, _toLeft);
+        return true;
+    }
+
+    // Without holding, which would put records in the place of keys that are absent.
+    private static bool IsList(in Serving serving)
+    {
+        var read = default(ReadNothing);
+        return serving.Store.Read(serving.Key, DataType.List, ref read) == StoreStatus.Ok;
+    }
+
+    private struct ReadNothing : IValueRead
+    {
+        public readonly void Read(in ValueView value)
+        {
+        }
+    }
+}

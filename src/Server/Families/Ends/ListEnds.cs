@@ -1,0 +1,129 @@
+using System.Buffers;
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Takes elements from the ends of lists that are held, and answers them.</summary>
+internal static class ListEnds
+{
+    /// <summary>Answers the element at an end; it stays.</summary>
+    public static void WriteOne(ReplyWriter reply, ListView list, bool left)
+    {
+        list.TryGet(left ? 0 : -1, out var element);
+        reply.WriteBulk(element);
+    }
+
+    /// <summary>Answers the elements at one end, from it on; they stay.</summary>
+    public static void WriteMany(ReplyWriter reply, ListValue list, bool left, long most)
+    {
+        long count = Math.Min(most, list.Count);
+        reply.WriteArray((int)count);
+        var walk = list.View.GetWalk(left ? 0 : list.Count - 1, backwards: !left);
+        for (; count > 0 && walk.Next(out var element); count--) reply.WriteBulk(element);
+    }
+
+    /// <summary>Takes so many elements from an end; a list without any is deleted.</summary>
+    public static void Take(HeldValue value, bool left, long most)
+    {
+        var list = new ListValue(value);
+        long has = list.Count, count = Math.Min(most, has);
+        value.BeginChange();
+        if (count == has)
+        {
+            value.Delete();
+            return;
+        }
+
+        list.Remove(left ? 0 : has - count, count);
+        list.Settle();
+    }
+
+    /// <summary>Moves an element between the lists that the first two arguments name, and answers it, or an error.</summary>
+    /// <param name="leavesToOthers">Not what others wait for, who came before.</param>
+    /// <returns>False when there is none to move: nothing was written.</returns>
+    public static bool TryMove(ref CommandContext context, bool fromLeft, bool toLeft, bool leavesToOthers = false)
+    {
+        using var held = context.Store.Hold(context.ListKeys(1, 2));
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return true;
+        }
+
+        HeldValue from = held.Value(0);
+        var source = context.Args[1].Span;
+        if (!from.Exists) return false;
+        if (from.Type != DataType.List) context.Fail(Errors.WrongType);
+        else if (leavesToOthers && context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(source))) return false;
+        else Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft);
+        return true;
+    }
+
+    /// <summary>Moves an element from an end of a list to an end of what is another one, or none yet, or the same; and answers it, or an error.</summary>
+    /// <param name="from">A list.</param>
+    /// <param name="to">Anything.</param>
+    /// <param name="isSame">Whether they are one key.</param>
+    public static void Move(ReplyWriter reply, HeldValue from, HeldValue to, bool isSame, bool fromLeft, bool toLeft)
+    {
+        if (to.Exists && to.Type != DataType.List)
+        {
+            reply.WriteError(Errors.WrongType);
+        }
+        else if (!isSame)
+        {
+            MoveOver(reply, from, to, fromLeft, toLeft);
+        }
+        else if (fromLeft != toLeft)
+        {
+            Rotate(reply, from, fromLeft);
+        }
+        else
+        {
+            // Taken and put back.
+            WriteOne(reply, new ListValue(from).View, fromLeft);
+            from.BeginChange();
+        }
+    }
+
+    private static void MoveOver(ReplyWriter reply, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
+    {
+        new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
+        var list = new ListValue(to);
+        if (!list.TryReservePush(toLeft, new ListPush(element.Length)))
+        {
+            reply.WriteError(Errors.OutOfMemory);
+            return;
+        }
+
+        reply.WriteBulk(element);
+        list.Push(toLeft, element);
+        Take(from, fromLeft, 1);
+    }
+
+    /// <summary>From one end of a list to the other.</summary>
+    private static void Rotate(ReplyWriter reply, HeldValue value, bool fromLeft)
+    {
+        var list = new ListValue(value);
+        list.View.TryGet(fromLeft ? 0 : -1, out var element);
+        int length = element.Length;
+        // A copy: what it is in may move.
+        byte[]? rented = length > 1024 ? ArrayPool<byte>.Shared.Rent(length) : null;
+        Span<byte> copy = rented ?? stackalloc byte[1024];
+        copy = copy[..length];
+        element.CopyTo(copy);
+        if (!list.TryReservePush(!fromLeft, new ListPush(length)))
+        {
+            reply.WriteError(Errors.OutOfMemory);
+        }
+        else
+        {
+            reply.WriteBulk(copy);
+            list.Push(!fromLeft, copy);
+            Take(value, fromLeft, 1);
+        }
+
+        if (rented != null) ArrayPool<byte>.Shared.Return(rented);
+    }
+}

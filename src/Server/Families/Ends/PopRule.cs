@@ -1,0 +1,121 @@
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>What LMPOP, ZMPOP and their blocking kin take from the first of several keys that has any, and how they answer it.</summary>
+internal readonly struct PopRule
+{
+    /// <summary>A list or a sorted set.</summary>
+    public DataType Type { get; init; }
+
+    /// <summary>From the left; of a sorted set, the lowest scores.</summary>
+    public bool FromFirst { get; init; }
+
+    /// <summary>How many at most; 0: one, which is answered without an array of its own.</summary>
+    public long Count { get; init; }
+
+    /// <summary>Reads "numkeys key [key ...] end [COUNT count]".</summary>
+    public static PopRule ReadMany(ref CommandArguments args, DataType type, out KeyRange keys)
+    {
+        int count = (int)Math.Min(int.MaxValue, args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
+        keys = new KeyRange(args.Position, count, 1);
+        args.Skip(count);
+        bool fromFirst = type == DataType.List ? NextEnd(ref args, "LEFT"u8, "RIGHT"u8) : NextEnd(ref args, "MIN"u8, "MAX"u8);
+        long most = 1;
+        bool hasCount = false;
+        while (args.Remaining > 0)
+        {
+            if (!hasCount && args.TryKeyword("COUNT"u8))
+            {
+                most = args.NextInt64(1, long.MaxValue, "ERR count should be greater than 0"u8);
+                hasCount = true;
+            }
+            else
+            {
+                args.SyntaxError();
+            }
+        }
+
+        return new PopRule { Type = type, FromFirst = fromFirst, Count = most };
+    }
+
+    /// <summary>LEFT or RIGHT, MIN or MAX.</summary>
+    /// <returns>Whether it is the first of the two.</returns>
+    public static bool NextEnd(ref CommandArguments args, ReadOnlySpan<byte> first, ReadOnlySpan<byte> last)
+    {
+        bool isFirst = args.TryKeyword(first);
+        if (!isFirst && !args.TryKeyword(last)) args.SyntaxError();
+        return isFirst;
+    }
+
+    /// <summary>Takes from the first of the keys that has any, and answers it, or that it is of another type.</summary>
+    /// <param name="leavesToOthers">Not what others wait for, who came before.</param>
+    /// <returns>False when there is nothing to take: nothing was written.</returns>
+    public bool TryTake(ref CommandContext context, KeyRange keys, bool leavesToOthers = false)
+    {
+        if (keys.Count == 1) return TryTakeOne(ref context, keys.First, leavesToOthers);
+        using var held = context.Store.Hold(context.ListKeys(keys.First, keys.Count));
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return true;
+        }
+
+        for (int i = 0; i < keys.Count; i++)
+        {
+            var value = held.Value(i);
+            if (!value.Exists) continue;
+            var key = context.Args[keys.First + i].Span;
+            if (value.Type != Type) context.Fail(Errors.WrongType);
+            else if (leavesToOthers && IsAwaited(ref context, key)) return false;
+            else if (InSteps(ref context, key, value, i) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, value);
+            return true;
+        }
+
+        return false;
+    }
+
+    private bool TryTakeOne(ref CommandContext context, int index, bool leavesToOthers)
+    {
+        var key = context.Args[index].Span;
+        using var held = context.Store.Hold(context.Store.Key(key), Type);
+        if (held.Status == StoreStatus.NotFound) return false;
+        if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
+        else if (leavesToOthers && IsAwaited(ref context, key)) return false;
+        else if (InSteps(ref context, key, held.Value, 0) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, held.Value);
+        return true;
+    }
+
+    private LongTake? InSteps(ref CommandContext context, ReadOnlySpan<byte> key, HeldValue value, int index)
+    {
+        if (!LongElements.IsWanted(ref context, Count)) return null;
+        byte[] name = key.ToArray();
+        return Type == DataType.List ? LongListTake.IfMany(ref context, value, FromFirst, Count, index, name)
+            : LongScoreTake.IfMany(ref context, value, !FromFirst, Count, pairsAlways: true, index, name);
+    }
+
+    private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) => context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
+
+    /// <summary>Takes from a key that has some, and answers.</summary>
+    public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
+    {
+        reply.WriteArray(Count == 0 && Type == DataType.SortedSet ? 3 : 2);
+        reply.WriteBulk(key);
+        if (Type == DataType.List)
+        {
+            if (Count == 0) ListEnds.WriteOne(reply, new ListValue(value).View, FromFirst);
+            else ListEnds.WriteMany(reply, new ListValue(value), FromFirst, Count);
+            ListEnds.Take(value, FromFirst, Math.Max(1, Count));
+        }
+        else if (Count == 0)
+        {
+            SortedSetEnds.TakeOne(reply, new SortedSetValue(value), !FromFirst);
+        }
+        else
+        {
+            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true, pairsAlways: true), new SortedSetValue(value), !FromFirst, Count);
+        }
+    }
+}

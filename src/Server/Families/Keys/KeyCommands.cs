@@ -1,0 +1,393 @@
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Keys, whatever is at them: whether they exist, their type, deleting, renaming, copying, and what OBJECT tells.</summary>
+internal static class KeyCommands
+{
+    // Redis answers this for the integers that all its keys share, those below 10,000.
+    private const int SharedReferences = int.MaxValue;
+    private const long SharedIntegers = 10_000;
+
+    internal static readonly Command[] Table =
+    [
+        new("DEL", arity: -2, Delete)
+        {
+            Usage = "key [key ...]",
+            Summary = "Deletes keys, all at one instant, and returns how many there were.",
+            Complexity = "O(N) where N is the number of keys, O(1) for each: the memory of large values, O(M) for M elements, is freed later.",
+            Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RM | KeyAccess.Delete)],
+            Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
+        },
+        new("UNLINK", arity: -2, Delete)
+        {
+            Usage = "key [key ...]",
+            Summary = "Does the same as DEL, which frees memory in the background, too.",
+            Complexity = "O(1) for each key; O(N) work in the background to free a value of N elements.",
+            Since = "4.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RM | KeyAccess.Delete)],
+            Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
+        },
+        new("EXISTS", arity: -2, Exists)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns how many of the keys exist, as of one instant; a key given twice counts twice.",
+            Complexity = "O(N) where N is the number of keys.", Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO)],
+            Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
+        },
+        new("TOUCH", arity: -2, Exists)
+        {
+            Usage = "key [key ...]",
+            Summary = "Returns how many of the keys exist, which counts as using them.",
+            Complexity = "O(N) where N is the number of keys.", Since = "3.2.1", Group = CommandGroup.Generic,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO)],
+            Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
+        },
+        new("TYPE", arity: 2, Type)
+        {
+            Usage = "key",
+            Summary = "Returns the type of what is at a key, or none.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("RENAME", arity: 3, Rename)
+        {
+            Usage = "key newkey",
+            Summary = "Moves a value and its expiry to another key, in the place of what is there.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write,
+            Keys =
+            [
+                KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete),
+                KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
+            ],
+        },
+        new("RENAMENX", arity: 3, RenameNx)
+        {
+            Usage = "key newkey",
+            Summary = "Moves a value and its expiry to another key, unless that exists.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys =
+            [
+                KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete),
+                KeySpec.At(2, KeyAccess.OW | KeyAccess.Insert),
+            ],
+        },
+        new("COPY", arity: -3, Copy)
+        {
+            Usage = "source destination [DB destination-db] [REPLACE]",
+            Summary = "Copies a value and its expiry to another key, of another database if need be.",
+            Complexity = "O(1) for large strings, which both keys share until one changes; else O(N) where N is the number of bytes or elements.",
+            Since = "6.2.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys =
+            [
+                KeySpec.At(1, KeyAccess.RO | KeyAccess.Access),
+                KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
+            ],
+            UnnamedKeysFrom = 5,        // COPY source destination DB 1
+        },
+        new("MOVE", arity: 3, Move)
+        {
+            Usage = "key db",
+            Summary = "Moves a key to another database, unless it exists there.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            UnnamedKeysFrom = 1,
+        },
+        new("OBJECT", arity: -2, handler: null)
+        {
+            Summary = "Holds the commands that tell how a value is kept.",
+            Complexity = "Depends on the subcommand.", Since = "2.2.3", Group = CommandGroup.Generic,
+            Subcommands =
+            [
+                new("ENCODING", arity: 3, ObjectEncoding)
+                {
+                    Usage = "key",
+                    Summary = "Returns the name that Redis has for the way such a value is kept.",
+                    Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
+                    Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    Tips = ["nondeterministic_output"],
+                },
+                new("FREQ", arity: 3, ObjectFreq)
+                {
+                    Usage = "key",
+                    Summary = "Returns how often a key is used; only under an LFU policy.",
+                    Complexity = "O(1)", Since = "4.0.0", Group = CommandGroup.Generic,
+                    Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    Tips = ["nondeterministic_output"],
+                },
+                new("IDLETIME", arity: 3, ObjectIdleTime)
+                {
+                    Usage = "key",
+                    Summary = "Returns the seconds since anything was written near the key in the log.",
+                    Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
+                    Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    Tips = ["nondeterministic_output"],
+                },
+                new("REFCOUNT", arity: 3, ObjectRefCount)
+                {
+                    Usage = "key",
+                    Summary = "Returns 1, or the largest 32-bit integer for small integers, as Redis does.",
+                    Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
+                    Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    Tips = ["nondeterministic_output"],
+                },
+                HelpReply.Row("6.2.0", CommandGroup.Generic, categories: AclCategories.Keyspace),
+            ],
+        },
+    ];
+
+    private static void Delete(ref CommandContext context)
+    {
+        if (context.Args.Count == 2)
+        {
+            var key = context.Args.NextKey();
+            context.Reply.WriteInteger(context.Store.Delete(key) ? 1 : 0);
+            return;
+        }
+
+        if (context.IsLong(context.Args.Count - 1))
+        {
+            context.ContinueLong(LongKind.DeleteAll);
+            return;
+        }
+
+        var keys = context.ListKeys(1, context.Args.Count - 1);
+        int deleted = 0;
+        using (var held = context.Store.Hold(keys))
+        {
+            if (held.Status == StoreStatus.Ok)
+            {
+                for (int i = 0; i < keys.Count; i++)
+                    if (held.Delete(i)) deleted++;
+            }
+            else
+            {
+                deleted = -1;
+            }
+        }
+
+        context.Reply.WriteInteger(deleted >= 0 ? deleted : DeleteOneByOne(ref context));
+    }
+
+    // Without memory to hold the absent keys, deleting is what helps: each key for itself.
+    private static int DeleteOneByOne(ref CommandContext context)
+    {
+        int deleted = 0;
+        while (context.Args.Remaining > 0)
+            if (context.Store.Delete(context.Args.NextKey())) deleted++;
+        return deleted;
+    }
+
+    private static void Exists(ref CommandContext context)
+    {
+        if (context.Args.Count == 2)
+        {
+            var key = context.Args.NextKey();
+            context.Reply.WriteInteger(context.Store.Exists(key) ? 1 : 0);
+            return;
+        }
+
+        if (context.IsLong(context.Args.Count - 1))
+        {
+            context.ContinueLong(LongKind.Count);
+            return;
+        }
+
+        var keys = context.ListKeys(1, context.Args.Count - 1);
+        var count = default(CountExisting);
+        context.Store.ReadMany(keys, ref count);
+        context.Reply.WriteInteger(count.Count);
+    }
+
+    private static void Type(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var read = default(ReadType);
+        var status = context.Store.Read(key, DataType.Any, ref read);
+        context.Reply.WriteSimple(DataTypeName.Of(status == StoreStatus.Ok ? read.Type : DataType.Any));
+    }
+
+    private static void Rename(ref CommandContext context)
+    {
+        var status = MoveValue(ref context, context.Session.Database, replace: true, out _);
+        if (status == StoreStatus.Ok) context.Reply.WriteOk();
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void RenameNx(ref CommandContext context)
+    {
+        var status = MoveValue(ref context, context.Session.Database, replace: false, out bool done);
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(done ? 1 : 0);
+        else context.Fail(Errors.For(status));
+    }
+
+    private static void Move(ref CommandContext context)
+    {
+        context.Args.Skip(1);
+        int database = NextDatabase(ref context);
+        if (!context.Args.Failed && database == context.Session.Database) context.Args.Fail(Errors.SameObject);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var status = MoveValue(ref context, database, replace: false, out bool done);
+        if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(done ? 1 : 0);
+        else context.Fail(Errors.For(status));
+    }
+
+    /// <summary>Moves the value at the first argument to the second one, or to the same key of another database.</summary>
+    private static StoreStatus MoveValue(ref CommandContext context, int database, bool replace, out bool done)
+    {
+        done = false;
+        bool toOtherDatabase = database != context.Session.Database;
+        using var held = context.Store.Hold(ListPair(ref context, 1, toOtherDatabase ? 1 : 2, database));
+        if (held.Status != StoreStatus.Ok) return held.Status;
+        if (!held.Exists(0)) return StoreStatus.NotFound;
+
+        // Onto itself: RENAME has nothing to do, RENAMENX finds that the new key exists.
+        bool same = !toOtherDatabase && context.Args[1].Span.SequenceEqual(context.Args[2].Span);
+        if (same || (!replace && held.Exists(1))) return StoreStatus.Ok;
+
+        var status = held.Move(0, 1);
+        done = status == StoreStatus.Ok;
+        return status;
+    }
+
+    private static void Copy(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        int database = context.Session.Database;
+        bool replace = false;
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.TryKeyword("REPLACE"u8)) replace = true;
+            else if (context.Args.TryKeyword("DB"u8)) database = NextDatabase(ref context);
+            else context.Args.SyntaxError();
+        }
+
+        if (!context.Args.Failed && database == context.Session.Database
+            && context.Args[1].Span.SequenceEqual(context.Args[2].Span))
+        {
+            context.Args.Fail(Errors.SameObject);
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(ListPair(ref context, 1, 2, database));
+        var status = held.Status;
+        bool copies = status == StoreStatus.Ok && held.Exists(0) && (replace || !held.Exists(1));
+        if (copies && LongCopy.TryBegin(ref context, held)) return;
+        if (copies) status = held.Copy(0, 1, held.View(0).ExpiryMs);
+        if (status == StoreStatus.Ok) context.Reply.WriteInteger(copies ? 1 : 0);
+        else context.Fail(Errors.For(status));
+    }
+
+    /// <summary>The number of a database, with the three errors that Redis has for one.</summary>
+    private static int NextDatabase(ref CommandContext context)
+    {
+        long database = context.Args.NextInt64();
+        if (context.Args.Failed) return 0;
+        if (database != (int)database)
+        {
+            context.Args.Fail("ERR value is out of range, value must between -2147483648 and 2147483647"u8);
+        }
+        else if (database < 0 || database >= context.Server.Options.Databases)
+        {
+            context.Args.Fail(Errors.DatabaseOutOfRange);
+        }
+
+        return (int)database;
+    }
+
+    private static KeyList ListPair(ref CommandContext context, int first, int second, int secondDatabase)
+    {
+        var keys = context.Store.Keys;
+        keys.Clear();
+        context.Args.AddKey(first, keys, context.Session.Database);
+        context.Args.AddKey(second, keys, secondDatabase);
+        return keys;
+    }
+
+    private static void ObjectEncoding(ref CommandContext context)
+    {
+        var read = default(ReadEncoding);
+        if (TryReadObject(ref context, ref read)) context.Reply.WriteBulk(read.Name);
+    }
+
+    private static void ObjectRefCount(ref CommandContext context)
+    {
+        var read = default(ReadEncoding);
+        if (!TryReadObject(ref context, ref read)) return;
+        bool isShared = read.IsInteger && read.Integer is >= 0 and < SharedIntegers;
+        context.Reply.WriteInteger(isShared ? SharedReferences : 1);
+    }
+
+    private static void ObjectFreq(ref CommandContext context)
+    {
+        var read = default(ReadType);
+        if (!TryReadObject(ref context, ref read)) return;
+        context.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. "u8
+            + "Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."u8);
+    }
+
+    private static void ObjectIdleTime(ref CommandContext context)
+    {
+        var read = new ReadIdle(context.Store);
+        if (TryReadObject(ref context, ref read)) context.Reply.WriteInteger(read.Seconds);
+    }
+
+    /// <summary>Reads something of the value at the one key; nil is answered when there is none.</summary>
+    private static bool TryReadObject<TRead>(ref CommandContext context, ref TRead read)
+        where TRead : struct, IValueRead
+    {
+        var key = context.Args.NextKey();
+        if (!context.Args.Finish(context.Reply)) return false;
+
+        var status = context.Store.Read(key, DataType.Any, ref read);
+        if (status == StoreStatus.Ok) return true;
+        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
+        else context.Fail(Errors.For(status));
+        return false;
+    }
+
+    /// <summary>How many keys there are.</summary>
+    private struct CountExisting : IManyRead
+    {
+        public int Count;
+
+        public void Restart() => Count = 0;
+
+        public void Read(int index, in ValueView value)
+        {
+            if (value.Exists) Count++;
+        }
+    }
+
+    /// <summary>The type of a value.</summary>
+    private struct ReadType : IValueRead
+    {
+        public DataType Type;
+
+        public void Read(in ValueView value) => Type = value.Type;
+    }
+
+    /// <summary>When a value's segment was last written.</summary>
+    private struct ReadIdle(StoreSession store) : IValueRead
+    {
+        public long Seconds;
+
+        public void Read(in ValueView value) => Seconds = store.IdleSeconds(value);
+    }
+}

@@ -1,0 +1,559 @@
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Lists.</summary>
+internal static class ListCommands
+{
+    private const KeyAccess Takes = KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete, Reads = KeyAccess.RO | KeyAccess.Access;
+
+    internal static readonly Command[] Table =
+    [
+        new("LPUSH", arity: -3, LPush)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements in front of a list, one after another; a missing key counts as an empty list.",
+            Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPUSH", arity: -3, RPush)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements behind a list, one after another; a missing key counts as an empty list.",
+            Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LPUSHX", arity: -3, LPushX)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements in front of a list, if there is one.",
+            Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPUSHX", arity: -3, RPushX)
+        {
+            Usage = "key element [element ...]",
+            Summary = "Puts elements behind a list, if there is one.",
+            Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LPOP", arity: -2, LPop)
+        {
+            Usage = "key [count]",
+            Summary = "Takes the first element of a list, or several, and returns them.",
+            Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, Takes)],
+        },
+        new("RPOP", arity: -2, RPop)
+        {
+            Usage = "key [count]",
+            Summary = "Takes the last element of a list, or several, the last one first, and returns them.",
+            Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, Takes)],
+        },
+        new("LLEN", arity: 2, LLen)
+        {
+            Usage = "key",
+            Summary = "Returns the length of a list, 0 for a missing key.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RO)],
+        },
+        new("LINDEX", arity: 3, LIndex)
+        {
+            Usage = "key index",
+            Summary = "Returns the element at a place of a list; below 0 counts from the end.",
+            Complexity = "O(1); of a large list the counts of its leaves are added up, hundreds of elements at a time.",
+            Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LSET", arity: 4, LSet)
+        {
+            Usage = "key index element",
+            Summary = "Exchanges the element at a place of a list.",
+            Complexity = "As LINDEX.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
+        },
+        new("LRANGE", arity: 4, LRange)
+        {
+            Usage = "key start stop",
+            Summary = "Returns the elements from one place of a list to another.",
+            Complexity = "O(N) where N is the number of elements returned.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LTRIM", arity: 4, LTrim)
+        {
+            Usage = "key start stop",
+            Summary = "Removes the elements outside of a range.",
+            Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("LINSERT", arity: 5, LInsert)
+        {
+            Usage = "key <BEFORE | AFTER> pivot element",
+            Summary = "Puts an element next to the first one that equals the pivot.",
+            Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LREM", arity: 4, LRem)
+        {
+            Usage = "key count element",
+            Summary = "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
+            Complexity = "O(N) where N is the length of the list.", Since = "1.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+        },
+        new("LPOS", arity: -3, LPos)
+        {
+            Usage = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+            Summary = "Returns the places of elements that equal one.",
+            Complexity = "O(N) where N is the number of elements looked at.", Since = "6.0.6", Group = CommandGroup.List,
+            Flags = CommandFlags.ReadOnly,
+            Keys = [KeySpec.At(1, Reads)],
+        },
+        new("LMOVE", arity: 5, LMove)
+        {
+            Usage = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+            Summary = "Takes an element from an end of one list, puts it at an end of another, and returns it.",
+            Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("RPOPLPUSH", arity: 3, RPopLPush)
+        {
+            Usage = "source destination",
+            Summary = "Takes the last element of one list, puts it in front of another, and returns it.",
+            Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom,
+            DeprecatedSince = "6.2.0",
+            Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+        },
+        new("LMPOP", arity: -4, LMPop)
+        {
+            Usage = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+            Summary = "Takes elements from the first of several lists that has any, and returns its key and them.",
+            Complexity = "O(N+M) where N is the number of keys and M the number of elements taken.",
+            Since = "7.0.0", Group = CommandGroup.List,
+            Flags = CommandFlags.Write,
+            Keys = [KeySpec.Count(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+        },
+    ];
+
+    private static void LPush(ref CommandContext context) => Push(ref context, left: true, onlyIfThere: false);
+
+    private static void RPush(ref CommandContext context) => Push(ref context, left: false, onlyIfThere: false);
+
+    private static void LPushX(ref CommandContext context) => Push(ref context, left: true, onlyIfThere: true);
+
+    private static void RPushX(ref CommandContext context) => Push(ref context, left: false, onlyIfThere: true);
+
+    private static void Push(ref CommandContext context, bool left, bool onlyIfThere)
+    {
+        var key = context.Args.NextKey();
+        if (LongAdditions<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
+        int first = context.Args.Position, end = context.Args.Count;
+        var push = default(ListPush);
+        for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
+        using var held = context.Store.Hold(key, DataType.List, onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
+        if (held.Status == StoreStatus.Ok)
+        {
+            var list = new ListValue(held.Value);
+            if (!list.TryReservePush(left, push))
+            {
+                context.Fail(Errors.OutOfMemory);
+                return;
+            }
+
+            for (int i = first; i < end; i++) list.Push(left, context.Args[i].Span);
+            context.Reply.WriteInteger(list.Count);
+        }
+        else if (held.Status == StoreStatus.NotFound)
+        {
+            context.Reply.WriteInteger(0);
+        }
+        else
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+    }
+
+    private static void LPop(ref CommandContext context) => Pop(ref context, left: true, "ERR wrong number of arguments for 'lpop' command"u8);
+
+    private static void RPop(ref CommandContext context) => Pop(ref context, left: false, "ERR wrong number of arguments for 'rpop' command"u8);
+
+    private static void Pop(ref CommandContext context, bool left, ReadOnlySpan<byte> arityError)
+    {
+        var key = context.Args.NextKey();
+        if (context.Args.Remaining > 1)
+        {
+            context.Fail(arityError);
+            return;
+        }
+
+        bool hasCount = context.Args.Remaining == 1;
+        long count = hasCount ? context.Args.NextInt64(0, long.MaxValue, Errors.MustBePositive) : 1;
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok)
+        {
+            if (LongListTake.IfMany(ref context, held.Value, left, count) is { } take && take.TryBegin(ref context, held)) return;
+            var list = new ListValue(held.Value);
+            if (hasCount) ListEnds.WriteMany(context.Reply, list, left, count);
+            else ListEnds.WriteOne(context.Reply, list.View, left);
+            if (count != 0) ListEnds.Take(held.Value, left, count);
+        }
+        else if (held.Status != StoreStatus.NotFound)
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+        else if (hasCount)
+        {
+            context.Reply.WriteNullArray();
+        }
+        else
+        {
+            context.Reply.WriteNull();
+        }
+    }
+
+    private static void LLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.List);
+
+    private static void LIndex(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var read = new ReadElement(context.Reply) { Index = context.Args.NextInt64() };
+        bool isBad = context.Args.Failed;
+        var status = context.Store.Read(key, DataType.List, ref read);
+        if (status == StoreStatus.Ok && !isBad) return;
+        // The key comes first: of a missing one a bad index is not looked at.
+        read.Forget();
+        if (status == StoreStatus.Ok) context.Fail(Errors.NotAnInteger);
+        else if (context.TryBegin(status)) context.Reply.WriteNull();
+    }
+
+    private static void LSet(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long index = context.Args.NextInt64();
+        var element = context.Args.NextBytes();
+
+        using var held = context.Store.Hold(key, DataType.List);
+        // The key comes first, as it does of LINDEX.
+        if (held.Status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        var list = new ListValue(held.Value);
+        if (index < 0) index += list.Count;
+        if (index < 0 || index >= list.Count)
+        {
+            context.Fail(Errors.IndexOutOfRange);
+            return;
+        }
+
+        if (!list.TryReserveReplace(index, element.Length))
+        {
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
+
+        list.Replace(index, element);
+        list.Settle();
+        context.Reply.WriteOk();
+    }
+
+    private static void LRange(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long start = context.Args.NextInt64(), stop = context.Args.NextInt64();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok)
+        {
+            var list = new ListValue(held.Value).View;
+            long count = Normalize(ref start, stop, list.Count);
+            if (LongRange.TryBegin(ref context, held, start, count)) return;
+            context.Reply.WriteArray((int)count);
+            if (count == 0) return;
+            var walk = list.GetWalk(start);
+            for (; count > 0 && walk.Next(out var element); count--) context.Reply.WriteBulk(element);
+        }
+        else if (held.Status == StoreStatus.NotFound)
+        {
+            context.Reply.WriteArray(0);
+        }
+        else
+        {
+            context.Fail(Errors.For(held.Status));
+        }
+    }
+
+    /// <summary>Makes a place of the first of a range, whose ends count from the list's end when they are below 0.</summary>
+    /// <returns>How many elements the range has.</returns>
+    private static long Normalize(ref long start, long stop, long count)
+    {
+        if (start < 0) start = Math.Max(0, start + count);
+        if (stop < 0) stop += count;
+        stop = Math.Min(stop, count - 1);
+        return stop < start ? 0 : stop - start + 1;
+    }
+
+    private static void LTrim(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long start = context.Args.NextInt64(), stop = context.Args.NextInt64();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (!context.TryBegin(held.Status)) return;
+        if (held.Status == StoreStatus.Ok)
+        {
+            var value = held.Value;
+            var list = new ListValue(value);
+            long has = list.Count, count = Normalize(ref start, stop, has);
+            if (count == 0)
+            {
+                value.BeginChange();
+                value.Delete();
+            }
+            else if (LongCut.TryBegin(ref context, held, start, count))
+            {
+                return;
+            }
+            else
+            {
+                value.BeginChange();
+                list.Remove(start + count, has - start - count);
+                list.Remove(0, start);
+                list.Settle();
+            }
+        }
+
+        context.Reply.WriteOk();
+    }
+
+    private static void LInsert(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        bool isBefore = context.Args.TryKeyword("BEFORE"u8);
+        if (!isBefore && !context.Args.TryKeyword("AFTER"u8)) context.Args.SyntaxError();
+        var pivot = context.Args.NextBytes();
+        var element = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status != StoreStatus.Ok)
+        {
+            if (held.Status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
+            else context.Fail(Errors.For(held.Status));
+            return;
+        }
+
+        if (LongSearch.TryBegin(ref context, held, pivot, element, isBefore)) return;
+        var list = new ListValue(held.Value);
+        var walk = list.View.GetWalk();
+        long index = 0;
+        for (; walk.Next(out var next); index++)
+            if (next.SequenceEqual(pivot)) break;
+
+        if (index == list.Count)
+        {
+            context.Reply.WriteInteger(-1);
+            return;
+        }
+
+        if (!list.TryReserveInsert(element.Length))
+        {
+            context.Fail(Errors.OutOfMemory);
+            return;
+        }
+
+        list.Insert(isBefore ? index : index + 1, element);
+        context.Reply.WriteInteger(list.Count);
+    }
+
+    private static void LRem(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        long count = context.Args.NextInt64();
+        var element = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (!context.TryBegin(held.Status)) return;
+        long removed = 0;
+        if (held.Status == StoreStatus.Ok)
+        {
+            // The least integer has no positive: as many as there can be.
+            long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
+            if (LongRemoveEqual.TryBegin(ref context, held, element, most, fromRight: count < 0)) return;
+            var list = new ListValue(held.Value);
+            removed = list.RemoveEqual(element, most, fromRight: count < 0);
+            if (removed != 0) list.Settle();
+        }
+
+        context.Reply.WriteInteger(removed);
+    }
+
+    private static void LPos(ref CommandContext context)
+    {
+        var key = context.Args.NextKey();
+        var element = context.Args.NextBytes();
+        long rank = 1, count = -1, most = 0;
+        while (context.Args.Remaining > 0)
+        {
+            if (context.Args.TryKeyword("RANK"u8))
+            {
+                rank = context.Args.NextInt64();
+                if (rank == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
+                if (rank == 0)
+                {
+                    context.Args.Fail(("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "u8
+                        + "or use negative to start from the end of the list"u8));
+                }
+            }
+            else if (context.Args.TryKeyword("COUNT"u8))
+            {
+                count = context.Args.NextInt64(0, long.MaxValue, "ERR COUNT can't be negative"u8);
+            }
+            else if (context.Args.TryKeyword("MAXLEN"u8))
+            {
+                most = context.Args.NextInt64(0, long.MaxValue, "ERR MAXLEN can't be negative"u8);
+            }
+            else
+            {
+                context.Args.SyntaxError();
+            }
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+
+        using var held = context.Store.Hold(key, DataType.List);
+        if (held.Status == StoreStatus.Ok) WritePlaces(ref context, held, element, new ListSearch { Rank = rank, Count = count, Looked = most });
+        else if (held.Status != StoreStatus.NotFound) context.Fail(Errors.For(held.Status));
+        else if (count >= 0) context.Reply.WriteArray(0);
+        else context.Reply.WriteNull();
+    }
+
+    private static void WritePlaces(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, in ListSearch search)
+    {
+        if (LongSearch.TryBegin(ref context, held, element, search)) return;
+        var reply = context.Reply;
+        var list = new ListValue(held.Value).View;
+        (long rank, long count, long most) = (search.Rank, search.Count, search.Looked);
+        bool backwards = rank < 0;
+        long length = list.Count, matches = 0, first = Math.Abs(rank), looked = most == 0 ? length : Math.Min(most, length);
+        int found = 0;
+        var begin = reply.BeginArray();
+        var walk = list.GetWalk(backwards ? length - 1 : 0, backwards);
+        for (long i = 0; i < looked && walk.Next(out var next); i++)
+        {
+            if (!next.SequenceEqual(element) || ++matches < first) continue;
+            reply.WriteInteger(backwards ? length - 1 - i : i);
+            if (count < 0) return;
+            if (++found == count) break;
+        }
+
+        if (count < 0) reply.WriteNull();
+        else reply.EndArray(begin, found);
+    }
+
+    private static void LMove(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8), toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        if (!ListEnds.TryMove(ref context, fromLeft, toLeft)) context.Reply.WriteNull();
+    }
+
+    private static void RPopLPush(ref CommandContext context)
+    {
+        context.Args.Skip(2);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        if (!ListEnds.TryMove(ref context, fromLeft: false, toLeft: true)) context.Reply.WriteNull();
+    }
+
+    private static void LMPop(ref CommandContext context)
+    {
+        var rule = PopRule.ReadMany(ref context.Args, DataType.List, out var keys);
+        if (!context.Args.Finish(context.Reply)) return;
+
+        if (!rule.TryTake(ref context, keys)) context.Reply.WriteNullArray();
+    }
+
+    private ref struct ReadElement : IValueRead
+    {
+        private readonly ReplyWriter _reply;
+        private readonly ReplyMark _mark;
+
+        public ReadElement(ReplyWriter reply)
+        {
+            _reply = reply;
+            _mark = reply.Mark();
+        }
+
+        public long Index { readonly get; init; }
+
+        /// <summary>Takes back what was written.</summary>
+        public readonly void Forget() => _reply.Rewind(_mark);
+
+        public readonly void Read(in ValueView value)
+        {
+            Forget();
+            if (new ListView(value).TryGet(Index, out var element)) _reply.WriteBulk(element);
+            else _reply.WriteNull();
+        }
+    }
+
+    /// <summary>Very many elements for LPUSH, RPUSH, LPUSHX and RPUSHX.</summary>
+    private struct PushElements(bool left, bool onlyIfThere) : IArgumentAddition
+    {
+        private ListPush _push;
+        private bool _isReserved;
+
+        public static DataType Type => DataType.List;
+        public static int Stride => 1;
+        public static bool Changes => true;
+        public readonly ReplyHead Head => ReplyHead.Number;
+
+        public void Read(ref CommandArguments arguments) => _push = _push.With(arguments.NextBytes().Length);
+
+        public readonly int ExpectedBytes(PackedLimits limits) => onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
+
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        {
+            var list = new ListValue(value) { Pending = _push };
+            if (!_isReserved && !list.TryReservePush(left, _push)) return StoreStatus.OutOfMemory;
+            _isReserved = true;
+            list.Push(left, arguments[0].Span);
+            _push = list.Pending;
+            count = list.Count;
+            return StoreStatus.Ok;
+        }
+
+        public readonly void Settle(HeldValue value)
+        {
+        }
+    }
+}

@@ -1,0 +1,31 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Server.Families;
+
+/// <summary>Native memory for one name at a time.</summary>
+internal unsafe struct NameScratch : IDisposable
+{
+    private byte* _start;
+    private int _capacity;
+
+    /// <summary>Memory for so many bytes; what was in it is gone.</summary>
+    public Span<byte> Take(int bytes)
+    {
+        if (bytes > _capacity)
+        {
+            Dispose();
+            int capacity = Math.Max(64, bytes + (bytes / 2));
+            _start = (byte*)NativeMemory.Alloc((nuint)capacity);
+            _capacity = capacity;
+        }
+
+        return new Span<byte>(_start, bytes);
+    }
+
+    public void Dispose()
+    {
+        NativeMemory.Free(_start);
+        _start = null;
+        _capacity = 0;
+    }
+}

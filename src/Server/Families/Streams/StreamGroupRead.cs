@@ -1,0 +1,139 @@
+using Kv.Protocol;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Reads a stream for a consumer of a group.</summary>
+internal ref struct StreamGroupRead
+{
+    // What is delivered at once before room is made for more.
+    private const int BatchMax = 64;
+
+    private readonly HeldValue _value;
+    private readonly StreamGroups _groups;
+    private readonly uint _group;
+    private readonly long _nowMs;
+    private uint _consumer;
+
+    /// <param name="name">Of a group that is there.</param>
+    public StreamGroupRead(HeldValue value, ReadOnlySpan<byte> name, long nowMs)
+    {
+        _value = value;
+        _groups = new StreamValue(value).Groups;
+        _group = View.FindGroup(name).Record;
+        _nowMs = nowMs;
+    }
+
+    /// <summary>Whether there is an entry that no consumer of the group has got.</summary>
+    public readonly bool HasNew => View.HasBehind(_groups[_group].LastId);
+
+    private readonly StreamView View => new(_value.View);
+
+    /// <summary>Finds the consumer, or adds it, and notes that it was here.</summary>
+    /// <returns>False when there is no memory: nothing was changed.</returns>
+    public bool TryFindConsumer(ReadOnlySpan<byte> name)
+    {
+        _consumer = _groups.TryTouchConsumer(_group, name, _nowMs);
+        return _consumer != 0;
+    }
+
+    /// <summary>Delivers what no consumer of the group has got.</summary>
+    /// <param name="most">At most so many entries.</param>
+    /// <param name="isDone">They are not pending.</param>
+    /// <returns>False when there is no memory: nothing was delivered or written.</returns>
+    public readonly bool TryWriteNew(ReplyWriter reply, long most, bool isDone)
+    {
+        var begin = reply.BeginArray();
+        int written = 0;
+        // Ends: each round delivers entries, or is the last.
+        while (written < most)
+        {
+            if (!TryDeliver(reply, most - written, int.MaxValue, isDone, out int delivered) && written == 0) return false;
+            bool isLast = delivered < Math.Min(BatchMax, most - written);
+            written += delivered;
+            if (isLast) break;
+        }
+
+        reply.EndArray(begin, written);
+        return true;
+    }
+
+    /// <summary>Delivers some of what no consumer of the group has got.</summary>
+    /// <param name="most">At most so many entries,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <param name="isDone">They are not pending.</param>
+    /// <param name="delivered">How many; 0: there are no more.</param>
+    /// <returns>False when there is no memory: nothing was delivered or written.</returns>
+    public readonly bool TryDeliver(ReplyWriter reply, long most, int bytes, bool isDone, out int delivered)
+    {
+        delivered = 0;
+        if (!_groups[_group].LastId.TryNext(out StreamId first)) return true;
+        if (!isDone)
+        {
+            most = CountFrom(first, (int)Math.Min(BatchMax, most));
+            if (most == 0) return true;
+            if (!_groups.TryReserve(_group, _consumer, first, most)) return false;
+        }
+
+        long end = (long)reply.Output.Length + bytes;
+        for (var walk = View.Between(first, StreamId.Max); delivered < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); delivered++)
+        {
+            StreamReply.WriteEntry(reply, entry);
+            if (isDone) _groups.Advance(_group, entry.Id);
+            else _groups.Deliver(_group, _consumer, entry.Id, _nowMs);
+        }
+
+        return true;
+    }
+
+    private readonly int CountFrom(StreamId first, int most)
+    {
+        if (most == 1) return 1;        // as many as there may be
+        int count = 0;
+        var walk = View.Between(first, StreamId.Max);
+        while (count < most && walk.Next(out _)) count++;
+        return count;
+    }
+
+    /// <summary>Delivers once more what is pending with the consumer behind an id.</summary>
+    public readonly void WriteHistory(ReplyWriter reply, StreamId behind, long most)
+    {
+        var begin = reply.BeginArray();
+        reply.EndArray(begin, WriteHistory(reply, ref behind, most, int.MaxValue));
+    }
+
+    /// <summary>The same, some of it at a time.</summary>
+    /// <param name="behind">Goes on.</param>
+    /// <param name="most">At most so many,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <returns>How many; 0: there are no more.</returns>
+    public readonly int WriteHistory(ReplyWriter reply, ref StreamId behind, long most, int bytes)
+    {
+        int written = 0;
+        if (!behind.TryNext(out StreamId first)) return 0;
+        IdTree pending = _groups.Consumer(_consumer).Pending;
+        long end = (long)reply.Output.Length + bytes;
+        for (IdCursor at = pending.From(first); !at.IsEnd && written < most && reply.Output.Length < end; pending.MoveNext(ref at), written++)
+        {
+            behind = pending.IdAt(at);
+            WriteAgain(reply, behind);
+        }
+
+        return written;
+    }
+
+    private readonly void WriteAgain(ReplyWriter reply, StreamId id)
+    {
+        if (!View.TryGet(id, out StreamEntry entry))
+        {
+            // It was deleted meanwhile: its id, and nothing.
+            reply.WriteArray(2);
+            StreamIdText.Write(reply, id);
+            reply.WriteNullArray();
+            return;
+        }
+
+        StreamReply.WriteEntry(reply, entry);
+        _groups.DeliverAgain(_group, id, _nowMs);
+    }
+}

@@ -1,0 +1,79 @@
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Answers entries of streams.</summary>
+internal static class StreamReply
+{
+    /// <summary>An entry: its id, and its fields and values in turn.</summary>
+    public static void WriteEntry(ReplyWriter reply, StreamEntry entry)
+    {
+        reply.WriteArray(2);
+        StreamIdText.Write(reply, entry.Id);
+        reply.WriteArray(entry.FieldCount * 2);
+        while (entry.Next(out var field, out var value))
+        {
+            reply.WriteBulk(field);
+            reply.WriteBulk(value);
+        }
+    }
+
+    /// <summary>An array of the entries from one id to another.</summary>
+    /// <param name="most">At most so many.</param>
+    public static void WriteRange(ReplyWriter reply, StreamView stream, StreamId first, StreamId last, long most, bool isBackward = false)
+    {
+        var begin = reply.BeginArray();
+        int count = 0;
+        if (first <= last)
+        {
+            var walk = stream.Between(first, last, isBackward);
+            for (; count < most && walk.Next(out StreamEntry entry); count++) WriteEntry(reply, entry);
+        }
+
+        reply.EndArray(begin, count);
+    }
+
+    /// <summary>Some of the entries behind an id.</summary>
+    /// <param name="behind">Goes on.</param>
+    /// <param name="most">At most so many,</param>
+    /// <param name="bytes">and no more when so many bytes have been written.</param>
+    /// <returns>How many; 0: there are no more.</returns>
+    public static int WriteBehind(ReplyWriter reply, StreamView stream, ref StreamId behind, long most, int bytes)
+    {
+        int written = 0;
+        if (!behind.TryNext(out StreamId first)) return 0;
+        long end = (long)reply.Output.Length + bytes;
+        for (var walk = stream.Between(first, StreamId.Max); written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
+        {
+            WriteEntry(reply, entry);
+            behind = entry.Id;
+        }
+
+        return written;
+    }
+
+    /// <summary>A number, or nil for one that is not known.</summary>
+    public static void WriteKnown(ReplyWriter reply, bool isKnown, long number)
+    {
+        if (isKnown) reply.WriteInteger(number);
+        else reply.WriteNull();
+    }
+
+    /// <summary>Answers that there is no such key or no such group in it.</summary>
+    public static void FailNoGroup(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> where = default) =>
+        context.Fail((byte[])[.. "NOGROUP No such key '"u8, .. key, .. "' or consumer group '"u8, .. group, .. "'"u8, .. where]);
+
+    /// <summary>Answers that there is no such group, of a key that is there.</summary>
+    public static void FailNoGroupAt(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group) =>
+        context.Fail((byte[])[.. "NOGROUP No such consumer group '"u8, .. group, .. "' for key name '"u8, .. key, .. "'"u8]);
+
+    /// <summary>Answers that a subcommand cannot be called so.</summary>
+    public static void FailSubcommand(ref CommandContext context)
+    {
+        var word = context.Args[1].Span;
+        byte[] name = System.Text.Encoding.ASCII.GetBytes(context.Command.Container!.Name);
+        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. word[..Math.Min(word.Length, 128)], .. "'. Try "u8, .. name, .. " HELP."u8]);
+    }
+}

@@ -1,0 +1,23 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Writes several strings into the reply; nil for what is none.</summary>
+internal readonly struct ReplyStrings(SessionOutput output, int count) : IManyRead
+{
+    private readonly ReplyMark _mark = output.Reply.Mark();
+
+    public void Restart()
+    {
+        output.Rewind(_mark);
+        output.Reply.WriteArray(count);
+    }
+
+    public void Read(int index, in ValueView value)
+    {
+        if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
+        else output.Reply.WriteNull();
+    }
+}

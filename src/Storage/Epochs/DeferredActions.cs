@@ -8,18 +8,25 @@ namespace Kv.Storage;
 internal sealed class DeferredActions(EpochTable epochs)
 {
     /// <summary>One thing to free: what it means is the callback's business.</summary>
-    public readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes, bool IsLong = false);
+    private readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes, bool IsLong = false);
+
+    /// <summary>A session frees at most so many at the beginning of its turn: some 10 us.</summary>
+    private const int BlocksAtOnce = 128;
 
     private readonly Queue<Item> _items = new(capacity: 64);
+    private readonly Queue<Item> _blocks = new(capacity: 64);
     private readonly Queue<Item> _unreachable = new(capacity: 16);
     private readonly Lock _lock = new();
-    private long _bytes, _unreachableBytes, _added;
+    private long _bytes, _blockBytes, _unreachableBytes, _added;
     private int _count;
 
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>Bytes that wait, as their owners counted them.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
+
+    /// <summary>Those of blocks among them.</summary>
+    public long BlockBytes => Volatile.Read(ref _blockBytes);
 
     /// <summary>Bytes that wait for a thread, and for no epoch.</summary>
     public long UnreachableBytes => Volatile.Read(ref _unreachableBytes);
@@ -37,17 +44,18 @@ internal sealed class DeferredActions(EpochTable epochs)
     {
         lock (_lock)
         {
-            try
-            {
-                _items.Enqueue(new Item(epochs.Current, free, target, value, bytes, isLong));
-            }
-            catch (OutOfMemoryException)
-            {
-                return;
-            }
+            if (!TryAdd(_items, new Item(epochs.Current, free, target, value, bytes, isLong))) return;
+            _added += bytes;
+        }
+    }
 
-            _count++;
-            _bytes += bytes;
+    /// <summary>The same for a block, which sessions may free as well (<see cref="RunBlocks"/>): quick, and no lock taken that they may hold.</summary>
+    public void DeferBlock(Action<object?, nint> free, nint value, long bytes)
+    {
+        lock (_lock)
+        {
+            if (!TryAdd(_blocks, new Item(epochs.Current, free, null, value, bytes))) return;
+            _blockBytes += bytes;
             _added += bytes;
         }
     }
@@ -58,17 +66,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     {
         lock (_lock)
         {
-            try
-            {
-                _unreachable.Enqueue(new Item(0, free, null, value, bytes));
-            }
-            catch (OutOfMemoryException)
-            {
-                return false;
-            }
-
-            _count++;
-            _bytes += bytes;
+            if (!TryAdd(_unreachable, new Item(0, free, null, value, bytes))) return false;
             _unreachableBytes += bytes;
             return true;
         }
@@ -90,15 +88,58 @@ internal sealed class DeferredActions(EpochTable epochs)
             Fault.Point("deferred.run");
             lock (_lock)
             {
-                if (_unreachable.TryDequeue(out item)) _unreachableBytes -= item.Bytes;
-                else if (!_items.TryPeek(out item) || item.Epoch >= safe || (isQuick && item.IsLong)) return freed;
-                else _items.Dequeue();
-                _count--;
-                _bytes -= item.Bytes;
+                if (TryTake(_unreachable, safe, out item)) _unreachableBytes -= item.Bytes;
+                else if (TryTake(_blocks, safe, out item)) _blockBytes -= item.Bytes;
+                else if (!TryTake(_items, safe, out item, isQuick)) return freed;
             }
 
             item.Free(item.Target, item.Value);
             freed++;
         }
+    }
+
+    /// <summary>Frees blocks that are safe, so that what is allocated next is their memory, while that is in the processor's cache.</summary>
+    /// <param name="bytesMax">At most so many bytes of them.</param>
+    /// <remarks>Call with a full fence since the last unlinking of the caller's own.</remarks>
+    public void RunBlocks(long bytesMax)
+    {
+        ulong safe = epochs.SafeBelow();
+        for (int freed = 0; freed < BlocksAtOnce; freed++)
+        {
+            Item item;
+            lock (_lock)
+            {
+                if (!_blocks.TryPeek(out item) || item.Bytes > bytesMax || !TryTake(_blocks, safe, out item)) return;
+                _blockBytes -= item.Bytes;
+            }
+
+            bytesMax -= item.Bytes;
+            item.Free(item.Target, item.Value);
+        }
+    }
+
+    private bool TryAdd(Queue<Item> queue, in Item item)
+    {
+        try
+        {
+            queue.Enqueue(item);
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
+        }
+
+        _count++;
+        _bytes += item.Bytes;
+        return true;
+    }
+
+    private bool TryTake(Queue<Item> queue, ulong safe, out Item item, bool isQuick = false)
+    {
+        if (!queue.TryPeek(out item) || item.Epoch >= safe || (isQuick && item.IsLong)) return false;
+        queue.Dequeue();
+        _count--;
+        _bytes -= item.Bytes;
+        return true;
     }
 }

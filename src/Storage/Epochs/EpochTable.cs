@@ -18,12 +18,11 @@ internal sealed unsafe class EpochTable : IDisposable
     private const int SlotBytes = 64;
 
     private readonly byte* _slots;
-    private readonly int _slotsMax;
     private ulong _global = 1;
+    private int _slotsUsed;     // slots from here on have never been online
 
     public EpochTable(int slotsMax)
     {
-        _slotsMax = slotsMax;
         _slots = (byte*)NativeMemory.AlignedAlloc((nuint)slotsMax * SlotBytes, SlotBytes);
         NativeMemory.Clear(_slots, (nuint)slotsMax * SlotBytes);
     }
@@ -37,6 +36,7 @@ internal sealed unsafe class EpochTable : IDisposable
     /// <summary>Online from here on.</summary>
     public void Enter(int slot)
     {
+        if (slot >= Volatile.Read(ref _slotsUsed)) Use(slot);
         Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
         Interlocked.MemoryBarrier();    // the slot before any read of the index; pairs with the one in Advance
     }
@@ -56,7 +56,8 @@ internal sealed unsafe class EpochTable : IDisposable
     public ulong SafeBelow()
     {
         ulong safe = Volatile.Read(ref _global);
-        for (int slot = 0; slot < _slotsMax; slot++)
+        int used = Volatile.Read(ref _slotsUsed);
+        for (int slot = 0; slot < used; slot++)
         {
             ulong announced = Volatile.Read(ref Slot(slot));
             if (announced != 0 && announced < safe) safe = announced;
@@ -68,7 +69,8 @@ internal sealed unsafe class EpochTable : IDisposable
     /// <summary>Whether nobody but one session may hold anything.</summary>
     public bool IsOnlyOnline(int slot)
     {
-        for (int other = 0; other < _slotsMax; other++)
+        int used = Volatile.Read(ref _slotsUsed);
+        for (int other = 0; other < used; other++)
             if (other != slot && IsOnline(other)) return false;
         return true;
     }
@@ -79,7 +81,8 @@ internal sealed unsafe class EpochTable : IDisposable
     {
         int slowest = -1;
         announced = Volatile.Read(ref _global);
-        for (int slot = 0; slot < _slotsMax; slot++)
+        int used = Volatile.Read(ref _slotsUsed);
+        for (int slot = 0; slot < used; slot++)
         {
             ulong shown = Volatile.Read(ref Slot(slot));
             if (shown == 0 || shown >= announced) continue;
@@ -91,6 +94,14 @@ internal sealed unsafe class EpochTable : IDisposable
     }
 
     public void Dispose() => NativeMemory.AlignedFree(_slots);
+
+    // Before the slot's first epoch, and so before that session's fence: who does not see the one does not see the other.
+    private void Use(int slot)
+    {
+        // Ends: the number only grows, and each that fails has seen it grow.
+        for (int used = Volatile.Read(ref _slotsUsed); used <= slot;)
+            used = Interlocked.CompareExchange(ref _slotsUsed, slot + 1, used);
+    }
 
     private ref ulong Slot(int slot) => ref *(ulong*)(_slots + (long)slot * SlotBytes);
 }

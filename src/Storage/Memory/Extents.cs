@@ -122,8 +122,8 @@ internal sealed unsafe class Extents
         if (isOver) TrimOnce(WarmBytesMax, Math.Max(AdviseBytes, bytes));
     }
 
-    /// <summary>Whether so many bytes would stay warm, so that giving them back costs no system call.</summary>
-    public bool HasRoom(long bytes) => WarmBytes + bytes <= WarmBytesMax + WarmBytesOver;
+    /// <summary>Bytes that would stay warm, so that giving them back costs no system call.</summary>
+    public long Room => WarmBytesMax + WarmBytesOver - WarmBytes;
 
     /// <summary>Gives to the system what is too much, or has been warm for too long. From time to time.</summary>
     public void Trim()

@@ -17,7 +17,7 @@ public sealed class Store : IDisposable
     public const long KeyBytesMax = 512L << 20;
 
     private const int HelpFromCount = 1024;
-    private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 1L << 20;
+    private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 1L << 20, ReuseFromBytes = 256 << 10;
     private static readonly long HelpEvery = Stopwatch.Frequency / 1000;
 
     private readonly Lock _tableLock = new(), _freeLock = new();
@@ -408,7 +408,7 @@ public sealed class Store : IDisposable
         if (!block.Release()) return;
         long bytes = block.ExtentBytes;
         // When more of such waits than the thread gets done, the caller does it.
-        if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.HasRoom(bytes) || Deferred.UnreachableBytes > HelpFromBytes
+        if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.Room >= bytes || Deferred.UnreachableBytes > HelpFromBytes
             || !Deferred.TryDeferUnreachable(static (_, start) => new Block((byte*)start).Free(), (nint)block.Start, bytes))
         {
             block.Free();
@@ -419,11 +419,11 @@ public sealed class Store : IDisposable
     }
 
     /// <summary>Gives up a record's reference to a block once nobody can be reading the record any more.</summary>
-    internal unsafe void Retire(Block block) => Deferred.Defer(static (_, start) =>
+    internal unsafe void Retire(Block block) => Deferred.DeferBlock(static (_, start) =>
     {
         var retired = new Block((byte*)start);
         if (retired.Release()) retired.Free();
-    }, null, (nint)block.Start, block.ExtentBytes);
+    }, (nint)block.Start, block.ExtentBytes);
 
     /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into it.</summary>
     internal unsafe void Release(Region region) =>
@@ -474,6 +474,12 @@ public sealed class Store : IDisposable
         Volatile.Write(ref _helpedAt, now);
         _thread?.Wake();
     }
+
+    /// <summary>Whether sessions free large values that wait for it, so that the next ones get their memory while it is in the processor's cache.</summary>
+    internal bool HasBlocksToReuse => Deferred.BlockBytes >= ReuseFromBytes;
+
+    /// <summary>Does that at the beginning of a turn, when the session has begun an epoch and shows it. What has to go to the system is left to the store's thread.</summary>
+    internal void FreeBlocks() => Deferred.RunBlocks(Extents.Shared.Room);
 
     /// <summary>What the store holds and has done.</summary>
     public StoreStats Stats

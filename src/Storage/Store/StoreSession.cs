@@ -108,8 +108,11 @@ public sealed unsafe class StoreSession : IDisposable
     public void BeginTurn()
     {
         if (_store.Room.IsWanted) _changes.SealDead();
+        bool frees = _store.HasBlocksToReuse;
+        if (frees) _store.Epochs.Advance();     // else this turn would show the epoch in which the last one let go of them
         if (_store.Epochs.IsOnline(_slot) && !_store.Pause.IsRequested) _store.Epochs.Announce(_slot);
         else GoOnline();
+        if (frees) _store.FreeBlocks();
         BeginTurnOnline();
     }
 

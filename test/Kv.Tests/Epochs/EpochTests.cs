@@ -32,6 +32,81 @@ public sealed class EpochTests
         Assert.Equal((0, 0L), (deferred.Count, deferred.Bytes));
     }
 
+    [Fact]
+    public void The_last_slot_of_the_table_holds_back_what_is_freed_as_the_first_does()
+    {
+        using var epochs = new EpochTable(1024);
+        var deferred = new DeferredActions(epochs);
+        epochs.Enter(1023);
+        Assert.False(epochs.IsOnlyOnline(0));
+        deferred.Defer(static (_, _) => { }, null, 1, 10);
+        Assert.Equal(0, deferred.Run());
+        Assert.Equal(1023, epochs.FindSlowest(out _));
+        epochs.Leave(1023);
+        Assert.True(epochs.IsOnlyOnline(0));
+        Assert.Equal(1, deferred.Run());
+    }
+
+    [Fact]
+    public void Blocks_are_freed_apart_from_all_else_once_their_epoch_has_passed()
+    {
+        using var epochs = new EpochTable(4);
+        var deferred = new DeferredActions(epochs);
+        var freed = new List<nint>();
+        epochs.Enter(0);
+        epochs.Enter(1);
+        deferred.Defer((_, value) => freed.Add(value), null, 9, 1);
+        for (int i = 1; i <= 200; i++) deferred.DeferBlock((_, value) => freed.Add(value), i, 10);
+        Assert.Equal((2000L, 2001L, 201), (deferred.BlockBytes, deferred.Bytes, deferred.Count));
+
+        deferred.RunBlocks(long.MaxValue);
+        epochs.Advance();
+        epochs.Announce(0);
+        deferred.RunBlocks(long.MaxValue);
+        Assert.Empty(freed);        // session 1 may still see them
+        epochs.Announce(1);
+        deferred.RunBlocks(9);
+        Assert.Empty(freed);        // more than is allowed
+        deferred.RunBlocks(29);
+        Assert.Equal([1, 2], freed);
+        deferred.RunBlocks(long.MaxValue);
+        Assert.InRange(freed.Count, 3, 199);        // not all at once: a turn is short
+        deferred.RunBlocks(long.MaxValue);
+        Assert.Equal(200, freed.Count);
+        Assert.Equal((0L, 1L, 1), (deferred.BlockBytes, deferred.Bytes, deferred.Count));
+        Assert.Equal(1, deferred.Run());
+        Assert.Equal(9, freed[200]);
+    }
+
+    [Fact]
+    public void A_session_that_overwrites_large_values_frees_them_at_its_next_turn()
+    {
+        using var test = new TestStore();
+        for (int i = 0; i < 1000; i++)
+        {
+            test.Begin();
+            Assert.Equal(StoreStatus.Ok, test.TrySet("key", new byte[70_000 + i]));
+        }
+
+        Assert.InRange(test.Store.Stats.BlockBytes, 70_000, 1 << 20);
+        using StoreSession still = test.Store.CreateSession();
+        still.BeginTurn();
+        for (int i = 0; i < 100; i++)
+        {
+            test.Begin();
+            Assert.Equal(StoreStatus.Ok, test.TrySet("key", new byte[70_000 + i]));
+        }
+
+        Assert.InRange(test.Store.Stats.BlockBytes, 100 * 70_000, long.MaxValue);
+        still.BeginTurn();
+        test.Begin();
+        Assert.InRange(test.Store.Stats.BlockBytes, 70_000, 1 << 20);
+        still.GoOffline();
+        test.Settle();
+        test.Check();
+        Assert.Equal(0, test.Store.Stats.PendingFrees);
+    }
+
     // M04: a session that stands still holds back what is freed, and nothing else; when it goes on, all of it comes back.
     [Fact]
     public void Known_M04_writers_go_on_while_a_session_stands_still_and_memory_comes_back_after_it()

@@ -125,6 +125,23 @@ internal sealed class BlockedClients : IDisposable
         ThreadPool.UnsafeQueueUserWorkItem(static work => work.Clients.ServeOnPool(work.Keys), (Clients: this, Keys: keys), preferLocal: false);
     }
 
+    /// <summary>Runs on threads of the pool what a client waits for. It ends soon after its client has gone, and does not throw.</summary>
+    public void RunElsewhere(Func<Task> work)
+    {
+        Interlocked.Increment(ref _elsewhere);
+        ThreadPool.UnsafeQueueUserWorkItem(static async item =>
+        {
+            try
+            {
+                await item.Work().ConfigureAwait(false);
+            }
+            finally
+            {
+                Interlocked.Decrement(ref item.Clients._elsewhere);
+            }
+        }, (Clients: this, Work: work), preferLocal: false);
+    }
+
     private void ServeOnPool(WatchedKey[] keys)
     {
         try
@@ -148,7 +165,7 @@ internal sealed class BlockedClients : IDisposable
     {
         _server.Store.KeysArrived = null;
         _timers.Dispose();
-        // Ends: no client is left, so nobody is served; what runs on the pool is over in no time. The store is there until then.
+        // Ends: no client is left, so nobody is served; what runs on the pool is over in no time, as nothing is waited for any more. The store is there until then.
         for (var wait = new SpinWait(); Volatile.Read(ref _elsewhere) != 0;) wait.SpinOnce();
     }
 }

@@ -88,14 +88,15 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
 
         context.Counters.ByCommand[context.Command.Id].Calls++;
         Dispose();
-        if (state == Served) context.Reply.WriteRaw(_reply);
+        if (state == Served && _reply[0] == '-') context.Fail(_reply.AsSpan(1, _reply.Length - 3));     // and is counted as an error
+        else if (state == Served) context.Reply.WriteRaw(_reply);
         else if (state == Unblocked) context.Fail("UNBLOCKED client unblocked via CLIENT UNBLOCK"u8);
         else WriteTimeout(context.Reply);
         return true;
     }
 
     /// <summary>Leaves all queues. By the session's own thread.</summary>
-    public void Dispose()
+    public virtual void Dispose()
     {
         TryLeave(Gone);
         if (!_stands) return;

@@ -254,7 +254,7 @@ internal static class MetricTable
         new(InfoSection.Stats, "pubsubshard_channels", MetricKind.Gauge, "With subscribers", f => f.ShardChannels),
         new(InfoSection.Stats, "latest_fork_usec", MetricKind.Gauge, "No fork is made", f => 0),
         new(InfoSection.Stats, "total_forks", MetricKind.Counter, "No fork is made", f => 0),
-        new(InfoSection.Stats, "migrate_cached_sockets", MetricKind.Gauge, "No MIGRATE yet", f => 0),
+        new(InfoSection.Stats, "migrate_cached_sockets", MetricKind.Gauge, "Connections that MIGRATE keeps for its next call: none, each makes its own", f => 0),
         new(InfoSection.Stats, "slave_expires_tracked_keys", MetricKind.Gauge, "No replication yet", f => 0),
         new(InfoSection.Stats, "active_defrag_hits", MetricKind.Counter, "Reclaim does that work", f => 0),
         new(InfoSection.Stats, "active_defrag_misses", MetricKind.Counter, "Reclaim does that work", f => 0),

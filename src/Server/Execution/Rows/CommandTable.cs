@@ -43,6 +43,7 @@ internal sealed class CommandTable
         ExpiryCommands.Table,
         KeyCommands.Table,
         DumpCommands.Table,
+        MigrateCommand.Table,
         SortCommand.Table,
         ScanCommands.Table,
         LcsCommand.Table,

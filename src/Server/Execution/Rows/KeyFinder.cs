@@ -33,7 +33,7 @@ internal static class KeyFinder
             KeyStart.Keyword => FindKeyword(spec, args, from) + 1,
             _ => 0,
         };
-        if (first == 0) return KeySearch.None;
+        if (first == 0 || (spec.PassesOverEmpty && first < count && args[from + first].Length == 0)) return KeySearch.None;
 
         long last;
         if (spec.Extent == KeyExtent.Count)

@@ -70,6 +70,9 @@ internal sealed class KeySpec
     /// <summary>With a count: the first key's distance from the start.</summary>
     public int FirstOffset { get; private init; }
 
+    /// <summary>Whether an empty argument at <see cref="Position"/> stands for no key (MIGRATE, whose keys are behind KEYS then).</summary>
+    public bool PassesOverEmpty { get; private init; }
+
     /// <summary>One key.</summary>
     public static KeySpec At(int position, KeyAccess access) => Range(position, 0, 1, access);
 
@@ -100,6 +103,9 @@ internal sealed class KeySpec
             Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step, Limit = Limit,
             CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words, UnlockingFrom = from,
         };
+
+    /// <summary>The same key at its place, unless the argument there is empty.</summary>
+    public KeySpec UnlessEmpty() => new(Access) { Start = Start, Position = Position, Extent = Extent, Last = Last, Step = Step, PassesOverEmpty = true };
 
     /// <summary>Keys that no spec can find (the patterns of SORT).</summary>
     public static KeySpec Unknown(KeyAccess access) =>

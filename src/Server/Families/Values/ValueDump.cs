@@ -1,0 +1,96 @@
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>A value written as DUMP has it, a long one in steps: as it is at the instant of the first one.</summary>
+/// <remarks>
+/// The key of a large collection is held until the value is written; its checksum comes behind that. Of a string in a block nothing is held but a
+/// reference to that block, which nobody changes. What is written is charged as it grows. One value after the other, until one fails.
+/// Threads: one at a time; where another one needs the key, it writes the rest (<see cref="LongUse"/>).
+/// </remarks>
+internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) : ILongUse, IDisposable
+{
+    private const long BytesMax = 256 * 1024, WorkPerStep = 2048, ChecksumBytesPerStep = 256 * 1024;
+
+    private readonly RdbValueWriter _writer = new(store);
+    private LongUse? _work;
+    private Block _text;
+    private PartialChecksum _sum;
+
+    /// <summary>What was written, whole once <see cref="Step"/> has returned true; or why it could not be.</summary>
+    public RdbOutput Output => _writer.Output;
+
+    /// <summary>Whether the key is held.</summary>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public bool HasChanged => false;
+
+    /// <inheritdoc/>
+    public string WorkName => owner.Text;
+
+    /// <summary>Whether writing a value takes longer than a turn may.</summary>
+    public static bool IsLong(in HeldKey held) =>
+        held.Value.View.FootprintBytes > BytesMax && (!held.Value.View.Block.IsNone || held.Value.HoldsRegion);
+
+    /// <summary>Begins with what can be written in steps: a string in a block, a large collection.</summary>
+    /// <returns>False when it is neither, or there is no place for one more work in steps.</returns>
+    public bool TryBegin(in HeldKey held)
+    {
+        ValueView value = held.Value.View;
+        Block text = value.Block;
+        if (text.IsNone && !held.Value.HoldsRegion) return false;
+        // Addresses cost nothing: whatever it becomes, it need not be copied to a larger block.
+        Begin(4 * value.FootprintBytes);
+        if (text.IsNone) return (_work = held.TryBeginUse(this)) != null;
+        text.AddReference();
+        _text = text;
+        return true;
+    }
+
+    /// <summary>Begins with any value; what cannot be written in steps is written at once.</summary>
+    public void BeginAny(in HeldKey held)
+    {
+        if (TryBegin(held)) return;
+        ValueView value = held.Value.View;
+        Begin(value.FootprintBytes + (value.FootprintBytes / 4));
+        _writer.Write(value);
+    }
+
+    /// <inheritdoc/>
+    public bool Use(in HeldKeys held) => _writer.Write(held.View(0), WorkPerStep) || Output.Status != StoreStatus.Ok;
+
+    /// <summary>Writes a piece.</summary>
+    /// <returns>True when nothing is left to write; false, too, when another thread is writing all of it just now.</returns>
+    public bool Step()
+    {
+        if (_work == null && _text.IsNone)
+            return Output.Status != StoreStatus.Ok || DumpPayload.TryFinish(Output, ref _sum, ChecksumBytesPerStep);
+
+        if (!(_work == null ? _writer.WriteString(_text.Span, WorkPerStep) : _work.Step())) return false;
+        if (_work?.Failure is { } failure) throw failure;
+        LetGo();
+        return false;
+    }
+
+    public void Dispose()
+    {
+        LetGo();
+        _writer.Dispose();
+    }
+
+    private void Begin(long expectedBytes)
+    {
+        _sum = default;
+        Output.Begin(compresses, expectedBytes + RdbOutput.BufferBytes);
+    }
+
+    private void LetGo()
+    {
+        _work?.Dispose();
+        _work = null;
+        if (!_text.IsNone) store.Release(_text);
+        _text = default;
+    }
+}

@@ -36,6 +36,9 @@ internal static unsafe class HashBucket
     public static ulong AddressOf(ulong entry) => entry & AddressMask;
     public static ulong TagOf(ulong entry) => entry >> TagShift;
 
+    /// <summary>A bit of the tag where it stands in an entry.</summary>
+    public static ulong TagBit(int bit) => 1UL << (TagShift + bit);
+
     public static int DepthOf(ulong control) => (int)(control >> DepthShift) & 63;
     public static uint OverflowOf(ulong control) => (uint)control;
     public static bool IsLatched(ulong control) => (control & LatchBit) != 0;
@@ -72,6 +75,10 @@ internal static unsafe class HashBucket
         uint high = Vector256.Equals(Vector256.Load(bucket + 4), Vector256<ulong>.Zero).ExtractMostSignificantBits();
         return ~(low | high << 4) & 0x7F;
     }
+
+    /// <summary>Whether an entry is empty.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool HasRoom(ulong* bucket) => Used(bucket) != (1u << Entries) - 1;
 
     /// <summary>Takes the lowest set bit off.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -28,13 +28,16 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys apart.</summary>
     internal const int DoublingsPerTag = 12;
 
+    /// <summary>From this size on the new half of a doubling is of huge pages: all of it is used at once, so that none is wasted.</summary>
+    internal const long HugeHalfFromBytes = SegmentedLog.SegmentBytes;
+
     private readonly byte* _buckets;
     private readonly SegmentedLog _log;
     private readonly MemoryBudget _budget;
     private readonly long _reservedBytes;
     private readonly int _firstDepth;
     private readonly ulong _firstCount;
-    private int _targetDepth;
+    private int _targetDepth, _completeDepth;
 
     public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes, bool hasUpkeep)
     {
@@ -44,7 +47,7 @@ internal sealed unsafe class HashIndex : IDisposable
         Hash = hash;
         long memory = Math.Max(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, 1L << 30);
         long buckets = (long)BitOperations.RoundUpToPowerOf2((ulong)Math.Max(initialBytes, 1024 * HashBucket.Bytes)) / HashBucket.Bytes;
-        _firstDepth = _targetDepth = BitOperations.Log2((ulong)buckets);
+        _firstDepth = _targetDepth = _completeDepth = BitOperations.Log2((ulong)buckets);
         _firstCount = (ulong)buckets;
         MaxDepth = Math.Max(_firstDepth, BitOperations.Log2((ulong)memory / HashBucket.Bytes));
         _reservedBytes = (1L << MaxDepth) * HashBucket.Bytes;
@@ -66,6 +69,9 @@ internal sealed unsafe class HashIndex : IDisposable
 
     /// <summary>Hash bits that the newest buckets use: the index has, or is about to have, 2 to this many.</summary>
     public int TargetDepth => Volatile.Read(ref _targetDepth);
+
+    /// <summary>Hash bits that all buckets use: less than the target while a doubling is on its way.</summary>
+    public int CompleteDepth => Volatile.Read(ref _completeDepth);
 
     public long BucketCount => 1L << TargetDepth;
 
@@ -192,7 +198,11 @@ internal sealed unsafe class HashIndex : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Prefetch(ulong hash)
     {
-        if (Sse.IsSupported) Sse.Prefetch0(Bucket(hash & ((1UL << Volatile.Read(ref _targetDepth)) - 1)));
+        if (!Sse.IsSupported) return;
+        int depth = Volatile.Read(ref _targetDepth);
+        Sse.Prefetch0(Bucket(hash & ((1UL << depth) - 1)));
+        // The one before, while it may not have been split yet.
+        if (_completeDepth != depth) Sse.Prefetch0(Bucket(hash & ((1UL << (depth - 1)) - 1)));
     }
 
     /// <summary>The first record whose tag fits, brought into the cache: a hint.</summary>
@@ -402,7 +412,11 @@ internal sealed unsafe class HashIndex : IDisposable
         }
     }
 
-    /// <summary>Makes the caller the only one to change the chain where a hash lives; splits it first when the index grows.</summary>
+    /// <summary>Makes the caller the only one to change the chain where a hash lives; while the index grows, splits a full bucket first.</summary>
+    /// <remarks>
+    /// A bucket with room waits for the sweep: one that is split for each key that arrives costs most when a doubling begins, just where the
+    /// sweep costs the same all the time.
+    /// </remarks>
     /// <param name="control">The control word without the latch, to be given back by <see cref="Unlatch"/>.</param>
     public ulong* LatchHome(ulong hash, out ulong control, out int depth)
     {
@@ -419,7 +433,7 @@ internal sealed unsafe class HashIndex : IDisposable
             }
 
             // The control word did not change since Home read it, so this is still the home.
-            if (depth >= TargetDepth || !Growth.TrySplit(home, hash & ((1UL << depth) - 1), control, depth)) return home;
+            if (depth >= TargetDepth || HashBucket.HasRoom(home) || !Growth.TrySplit(home, hash & ((1UL << depth) - 1), control, depth)) return home;
         }
     }
 
@@ -430,24 +444,26 @@ internal sealed unsafe class HashIndex : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Unlatch(ulong* bucket, ulong control) => Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
 
-    /// <summary>Takes the memory that the next doubling needs from the system.</summary>
-    public void PopulateHalf(int depth, Action pause)
+    /// <summary>Takes a part of the memory that the next doubling needs from the system.</summary>
+    /// <returns>False when the system has none: whoever touches that part finds that out, too.</returns>
+    public bool Populate(int depth, long from, long bytes)
     {
-        const long step = SegmentedLog.SegmentBytes;
-        long half = (1L << depth) * HashBucket.Bytes;
-        VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
-        // Ends: at the end of the half, or where the system has no more memory: whoever touches the rest finds that out, too.
-        for (long done = 0; done < half && VirtualMemory.Populate(_buckets + half + done, (nuint)Math.Min(step, half - done)); done += step) pause();
+        byte* half = _buckets + (1L << depth) * HashBucket.Bytes;
+        if (from == 0) VirtualMemory.PreferHugePages(half, (nuint)((1L << depth) * HashBucket.Bytes));
+        return VirtualMemory.Populate(half + from, (nuint)bytes);
     }
 
     /// <summary>Doubles the number of buckets to come; only <see cref="IndexGrowth"/> decides when.</summary>
     public void RaiseTarget(int depth)
     {
         long half = (1L << (depth - 1)) * HashBucket.Bytes;
-        if (half >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
+        if (half >= HugeHalfFromBytes) VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
         _budget.ChargeIndex(half);
         Volatile.Write(ref _targetDepth, depth);
     }
+
+    /// <summary>All buckets have been split. Release: so says who split the last of them, or waited for those who did.</summary>
+    public void EndDoubling(int depth) => Volatile.Write(ref _completeDepth, depth);
 
     public SegmentedLog Log => _log;
 

@@ -564,7 +564,7 @@ internal sealed unsafe class RecordChanges
         // Counted a database: a session that fills two by turns would else ask only for one of them, always the same.
         long inserts = ++database.StripeOf(_slot)->Inserts;
         if ((inserts & 63) == 0) growth.Consider(database.Keys + HeldAbsent);
-        if ((inserts & 3) == 0 && growth.IsGrowing) growth.Sweep();
+        if ((inserts & (IndexGrowth.InsertsPerSweep - 1)) == 0 && growth.IsGrowing) growth.Sweep();
     }
 
     private void ReleaseValue(Database database, byte* record, ulong word)

@@ -509,12 +509,19 @@ public sealed class Store : IDisposable
     internal bool WantsUpkeepNow => Room.IsWanted;
 
     /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
-    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowthNear;
+    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowing;
 
     /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without one.</summary>
     public void Maintain()
     {
         lock (_freeLock) _upkeep.Run();
+    }
+
+    /// <summary>Takes memory from the system that writers will ask for, so that they need not wait for it.</summary>
+    /// <returns>Whether there was any to take of late: the caller is to come back in some milliseconds.</returns>
+    internal bool TakeAhead()
+    {
+        lock (_freeLock) return _upkeep.TakeAhead();
     }
 
     /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be quiet.</summary>

@@ -126,4 +126,92 @@ public sealed class GrowthTests
         Assert.Equal(0, test.Store.Count(0));
         test.Check();
     }
+
+    // What the inserts of a pipeline sweep, its client waits for: a doubling is spread over as many inserts as there are buckets.
+    [Fact]
+    public void A_doubling_is_spread_over_as_many_inserts_as_there_were_buckets()
+    {
+        using var test = new TestStore();
+        test.Set("first", "v");
+        HashIndex index = test.Store.Table[0]!.Index;
+        long buckets = index.BucketCount, inserts = 1;
+        for (; !index.Growth.IsGrowing; inserts++) test.Set("key" + inserts, "v");
+        Assert.InRange(inserts, HashIndex.EntriesPerBucketMax * buckets, HashIndex.EntriesPerBucketMax * buckets + 65);
+
+        long begun = inserts;
+        for (; index.Growth.IsGrowing; inserts++) test.Set("key" + inserts, "v");
+        Assert.Equal(2 * buckets, index.BucketCount);
+        Assert.InRange(inserts - begun, buckets - IndexGrowth.InsertsPerSweep, buckets + IndexGrowth.InsertsPerSweep);
+        for (int i = 1; i < inserts; i++) Assert.Equal("v", test.Get("key" + i));
+        test.Check();
+    }
+
+    [Fact]
+    public void Keys_are_changed_and_removed_in_buckets_that_wait_to_be_split()
+    {
+        using var test = new TestStore();
+        test.Set("first", "v");
+        HashIndex index = test.Store.Table[0]!.Index;
+        int keys = 0;
+        for (; !index.Growth.IsGrowing; keys++) test.Set("key" + keys, "v");
+        for (int i = 0; i < keys; i++)
+        {
+            if (i % 3 == 0) Assert.True(test.Delete("key" + i));
+            else test.Set("key" + i, i % 3 == 1 ? "w" : new string('w', 100));      // in its place, and in another record
+        }
+
+        Assert.True(index.Growth.IsGrowing);
+        test.Check();
+        for (int i = 0; i < keys; i++) Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
+        while (index.Growth.Sweep()) { }
+        Assert.False(index.Growth.IsGrowing);
+        test.Check();
+        for (int i = 0; i < keys; i++) Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
+    }
+
+    [Fact]
+    public void The_memory_of_a_doubling_is_taken_in_step_with_the_entries()
+    {
+        using var budget = new MemoryBudget();
+        using var log = new SegmentedLog(budget);
+        using var epochs = new EpochTable(1);
+        using var index = new HashIndex(log, budget, new DeferredActions(epochs), KeyHash.FromSeed(1), 16 << 20, hasUpkeep: true);
+        long due = HashIndex.EntriesPerBucketMax * index.BucketCount, bytes = budget.IndexBytes;
+        Assert.False(index.Growth.Prepare(due / 2));
+        var steps = new List<int>();
+        for (int part = 16; part <= 24; part++)
+        {
+            int taken = 0;
+            while (index.Growth.Prepare(due * part / 24)) taken++;
+            steps.Add(taken);
+        }
+
+        // 8 huge pages, from 5/6 of the entries on.
+        Assert.Equal([0, 0, 0, 0, 0, 2, 2, 2, 2], steps);
+        Assert.Equal(bytes, budget.IndexBytes);     // charged with the doubling
+        index.Growth.Consider(due + 1);
+        Assert.Equal(2 * bytes, budget.IndexBytes);
+        Assert.True(index.Growth.IsGrowing);
+        Assert.False(index.Growth.Prepare(due + 1));
+    }
+
+    [Fact]
+    public void Who_takes_segments_finds_the_next_one_ready_again_and_again()
+    {
+        using var test = new TestStore();
+        Assert.False(test.Store.TakeAhead());
+        byte[] value = new byte[60_000];
+        for (int i = 0; i < 300; i++) Assert.Equal(StoreStatus.Ok, test.TrySet("key" + i, value));
+        Assert.True(test.Store.TakeAhead());
+        // None was taken since, but soon one may be. On a machine that stood still in between that is forgotten: once more then.
+        bool again = false;
+        for (int i = 0; i < 1000 && !again; i++)
+        {
+            for (int j = 0; j < 40; j++) Assert.Equal(StoreStatus.Ok, test.TrySet("key" + j, new byte[60_000 + i]));
+            again = test.Store.TakeAhead() && test.Store.TakeAhead();
+        }
+
+        Assert.True(again);
+        test.Check();
+    }
 }

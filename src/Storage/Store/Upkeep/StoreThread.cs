@@ -49,10 +49,10 @@ internal sealed class StoreThread : IDisposable
             }
 
             var pause = _store.WantsUpkeepNow ? PauseWhileWanted : _store.WantsUpkeepSoon ? PauseWhileBusy : Pause;
-            // Ends: when the pause is over. While writers take segments, the next ones are made ready meanwhile.
+            // Ends: when the pause is over. While writers take memory, the next is made ready meanwhile.
             for (var left = pause; left > TimeSpan.Zero && !_stopping; left -= PauseWhileBusy)
             {
-                bool writing = _store.Log.Prepare();
+                bool writing = _store.TakeAhead();
                 if (_wake.WaitOne(writing && left > PauseWhileBusy ? PauseWhileBusy : left) || !writing) break;
             }
         }

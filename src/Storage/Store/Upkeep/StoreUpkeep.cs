@@ -6,15 +6,22 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
 {
     private const int SweepsPerRound = 64;      // 512 buckets, under 100 us
 
+    /// <summary>Huge pages taken ahead, of each kind, before other upkeep has its turn.</summary>
+    private const int StepsAhead = 16;
+
+    /// <summary>So long after one was taken the next may be wanted soon.</summary>
+    private const int StillWritingMs = 200;
+
     private readonly StoreSession _session = store.CreateSession();
     private readonly List<int> _segments = [];
     private readonly ExpirySweeper _sweeper = new(store);
     private readonly Reclaimer _reclaimer = new(store);
     private readonly StallWatch _stalls = new(store);
-    private Action? _pause;
 
-    /// <summary>Whether an index will soon double: upkeep is to run again in some milliseconds.</summary>
-    public bool IsGrowthNear { get; private set; }
+    /// <summary>Whether an index is being doubled: upkeep is to run again in some milliseconds.</summary>
+    public bool IsGrowing { get; private set; }
+
+    private long _tookAt = -StillWritingMs;
 
     public long ReclaimedSegments => _reclaimer.ReclaimedSegments;
 
@@ -51,7 +58,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     {
         Fault.Point("upkeep.round");
         store.Sparse.Run(_session);
-        IsGrowthNear = false;
+        IsGrowing = false;
         foreach (Database? database in store.Table)
         {
             if (database == null) continue;
@@ -59,20 +66,45 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             _session.Use(database);
             if (store.ActiveExpiry && store.IsExpiryHeld?.Invoke() != true) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
-            IsGrowthNear |= database.Index.Growth.Prepare(database.Keys, _pause ??= Pause);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
             // milliseconds on a worker's own processor is a pause for the worker.
             for (int sweep = 0; sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
                 _session.Tick();
+            IsGrowing |= database.Index.Growth.IsGrowing;
         }
     }
 
-    // On one processor with a worker: it is the worker's turn.
-    private void Pause()
+    /// <summary>Takes memory from the system that writers will ask for.</summary>
+    /// <returns>Whether there was any to take of late: the caller is to come back in some milliseconds.</returns>
+    public bool TakeAhead()
     {
-        _session.Tick();
-        Thread.Yield();
+        _session.BeginTurn();
+        try
+        {
+            int steps = 0;
+            while (steps < StepsAhead && (store.Log.Prepare() | PrepareIndexes()))
+            {
+                steps++;
+                _session.Tick();
+                Thread.Yield();     // on one processor with a worker: it is the worker's turn
+            }
+
+            long now = Environment.TickCount64;
+            if (steps != 0) _tookAt = now;
+            return now - _tookAt < StillWritingMs;
+        }
+        finally
+        {
+            _session.GoOffline();
+        }
+    }
+
+    private bool PrepareIndexes()
+    {
+        bool any = false;
+        foreach (Database? database in store.Table) any |= database != null && database.Index.Growth.Prepare(database.Keys);
+        return any;
     }
 
     public void Dispose() => _session.Dispose();

@@ -22,6 +22,9 @@ public sealed unsafe class OutputBuffer : IDisposable
     /// <summary>Bytes that may be stored past what was reserved.</summary>
     public const int SlackBytes = 32;
 
+    /// <summary>The most that any buffer holds.</summary>
+    public const int BytesMax = int.MaxValue - SlackBytes;
+
     /// <summary>A buffer that grew beyond this gives its memory back when cleared: rare enough to cost nothing, as
     /// filling it took a millisecond.</summary>
     public const int DefaultKeptBytes = 4 * 1024 * 1024;
@@ -47,8 +50,11 @@ public sealed unsafe class OutputBuffer : IDisposable
         _source = source;
     }
 
-    /// <summary>The most that it may hold (max-reply-bytes); one more byte is a <see cref="ReplyTooLargeException"/>.</summary>
-    public int LimitBytes { get; set; } = int.MaxValue - SlackBytes;
+    /// <summary>The most that it may hold from <see cref="LimitFrom"/> on (max-reply-bytes); one more byte is a <see cref="ReplyTooLargeException"/>.</summary>
+    public int LimitBytes { get; set; } = BytesMax;
+
+    /// <summary>Where that begins which <see cref="LimitBytes"/> bounds: a reply, behind those of other commands and behind messages.</summary>
+    public int LimitFrom { get; set; }
 
     public byte* Start => _start;
 
@@ -95,17 +101,18 @@ public sealed unsafe class OutputBuffer : IDisposable
         Debug.Assert((uint)bytes <= (uint)_length, "more than there is");
         Buffer.MemoryCopy(_start + bytes, _start, _length - bytes, _length - bytes);
         _length -= bytes;
+        LimitFrom = Math.Max(0, LimitFrom - bytes);
     }
 
     public void Clear()
     {
-        _length = 0;
+        _length = LimitFrom = 0;
         if (_capacity > _keptBytes) Free();
     }
 
     public void Dispose()
     {
-        _length = 0;
+        _length = LimitFrom = 0;
         Free();
     }
 
@@ -113,8 +120,9 @@ public sealed unsafe class OutputBuffer : IDisposable
     private void Grow(int more)
     {
         long needed = (long)_length + more;
-        if (more < 0 || needed > LimitBytes) throw new ReplyTooLargeException(needed);
-        long capacity = Math.Max(Math.Max(needed, _initialBytes), Math.Min(2L * _capacity, LimitBytes));
+        long most = Math.Min((long)LimitFrom + LimitBytes, BytesMax);
+        if (more < 0 || needed > most) throw new ReplyTooLargeException(needed - LimitFrom);
+        long capacity = Math.Max(Math.Max(needed, _initialBytes), Math.Min(2L * _capacity, most));
         long bytes = capacity + SlackBytes;
         if (IsOfSource(CapacityBytes) || IsOfSource(bytes)) Move(bytes);
         else

@@ -91,7 +91,15 @@ public sealed unsafe class ReplyWriter : IDisposable
     {
         _owed = 1;
         _mayBeError = 0;
-        _replyStart = _output.Length;
+        _replyStart = _output.LimitFrom = _output.Length;
+    }
+
+    /// <summary>The same for one of several replies that are bounded together.</summary>
+    public void BeginPart()
+    {
+        int limitFrom = _output.LimitFrom;
+        BeginReply();
+        _output.LimitFrom = limitFrom;
     }
 
     /// <summary>Ends a reply that was made of several, each begun with <see cref="BeginReply"/>: an array of what commands answered.</summary>

@@ -87,7 +87,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         store.Select(place.Key.Number);
         try
         {
-            _reply.Output.LimitBytes = (int)Math.Min(server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+            _reply.Output.LimitBytes = (int)Math.Min(server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
             var serving = new Serving(command, place, store, _reply);
             if (!command.TryServe(ref serving)) return false;
             command.Finish(_reply.Output.Span);

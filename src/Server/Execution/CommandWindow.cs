@@ -32,7 +32,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private const int CommandsMax = 32;
 
     /// <summary>Replies of more bytes than this leave in the middle of a turn.</summary>
-    private const int FlushBytes = 256 * 1024;
+    public const int FlushBytes = 256 * 1024;
 
     /// <summary>A session that has been answered so much in a turn goes on in the next one.</summary>
     private const int ShareBytes = 1024 * 1024;
@@ -119,7 +119,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         for (int i = 0; i < _inputCount; i++) _inputs[i].Session = null!;
         _inputCount = 0;
         if (_output.Buffer.Length + _output.ReferenceCount != 0) Discard();
-        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
     }
 
     /// <summary>Drops the replies of a turn that failed, and the values they refer to: they are no other session's.</summary>

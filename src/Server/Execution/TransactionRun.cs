@@ -183,7 +183,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
         if (command.Container != null) context.Args.Skip(1);
         context.Store.Select(session.Database);
-        _reply.BeginReply();
+        _reply.BeginPart();
         try
         {
             Fault.Point("transaction.command");

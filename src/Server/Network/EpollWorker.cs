@@ -388,13 +388,17 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (session.Messages != null)
+        if (session.TakeMessages())
         {
             var output = _window.Output;
             output.Reply.Version = session.Version;
-            session.WriteMessages(output.Reply);
-            if (output.Buffer.Length > 0) _sender.Send(connection, output, 0, output.Buffer.Length);
-            output.Buffer.Clear();
+            // Ends: with the messages that were taken.
+            for (bool isMore = true; isMore;)
+            {
+                isMore = session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
+                if (output.Buffer.Length > 0) _sender.Send(connection, output, 0, output.Buffer.Length);
+                output.Buffer.Clear();
+            }
         }
 
         if (session.IsParked && !connection.IsWaiting && session.TryEndWait(_now)) _ready.Add(connection);

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -391,15 +392,19 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private async ValueTask WriteMessagesAsync()
     {
-        if (Session.Messages is not { Bytes: > 0 }) return;
+        if (!Session.TakeMessages()) return;
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
         {
             var output = lease.Output;
             output.Reply.Version = Session.Version;
-            Session.WriteMessages(output.Reply);
-            if (output.Buffer.Length > 0) Send(lease, output, 0, output.Buffer.Length);
-            output.Buffer.Clear();
+            // Ends: with the messages that were taken.
+            for (bool isMore = true; isMore;)
+            {
+                isMore = Session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
+                if (output.Buffer.Length > 0) Send(lease, output, 0, output.Buffer.Length);
+                output.Buffer.Clear();
+            }
         }
         finally
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Kv.Server.PubSub;
 
 namespace Kv.Server.Sessions;
@@ -9,9 +10,13 @@ namespace Kv.Server.Sessions;
 /// </remarks>
 internal sealed class MessageQueue
 {
+    /// <summary>A list that was longer gives its memory back.</summary>
+    private const int KeptPlaces = 1024;
+
     private readonly Lock _guard = new();
     private List<SharedMessage> _waiting = [];
     private List<SharedMessage> _taken = [];
+    private int _next;
     private bool _closed;
     private long _bytes;
 
@@ -33,21 +38,34 @@ internal sealed class MessageQueue
         }
     }
 
-    /// <summary>All messages so far; theirs and their references are the caller's. Valid until the next call.</summary>
-    public List<SharedMessage> Take()
+    /// <summary>Takes all messages so far, for <see cref="TryNext"/>.</summary>
+    /// <returns>False when there are none.</returns>
+    public bool Take()
     {
+        if (_next < _taken.Count) return true;      // of the last time: a failure came between
         _taken.Clear();
+        if (_taken.Capacity > KeptPlaces) _taken.Capacity = 0;
+        _next = 0;
         lock (_guard)
         {
             (_waiting, _taken) = (_taken, _waiting);
             _bytes = 0;
-            return _taken;
         }
+
+        return _taken.Count > 0;
     }
 
-    /// <summary>No more messages; those waiting are released.</summary>
+    /// <summary>The next one of those that were taken; its reference is the caller's.</summary>
+    public bool TryNext([MaybeNullWhen(false)] out SharedMessage message)
+    {
+        message = _next < _taken.Count ? _taken[_next++] : null;
+        return message != null;
+    }
+
+    /// <summary>No more messages; those waiting are released. By the session's own thread.</summary>
     public void Close()
     {
+        while (TryNext(out var message)) message.Release();
         lock (_guard)
         {
             _closed = true;

@@ -227,12 +227,31 @@ internal sealed class Session : ISubscriber
     /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them behind it.</remarks>
     internal void WriteMessages(ReplyWriter reply)
     {
-        if (_messages == null || IsInReply) return;
-        foreach (var message in _messages.Take())
+        if (TakeMessages()) WriteTakenMessages(reply, bytesMax: int.MaxValue);
+    }
+
+    /// <summary>Takes the messages that wait for this client, where they can be written now.</summary>
+    internal bool TakeMessages() => _messages != null && !IsInReply && _messages.Take();
+
+    /// <summary>Writes the next of those that were taken, until the output has so many bytes.</summary>
+    /// <returns>False when that were all.</returns>
+    internal bool WriteTakenMessages(ReplyWriter reply, int bytesMax)
+    {
+        var output = reply.Output;
+        while (output.Length < bytesMax && _messages!.TryNext(out var message))
         {
-            message.WriteTo(reply);
-            message.Release();
+            try
+            {
+                output.LimitFrom += message.Length;     // no part of a reply: client-output-buffer-limit bounds them
+                message.WriteTo(reply);
+            }
+            finally
+            {
+                message.Release();
+            }
         }
+
+        return output.Length >= bytesMax;
     }
 
     /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Once, by whoever serves it.</summary>

@@ -56,6 +56,7 @@ internal sealed unsafe class SessionOutput : IDisposable
     }
 
     /// <summary>Writes a bulk string whose body stays in its block. Takes the caller's reference.</summary>
+    /// <exception cref="ReplyTooLargeException">Nothing was written, the reference is released.</exception>
     public void WriteBlock(ReplyWriter reply, Block block) => WriteBlock(reply, block, 0, (int)block.Length);
 
     /// <summary>The same of a part of the block.</summary>
@@ -64,6 +65,8 @@ internal sealed unsafe class SessionOutput : IDisposable
         Span<byte> header = stackalloc byte[24];
         header[0] = RespType.Bulk;
         int digits = NumberText.FormatInt64(length, header[1..]);
+        long bytes = 3L + digits + length + 2;
+        if (ReferencedBytes + Buffer.Length + bytes > Buffer.LimitBytes) CheckLimit(block, bytes);
         "\r\n"u8.CopyTo(header[(1 + digits)..]);
         reply.WriteRaw(header[..(3 + digits)], 0);
         AddReference(new BlockReference(Buffer.Length, block, first, length));
@@ -90,6 +93,17 @@ internal sealed unsafe class SessionOutput : IDisposable
         Reply.Dispose();
         _valueWriter?.Dispose();
         _valueWriter = null;
+    }
+
+    // What there is may be of other replies; those are sent when they are a megabyte, so this counts only what is near the limit.
+    private void CheckLimit(Block block, long bytes)
+    {
+        bytes += Buffer.Length - Buffer.LimitFrom;
+        foreach (var reference in _references)
+            if (reference.Offset > Buffer.LimitFrom) bytes += reference.Length;
+        if (bytes <= Buffer.LimitBytes) return;
+        _store.Release(block);
+        throw new ReplyTooLargeException(bytes);
     }
 
     private void RewindReferences(int length)

@@ -2,6 +2,7 @@ using System.Net;
 using Kv.Server;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
+using Microsoft.Extensions.Logging;
 
 namespace Kv.Tests.Harness;
 
@@ -24,6 +25,10 @@ public sealed class KvInstance : TestServer
     /// <summary>Starts a server with options in the form of kv-server's command line: "--name", "value".</summary>
     public static KvInstance Start(params string[] options) =>
         new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options])).GetAwaiter().GetResult());
+
+    /// <summary>The same with a log.</summary>
+    public static KvInstance Start(ILoggerFactory log, params string[] options) =>
+        new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options]), log).GetAwaiter().GetResult());
 
     /// <summary>The same by a clock of the test's.</summary>
     public static KvInstance Start(TimeProvider time, params string[] options) =>

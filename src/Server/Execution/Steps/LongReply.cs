@@ -8,7 +8,7 @@ namespace Kv.Server.Execution;
 /// <summary>Values that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
 /// <remarks>
 /// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
-/// What is collected is charged to the store and bounded by max-reply-bytes.
+/// What is collected is charged to the store and, with the blocks that it refers to, bounded by max-reply-bytes.
 /// </remarks>
 internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
 {
@@ -18,10 +18,10 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     private readonly List<SessionOutput> _pieces = [];
     private int _passed;
     private int _values;
-    private long _bytes, _charged;
 
-    // Bytes of the last piece, past those that every piece is charged with.
-    private long _overPiece;
+    // Of all pieces but the last one: bytes of the reply, and memory.
+    private long _bytes, _memory;
+    private long _charged;
 
     /// <summary>Whether a part of it has been passed on.</summary>
     public bool IsBegun { get; private set; }
@@ -31,9 +31,8 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     {
         foreach (var piece in _pieces) piece.Dispose();
         _pieces.Clear();
-        _bytes = 0;
-        store.Charge(-_charged);
-        _charged = 0;
+        _bytes = _memory = 0;
+        Charge();
     }
 
     /// <summary>Adds a string; nil for what is none.</summary>
@@ -52,7 +51,7 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     public void TakeOver(LongReply other)
     {
         if (other._pieces.Count == 0) return;
-        _bytes = Bytes + other._bytes;
+        (_bytes, _memory) = (Bytes + other._bytes, MemoryBytes + other._memory);
         _pieces.AddRange(other._pieces);
         _charged += other._charged;
         other._charged = 0;
@@ -76,9 +75,6 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
 
         piece.Reply.WriteRaw(from.Buffer.Span[start..end], 0);
         from.Buffer.Truncate(first);
-        long more = piece.Buffer.Length - (long)PieceBytes;
-        if (more > _overPiece) store.Charge(more - _overPiece);
-        if (more > _overPiece) (_charged, _overPiece) = (_charged + more - _overPiece, more);
         CheckSize();
     }
 
@@ -90,11 +86,14 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     }
 
     /// <summary>How much is collected.</summary>
-    public long Bytes => _pieces.Count == 0 ? 0 : _bytes + _pieces[^1].Buffer.Length;
+    public long Bytes => _pieces.Count == 0 ? 0 : _bytes + BytesOf(_pieces[^1]);
 
-    /// <summary>Throws when more is collected than a reply may have.</summary>
+    private long MemoryBytes => _pieces.Count == 0 ? 0 : _memory + _pieces[^1].Buffer.CapacityBytes;
+
+    /// <summary>After something was collected: charges it, and throws when it is more than a reply may have.</summary>
     public void CheckSize()
     {
+        Charge();
         long bytes = Bytes;
         if (bytes > bytesMax) throw new ReplyTooLargeException(bytes);
     }
@@ -123,6 +122,8 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
         }
 
         output.Reply.WriteRaw(new ReadOnlySpan<byte>(piece.Buffer.Start + start, end - start), isLast ? _values : 0);
+        store.Charge(-piece.Buffer.CapacityBytes);
+        _charged -= piece.Buffer.CapacityBytes;
         piece.Dispose();
         return isLast;
     }
@@ -140,14 +141,22 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
 
     private void AddPiece()
     {
-        if (_pieces.Count > 0) _bytes += _pieces[^1].Buffer.Length;
+        if (_pieces.Count > 0) (_bytes, _memory) = (Bytes, MemoryBytes);
         var piece = new SessionOutput(store);
         piece.Reply.Version = Version;
         _pieces.Add(piece);
-        _overPiece = 0;
-        store.Charge(PieceBytes);
-        _charged += PieceBytes;
+        Charge();
     }
+
+    private void Charge()
+    {
+        long more = MemoryBytes - _charged;
+        if (more == 0) return;
+        store.Charge(more);
+        _charged += more;
+    }
+
+    private static long BytesOf(SessionOutput piece) => piece.Buffer.Length + piece.ReferencedBytes;
 
     /// <summary>How nil is written.</summary>
     public RespVersion Version { get; init; }

@@ -35,7 +35,7 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
         _reply = new LongReply(_server.Store, _server.Options.MaxReplyBytes) { Version = _session.Version };
         _output = new SessionOutput(_server.Store);
         _output.Reply.Version = _session.Version;
-        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+        _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
         _counters = _server.Counters.Borrow();
         _standIn = new Session(_session.Id, _server, new Nobody())
         {

@@ -106,7 +106,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _chargedBytes = 0;
     }
 
-    private static int LimitOf(long maxReplyBytes) => (int)Math.Min(maxReplyBytes, int.MaxValue - OutputBuffer.SlackBytes);
+    private static int LimitOf(long maxReplyBytes) => (int)Math.Min(maxReplyBytes, OutputBuffer.BytesMax);
 
     private bool Walk(StoreSession store)
     {

@@ -40,18 +40,18 @@ internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IVa
     public void CopyFromBlock()
     {
         if (_block.IsNone) return;
-        var (first, length) = PartOf((int)_block.Length);
+        var block = _block;
+        _block = default;
+        var (first, length) = PartOf((int)block.Length);
         if (length > CopiedMax)
         {
-            output.WriteBlock(output.Reply, _block, first, length);
+            output.WriteBlock(output.Reply, block, first, length);
         }
         else
         {
-            output.Reply.WriteBulk(_block.Span.Slice(first, length));
-            store.Release(_block);
+            output.Reply.WriteBulk(block.Span.Slice(first, length));
+            store.Release(block);
         }
-
-        _block = default;
     }
 
     public void Forget()

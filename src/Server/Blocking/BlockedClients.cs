@@ -11,6 +11,9 @@ internal sealed class BlockedClients : IDisposable
     /// <summary>Keys that a command waits for: some milliseconds to begin, and to leave.</summary>
     public const int KeysMax = 4096;
 
+    /// <summary>Of one of them: a <see cref="WaitPlace"/> of 64 bytes, and its place in the command's list.</summary>
+    private const int PlaceBytes = 64 + 8;
+
     private readonly KvServer _server;
     private readonly WaitTimers _timers;
     private int _count, _elsewhere;
@@ -97,7 +100,9 @@ internal sealed class BlockedClients : IDisposable
         }
         finally
         {
-            command.Stand(joined == places.Length ? places : places[..joined]);
+            if (joined < places.Length) places = places[..joined];
+            command.Stand(places);
+            _server.Store.ChargeManaged(BytesOf(command, places));
             Interlocked.Increment(ref _count);
         }
 
@@ -113,7 +118,11 @@ internal sealed class BlockedClients : IDisposable
             lock (place.Queue.Guard) place.Queue.Remove(place);
             _server.Store.Watches.RemoveWaiter(place.Key);
         }
+
+        _server.Store.ChargeManaged(-BytesOf(command, places));
     }
+
+    private static long BytesOf(BlockedCommand command, WaitPlace[] places) => command.Bytes + (PlaceBytes * (long)places.Length);
 
     /// <summary>Somebody's wait has ended.</summary>
     internal void CountOut() => Interlocked.Decrement(ref _count);

@@ -26,6 +26,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     private byte[] _reply = [];
     private WaitPlace[] _places = [];
     private bool _stands;
+    private int _chargedReply;
 
     public Session Session { get; } = session;
 
@@ -38,6 +39,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
 
     /// <summary>When it gives up, in the time of <see cref="BlockedClients.NowMs"/>; <see cref="long.MaxValue"/>: never.</summary>
     public long DeadlineMs { get; internal set; } = long.MaxValue;
+
+    /// <summary>What it keeps of the managed heap beside its places.</summary>
+    protected internal virtual long Bytes => 0;
 
     /// <summary>Its place among the timers; -1: in none. Theirs.</summary>
     internal int TimerPlace { get; set; } = -1;
@@ -103,6 +107,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
         _stands = false;
         Session.Server.Blocked.Leave(this, _places);
         _places = [];
+        // Who serves it does so under the lock of one of the queues, all of which have been taken since: what he has charged is there.
+        Session.Server.Store.ChargeManaged(-_chargedReply);
+        _chargedReply = 0;
     }
 
     /// <summary>Where it waits, from now until it is disposed.</summary>
@@ -118,6 +125,8 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     internal void Finish(ReadOnlySpan<byte> reply)
     {
         _reply = reply.ToArray();
+        _chargedReply = reply.Length;
+        Session.Server.Store.ChargeManaged(reply.Length);
         Volatile.Write(ref _state, Served);     // release: the reply before it
         Session.Unpark();
     }

@@ -191,8 +191,8 @@ internal unsafe ref struct CommandArguments
 
     /// <summary>A copy of all of them, for a command that goes on in later turns. Those in blocks stay in the session's, which keeps
     /// them until the command is done.</summary>
-    /// <param name="charged">Is charged with the memory, as long as it is held.</param>
-    public readonly HeldCommand Copy(Store? charged = null) => new(_items, _count, charged);
+    /// <param name="store">Is charged with the memory, as long as it is held.</param>
+    public readonly HeldCommand Copy(Store store) => new(_items, _count, store);
 
     /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
     public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)

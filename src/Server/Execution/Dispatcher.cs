@@ -100,6 +100,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (session.Held is { } held)
         {
             session.Held = null;
+            held.EndCharge();
             try
             {
                 ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
@@ -203,7 +204,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     {
         session.EndSteps();
         output.Rewind(new ReplyMark(ReplyStart, 1));
-        _reply.BeginReply();
+        _reply.BeginPart();
         _reply.WriteError(exception switch
         {
             ReplyTooLargeException => Errors.ReplyTooLarge,
@@ -332,7 +333,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         }
 
         if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + RoomWaits.WaitMsMax;
-        session.Held = new HeldCommand(items, context.Args.Count);
+        session.Held = new HeldCommand(items, context.Args.Count, server.Store);
         session.Park(deadline);
         server.RoomWaits.Add(session);
         // Who decides wakes those who are in the list: what was decided before this one was is seen here.

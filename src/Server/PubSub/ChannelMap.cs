@@ -14,6 +14,9 @@ internal sealed class ChannelMap(Action<long>? charge = null)
 {
     private const int ShardCount = 32;
 
+    /// <summary>What an empty shard keeps.</summary>
+    private const int KeptPlaces = 1024;
+
     private readonly Shard[] _shards = NewShards();
     private long _count;
 
@@ -52,7 +55,9 @@ internal sealed class ChannelMap(Action<long>? charge = null)
         {
             channel.RemoveLatched(subscription);
             if (channel.Count > 0) return;
-            ShardOf(channel.Name).Channels.Remove(channel.Name);
+            var channels = ShardOf(channel.Name).Channels;
+            channels.Remove(channel.Name);
+            if (channels.Count == 0 && channels.Capacity > KeptPlaces) channels.TrimExcess();
             Interlocked.Decrement(ref _count);
             charge?.Invoke(-channel.Bytes);
         }

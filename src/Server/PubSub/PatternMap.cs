@@ -51,6 +51,7 @@ internal sealed class PatternMap(Action<long>? charge = null)
             entry.RemoveLatched(subscription);
             if (entry.Count > 0) return;
             _patterns.Remove(entry.Name);
+            if (_patterns.Count == 0) _patterns.TrimExcess();
             charge?.Invoke(-entry.Bytes);
             Volatile.Write(ref _snapshot, null);
         }

@@ -81,13 +81,20 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     public void UnsubscribeAll(SubscriptionSet set)
     {
         if (set.Count == 0) return;
-        chargeManaged?.Invoke(-SubscriptionBytes * (long)set.Count);
-        foreach (var subscription in set.Channels.Values) Leave(SubscriptionKind.Channel, subscription);
-        foreach (var subscription in set.Patterns.Values) Leave(SubscriptionKind.Pattern, subscription);
-        foreach (var subscription in set.ShardChannels.Values) Leave(SubscriptionKind.ShardChannel, subscription);
-        set.Channels.Clear();
-        set.Patterns.Clear();
-        set.ShardChannels.Clear();
+        foreach (var kind in (ReadOnlySpan<SubscriptionKind>)[SubscriptionKind.Channel, SubscriptionKind.Pattern, SubscriptionKind.ShardChannel])
+        {
+            // One by one: what has left the account is not kept by the set until the last one has left.
+            var own = set.Of(kind);
+            foreach (var (name, subscription) in own)
+            {
+                own.Remove(name);
+                Leave(kind, subscription);
+                chargeManaged?.Invoke(-SubscriptionBytes);
+            }
+
+            own.TrimExcess();
+        }
+
         Interlocked.Decrement(ref _subscribers);
     }
 

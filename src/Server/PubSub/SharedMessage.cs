@@ -12,10 +12,13 @@ namespace Kv.Server.PubSub;
 /// <summary>A published message as it goes to clients, encoded once and shared by all who receive it.</summary>
 /// <remarks>
 /// Threads: any may read it while it holds a reference; whoever releases the last one frees the block.
-/// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage.
+/// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage. Both are charged.
 /// </remarks>
 internal sealed unsafe class SharedMessage
 {
+    /// <summary>The object, and what the heap keeps of a block.</summary>
+    public const int OverheadBytes = 48 + 16;
+
     private readonly byte* _block;
     private readonly Action<long>? _charge;
     private int _references;
@@ -26,7 +29,7 @@ internal sealed unsafe class SharedMessage
         Length = length;
         _charge = charge;
         _references = 1;
-        charge?.Invoke(length);
+        charge?.Invoke(length + OverheadBytes);
     }
 
     /// <summary>Bytes on the wire, the same in both versions.</summary>
@@ -93,7 +96,7 @@ internal sealed unsafe class SharedMessage
         Debug.Assert(left >= 0, "a message was released more often than it was shared");
         if (left != 0) return;
         NativeMemory.Free(_block);
-        _charge?.Invoke(-Length);
+        _charge?.Invoke(-Length - OverheadBytes);
     }
 
     private Span<byte> Begin(int parts)

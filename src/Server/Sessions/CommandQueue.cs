@@ -22,7 +22,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     private readonly List<nint> _chunks = [];
     private byte* _next;
     private int _room, _chunkBytes = FirstChunkBytes;
-    private long _charged;
+    private long _charged, _chargedPlaces;
 
     public int Count => _commands.Count;
 
@@ -62,6 +62,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
 
         *(ulong*)text = 0;
         _commands.Add(new QueuedCommand(command, copies, count, blocks));
+        if (_commands.Capacity > KeptCommands) ChargePlaces();
         Bytes += bytes;
         Flags |= command.Flags;
     }
@@ -78,8 +79,17 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
         _room = 0;
         _chunkBytes = FirstChunkBytes;
         store.Charge(-_charged);
-        _charged = Bytes = 0;
+        store.ChargeManaged(-_chargedPlaces);
+        _charged = _chargedPlaces = Bytes = 0;
         Flags = CommandFlags.None;
+    }
+
+    private void ChargePlaces()
+    {
+        long bytes = (long)_commands.Capacity * sizeof(QueuedCommandSize);
+        if (bytes == _chargedPlaces) return;
+        store.ChargeManaged(bytes - _chargedPlaces);
+        _chargedPlaces = bytes;
     }
 
     private byte* Take(int bytes)

@@ -12,11 +12,12 @@ internal sealed unsafe class HeldCommand : IDisposable
 {
     private const int NamePadding = 8;
 
-    private readonly Store? _charged;
+    private readonly Store _store;
     private Argument* _items;
+    private bool _isCharged = true;
 
-    /// <param name="charged">Is charged with the memory, as long as it is held.</param>
-    public HeldCommand(Argument* items, int count, Store? charged = null)
+    /// <param name="store">Is charged with the memory, as long as it is held.</param>
+    public HeldCommand(Argument* items, int count, Store store)
     {
         nuint bytes = NamePadding;
         for (int i = 0; i < count; i++)
@@ -34,8 +35,8 @@ internal sealed unsafe class HeldCommand : IDisposable
             text += items[i].Length;
         }
 
-        _charged = charged;
-        charged?.Charge(Bytes);
+        _store = store;
+        store.Charge(Bytes);
     }
 
     public Argument* Items => _items;
@@ -45,9 +46,16 @@ internal sealed unsafe class HeldCommand : IDisposable
     /// <summary>Memory held.</summary>
     public long Bytes { get; }
 
+    /// <summary>Before it is asked whether there is room for the command: what it held while it waited is not held against it.</summary>
+    public void EndCharge()
+    {
+        if (_isCharged) _store.Charge(-Bytes);
+        _isCharged = false;
+    }
+
     public void Dispose()
     {
-        if (_items != null) _charged?.Charge(-Bytes);
+        EndCharge();
         NativeMemory.Free(_items);
         _items = null;
     }

@@ -23,6 +23,9 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <summary>Of a key's object, its place in a dictionary, and a watcher's.</summary>
     private const int KeyBytes = 200;
 
+    /// <summary>What an empty stripe keeps.</summary>
+    private const int KeptPlaces = 16;
+
     private readonly MemoryBudget _budget;
     private readonly EpochTable _epochs;
     private readonly Dictionary<ulong, WatchedKey>?[] _stripes = new Dictionary<ulong, WatchedKey>?[StripeCount];
@@ -152,6 +155,7 @@ internal sealed unsafe class WatchTable : IDisposable
         else
         {
             stripeKeys.Remove(watched.Hash);
+            if (stripeKeys.Count == 0 && stripeKeys.Capacity > KeptPlaces) _stripes[stripe] = null;
         }
 
         _counts[LineInts + stripe]--;

@@ -10,6 +10,9 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
 {
     private const int SearchMax = 16;
 
+    /// <summary>Of a watch: its places in the array and in the set, each a third of which is free.</summary>
+    private const int WatchBytes = 64;
+
     private Watch[] _watches = [];
     private HashSet<WatchedKey>? _known;
 
@@ -44,6 +47,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         if (Count == _watches.Length) Array.Resize(ref _watches, Math.Max(4, Count * 2));
         _watches[Count++] = new Watch { Key = watched, Seen = changes };
         _known?.Add(watched);
+        store.ChargeManaged(WatchBytes);
     }
 
     /// <summary>Adds the keys to a list of keys to be held.</summary>
@@ -80,6 +84,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     public void Dispose()
     {
         foreach (ref Watch watch in Watches) store.Watches.Remove(watch.Key);
+        if (Count != 0) store.ChargeManaged(-WatchBytes * (long)Count);
         Count = 0;
         _known = null;
         if (_watches.Length > SearchMax) _watches = [];

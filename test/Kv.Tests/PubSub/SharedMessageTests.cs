@@ -38,11 +38,11 @@ public class SharedMessageTests
     {
         long bytes = 0;
         var message = SharedMessage.Encode("message"u8, "ch"u8, new byte[1000], change => bytes += change);
-        Assert.Equal(message.Length, bytes);
+        Assert.Equal(message.Length + SharedMessage.OverheadBytes, bytes);
         message.AddReferences(2);
         message.Release();
         message.Release();
-        Assert.Equal(message.Length, bytes);
+        Assert.Equal(message.Length + SharedMessage.OverheadBytes, bytes);
         message.Release();
         Assert.Equal(0, bytes);
     }

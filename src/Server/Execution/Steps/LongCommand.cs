@@ -37,7 +37,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         _stride = kind is LongKind.SetAll or LongKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
-        _command = context.Args.Copy();
+        _command = context.Args.Copy(_store);
         if (kind == LongKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
         if (Action == LongAction.Read) _read = new LongRead(_store, _session.Database, _keys, this);
         else _hold = new LongHold(_store, _session.Database, _keys, this);
@@ -172,7 +172,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
 
     private void Charge()
     {
-        long bytes = _command.Bytes + (_read?.Bytes ?? 0) + (_hold?.Bytes ?? 0);
+        long bytes = (_read?.Bytes ?? 0) + (_hold?.Bytes ?? 0);
         _store.Charge(bytes - _charged);
         _charged = bytes;
     }

@@ -22,6 +22,8 @@ internal sealed class BlockedMove : BlockedCommand
         _toLeft = toLeft;
     }
 
+    protected internal override long Bytes => _destination.Length;
+
     protected internal override bool TryServe(ref Serving serving)
     {
         if (!IsList(serving)) return false;

@@ -145,7 +145,7 @@ internal static class PubSubCommands
         if (!context.Args.Finish(context.Reply)) return;
         var publishing = context.Server.PubSub.BeginPublish(channel, message);
         if (publishing.GoOn(channel, message, mayStop: !context.InTransaction)) context.Reply.WriteInteger(publishing.Receivers);
-        else context.Continue(new PublishSteps(publishing, channel, message));
+        else context.Continue(new PublishSteps(publishing, context.Args.Copy(context.Server.Store)));
     }
 
     private static void SPublish(ref CommandContext context)

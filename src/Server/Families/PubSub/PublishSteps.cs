@@ -1,12 +1,12 @@
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
+using Kv.Server.Sessions;
 
 namespace Kv.Server.Families;
 
 /// <summary>The rest of a PUBLISH to very many patterns, or of a channel whose name takes them long to compare.</summary>
-internal sealed class PublishSteps(Publishing publishing, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) : ICommandSteps
+internal sealed unsafe class PublishSteps(Publishing publishing, HeldCommand command) : ICommandSteps, IDisposable
 {
-    private readonly byte[] _channel = channel.ToArray(), _payload = payload.ToArray();
     private Publishing _publishing = publishing;
 
     /// <inheritdoc/>
@@ -15,8 +15,11 @@ internal sealed class PublishSteps(Publishing publishing, ReadOnlySpan<byte> cha
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
-        if (!_publishing.GoOn(_channel, _payload, mayStop: true)) return false;
+        if (!_publishing.GoOn(command.Items[1].Span, command.Items[2].Span, mayStop: true)) return false;
         context.Reply.WriteInteger(_publishing.Receivers);
+        Dispose();
         return true;
     }
+
+    public void Dispose() => command.Dispose();
 }

@@ -28,6 +28,8 @@ internal sealed class BlockedRead : BlockedCommand
             key.CopyTo(_keys[i] = GC.AllocateUninitializedArray<byte>(key.Length, pinned: true));
         }
 
+        // Of a key its header, its place and its id.
+        foreach (byte[] key in _keys) Bytes += key.Length + 48;
         _ids = ids;
         _isGroup = isGroup;
         _noAck = arguments.NoAck;
@@ -36,6 +38,8 @@ internal sealed class BlockedRead : BlockedCommand
         _group = context.Args[arguments.Group].Span.ToArray();
         _consumer = context.Args[arguments.Group + 1].Span.ToArray();
     }
+
+    protected internal override long Bytes { get; }
 
     protected internal override bool TryServe(ref Serving serving)
     {

@@ -47,6 +47,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         KvServer kv;
         try
         {
+            _options.OwnsProcess = true;
             kv = await KvServer.StartAsync(_options, log);
         }
         catch (ListenException exception)

@@ -20,6 +20,7 @@ public sealed class KvServer : IAsyncDisposable
 {
     private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _stopGuard = new();
+    private readonly ManagedHeap? _heap;
     private ITransport? _transport;
     private PipelineTransport? _inProcess;
     private Task? _stopping;
@@ -52,6 +53,7 @@ public sealed class KvServer : IAsyncDisposable
         Remainders = new Remainders(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         AuthFailures = new AuthFailures(() => TickMs);
+        if (options.OwnsProcess) _heap = new ManagedHeap(Store.Budget, time);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }
@@ -226,6 +228,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        _heap?.Dispose();
         Pause.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
         Remainders.Dispose();

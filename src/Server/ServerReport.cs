@@ -53,8 +53,7 @@ internal static class ServerReport
             BlockBytes = stats.BlockBytes,
             ClientBytes = clients.Buffers,
             MessageBytes = server.PubSub.MessageBytes,
-            // What is charged to the store (subscriptions, watched keys) counts once.
-            ManagedBytes = Math.Max(0, GC.GetTotalMemory(forceFullCollection: false) - server.Store.Budget.ManagedBytes),
+            ManagedBytes = server.Store.Budget.HeapBytes,
             WarmBytes = memory.WarmBytes,
             Mappings = memory.Mappings,
             MappingsMax = memory.MappingsMax,

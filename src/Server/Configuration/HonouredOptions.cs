@@ -80,7 +80,7 @@ internal static class HonouredOptions
         },
         new Option<long>("maxmemory", new BytesType(0, long.MaxValue), o => o.MaxMemory, (o, v) => o.MaxMemory = v)
         {
-            Summary = "bytes above which writes are refused; 0 no limit", Change = OptionChange.Live, Switches = ["memory", "m"],
+            Summary = "used_memory above which writes are refused; 0 no limit", Change = OptionChange.Live, Switches = ["memory", "m"],
         },
         new Option<long>("hash-max-listpack-entries", Int64, o => o.PackedLimits.HashEntries, (o, v) => o.PackedLimits.HashEntries = v)
         {
@@ -179,7 +179,7 @@ internal static class HonouredOptions
         },
         new Option<long>("max-reply-bytes", new BytesType(1 << 20, long.MaxValue), o => o.MaxReplyBytes, (o, v) => o.MaxReplyBytes = v)
         {
-            Summary = "longest reply", Change = OptionChange.Live,
+            Summary = "longest reply; of messages: client-output-buffer-limit", Change = OptionChange.Live,
         },
         new Option<long>("client-query-buffer-limit", new BytesType(1 << 20, long.MaxValue),
             o => o.ClientQueryBufferLimit, (o, v) => o.ClientQueryBufferLimit = v)

@@ -182,6 +182,12 @@ public sealed class ServerOptions
     /// <summary>Full path of the configuration file that was read; empty for none.</summary>
     public string ConfigFile { get; internal set; } = "";
 
+    /// <summary>
+    /// Whether the process is nothing but this server, as kv-server is. Then <see cref="MaxMemory"/> bounds the managed heap, too, and the
+    /// server may ask for a collection when much of it is known to be dead. Has no name in files, on the command line or for CONFIG.
+    /// </summary>
+    public bool OwnsProcess { get; set; }
+
     private int _maxMemoryPolicy = (int)MaxMemoryPolicy.NoEviction;
     private int _logLevel = (int)LogVerbosity.Notice;
 

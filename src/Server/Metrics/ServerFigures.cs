@@ -91,10 +91,10 @@ internal sealed class ServerFigures
     public IReadOnlyList<CommandFigures> CommandCalls { get; init; } = [];
     public IReadOnlyList<ErrorFigures> Errors { get; init; } = [];
 
-    /// <summary>used_memory: the store's account, which clients' buffers and messages are charged to, and the managed heap.</summary>
-    public long UsedBytes => StoreBytes + ManagedBytes;
+    /// <summary>used_memory: the store's account, by which writes are refused, too.</summary>
+    public long UsedBytes => StoreBytes;
 
-    public long PeakBytes => Math.Max(StorePeakBytes, StoreBytes) + ManagedBytes;
+    public long PeakBytes => Math.Max(StorePeakBytes, StoreBytes);
 
     public long DatasetBytes => LogBytes + BlockBytes;
 }

@@ -13,7 +13,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     private const long LeastBytes = 64 * 1024;
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _managed, _peak, _blocksAtEnd;
+    private long _index, _log, _external, _managed, _heap, _peak, _blocksAtEnd;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -25,8 +25,16 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public long BlockBytes => _blocks == null ? _blocksAtEnd : Volatile.Read(ref *_blocks);
     public long ExternalBytes => Volatile.Read(ref _external);
 
-    /// <summary>What of <see cref="ExternalBytes"/> lies in the managed heap: whoever adds that heap leaves this out.</summary>
+    /// <summary>What of <see cref="ExternalBytes"/> lies in the managed heap.</summary>
     public long ManagedBytes => Volatile.Read(ref _managed);
+
+    /// <summary>What else is alive in the managed heap, where the process has it for this store only; 0 where others use it, too.</summary>
+    // Volatile: written now and then by whoever looks at the heap, read before writes; some time old is good enough.
+    public long HeapBytes
+    {
+        get => Volatile.Read(ref _heap);
+        set => Volatile.Write(ref _heap, value);
+    }
 
     /// <summary>The counter that blocks of this store charge themselves to.</summary>
     public long* BlockCounter => _blocks;
@@ -35,7 +43,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     {
         get
         {
-            long used = IndexBytes + LogBytes + BlockBytes + ExternalBytes;
+            long used = IndexBytes + LogBytes + BlockBytes + ExternalBytes + HeapBytes;
             if (used > Volatile.Read(ref _peak)) Volatile.Write(ref _peak, used);   // a race loses a sample, no more
             return used;
         }

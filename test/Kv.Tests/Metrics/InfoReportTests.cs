@@ -81,15 +81,15 @@ public class InfoReportTests
     }
 
     [Fact]
-    public void Used_memory_is_the_store_and_the_managed_heap()
+    public void Used_memory_is_the_account_by_which_writes_are_refused()
     {
-        var figures = new ServerFigures { StoreBytes = 3 << 20, StorePeakBytes = 5 << 20, ManagedBytes = 1 << 20, ResidentBytes = 8 << 20 };
+        var figures = new ServerFigures { StoreBytes = 3 << 20, LogBytes = 2 << 20, StorePeakBytes = 5 << 20, ManagedBytes = 1 << 20, ResidentBytes = 8 << 20 };
         var fields = Parse(InfoReport.Write(figures, InfoSections.None.With("memory")));
-        Assert.Equal("4194304", fields["Memory/used_memory"]);
-        Assert.Equal("4.00M", fields["Memory/used_memory_human"]);
-        Assert.Equal("6291456", fields["Memory/used_memory_peak"]);
-        Assert.Equal("66.67%", fields["Memory/used_memory_peak_perc"]);
-        Assert.Equal("2.00", fields["Memory/mem_fragmentation_ratio"]);
+        Assert.Equal("3145728", fields["Memory/used_memory"]);
+        Assert.Equal("3.00M", fields["Memory/used_memory_human"]);
+        Assert.Equal("5242880", fields["Memory/used_memory_peak"]);
+        Assert.Equal("60.00%", fields["Memory/used_memory_peak_perc"]);
+        Assert.Equal("2.67", fields["Memory/mem_fragmentation_ratio"]);
     }
 
     [Theory]

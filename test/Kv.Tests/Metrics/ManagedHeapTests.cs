@@ -1,0 +1,139 @@
+using Kv.Server.Metrics;
+using Kv.Storage;
+
+namespace Kv.Tests.Metrics;
+
+/// <summary>What of the managed heap counts as used.</summary>
+public sealed class ManagedHeapTests : IDisposable
+{
+    private const long Mb = 1 << 20;
+
+    private readonly MemoryBudget _budget = new();
+    private readonly Heap _heap = new() { LiveBytes = 3 * Mb };
+    private readonly ManagedHeap _managed;
+
+    public ManagedHeapTests() => _managed = new ManagedHeap(_budget, new NoTimers(), _heap);
+
+    public void Dispose()
+    {
+        _managed.Dispose();
+        _budget.Dispose();
+    }
+
+    [Fact]
+    public void Before_the_first_collection_it_is_what_the_start_has_allocated()
+    {
+        Assert.Equal(3 * Mb, _budget.HeapBytes);
+        Assert.Equal(3 * Mb, _budget.UsedBytes);
+        _budget.MaxBytes = 3 * Mb;
+        Assert.False(_budget.IsOver);
+        _budget.MaxBytes--;
+        Assert.True(_budget.IsOver);
+    }
+
+    [Fact]
+    public void What_is_charged_counts_once_and_at_once()
+    {
+        _budget.ChargeManaged(100 * Mb);
+        Assert.Equal(103 * Mb, _budget.UsedBytes);
+        Collect(live: 104 * Mb);
+        Assert.Equal(104 * Mb, _budget.UsedBytes);
+        _budget.ChargeManaged(-50 * Mb);
+        Assert.Equal(54 * Mb, _budget.UsedBytes);
+        _managed.Look();
+        Assert.Equal(1, _heap.Wanted);      // 50 of 104 MB are known to be dead
+        Collect(live: 54 * Mb);
+        Assert.Equal(54 * Mb, _budget.UsedBytes);
+        Assert.Equal(1, _heap.Wanted);
+    }
+
+    [Fact]
+    public void Little_that_is_dead_is_left_to_the_runtime()
+    {
+        _budget.ChargeManaged(40 * Mb);
+        _managed.Look();
+        _budget.ChargeManaged(-16 * Mb);
+        _managed.Look();
+        Assert.Equal(0, _heap.Wanted);
+        _budget.ChargeManaged(-1);
+        _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+        Collect(live: 27 * Mb);
+        _budget.ChargeManaged(200 * Mb);
+        Collect(live: 227 * Mb);
+        _budget.ChargeManaged(-40 * Mb);    // less than a quarter of what is left
+        _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+    }
+
+    // Whoever leaves is charged no more a little before he is let go of: a collection in between finds him.
+    [Fact]
+    public void What_was_found_on_its_way_out_is_looked_at_once_more_when_nothing_goes_any_more()
+    {
+        _budget.ChargeManaged(100 * Mb);
+        _managed.Look();
+        _budget.ChargeManaged(-90 * Mb);
+        _managed.Look();
+        _budget.ChargeManaged(-5 * Mb);
+        Collect(live: 63 * Mb);
+        int before = _heap.Wanted;
+        Assert.Equal(1, before);
+        _budget.ChargeManaged(-5 * Mb);
+        _managed.Look();
+        Assert.Equal(before, _heap.Wanted);
+        _managed.Look();
+        Assert.Equal(before + 1, _heap.Wanted);
+        Collect(live: 3 * Mb);
+        Assert.Equal(3 * Mb, _budget.UsedBytes);
+        Assert.Equal(before + 1, _heap.Wanted);
+    }
+
+    [Fact]
+    public void What_is_found_twice_is_believed()
+    {
+        Collect(live: 50 * Mb);
+        Assert.Equal(1, _heap.Wanted);
+        Collect(live: 50 * Mb);
+        _managed.Look();
+        Assert.Equal(50 * Mb, _budget.UsedBytes);
+        Assert.Equal(1, _heap.Wanted);
+    }
+
+    private void Collect(long live)
+    {
+        _heap.LiveBytes = live;
+        _heap.FullCollections++;
+        _managed.Look();
+    }
+
+    private sealed class Heap : IHeapFigures
+    {
+        public long AllocatedBytes => LiveBytes;
+
+        public long LiveBytes { get; set; }
+
+        public int FullCollections { get; set; }
+
+        public int Wanted { get; private set; }
+
+        public void Collect() => Wanted++;
+    }
+
+    /// <summary>The test looks itself.</summary>
+    private sealed class NoTimers : TimeProvider
+    {
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new Never();
+
+        private sealed class Never : ITimer
+        {
+            public bool Change(TimeSpan dueTime, TimeSpan period) => true;
+
+            public void Dispose()
+            {
+                // There is none.
+            }
+
+            public ValueTask DisposeAsync() => default;
+        }
+    }
+}

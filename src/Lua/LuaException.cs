@@ -3,7 +3,8 @@ namespace Kv.Lua;
 /// <summary>An error of a script, or of its text.</summary>
 public sealed class LuaException : Exception
 {
-    public LuaException(string message) : this(new LuaString(message))
+    /// <param name="message">A character a byte, as <see cref="LuaString.ToString"/> gives them.</param>
+    public LuaException(string message) : this(LuaString.OfBytes(message))
     {
     }
 

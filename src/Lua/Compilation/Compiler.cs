@@ -437,15 +437,22 @@ internal sealed class Compiler
     /// <summary>What an error calls the value of an expression; null: nothing.</summary>
     private static string? NameOf(Expression expression) => expression switch
     {
-        LocalExpression local => (local.Variable.IsCaptured ? "upvalue" : "local") + $" '{local.Variable.Name}'",
+        LocalExpression local => $"local '{local.Variable.Name}'",
         UpvalueExpression upvalue => $"upvalue '{upvalue.Name}'",
         GlobalExpression global => $"global '{global.Name}'",
-        IndexExpression { Key: ConstantExpression { Value.IsString: true } key } => $"field '{key.Value}'",
+        IndexExpression { Key: ConstantExpression { Value.IsString: true } key } => $"field '{UpToZero(key.Value)}'",
         IndexExpression => "field '?'",
-        MethodCallExpression => null,
         ParenthesizedExpression inner => NameOf(inner.Inner),
         _ => null,
     };
+
+    // C's strings end at a zero byte.
+    private static string UpToZero(LuaValue name)
+    {
+        string text = name.ToString();
+        int end = text.IndexOf('\0', StringComparison.Ordinal);
+        return end < 0 ? text : text[..end];
+    }
 
     private void Into(Expression expression, int target)
     {

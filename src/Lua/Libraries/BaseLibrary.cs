@@ -91,7 +91,7 @@ internal static class BaseLibrary
             throw call.ArgumentError(1, "nil or table expected");
         if (table.Metatable is { } old && !old[CommonStrings.Metatable].IsNil)
             throw call.Failure("cannot change a protected metatable");
-        if (table.IsReadOnly) throw call.Failure("Attempt to modify a readonly table");
+        if (table.IsReadOnly) throw Events.ReadOnly();
         table.Metatable = call[1].AsTable;
         return call.Return(table);
     }
@@ -121,6 +121,7 @@ internal static class BaseLibrary
     private static int HandledCall(ref LuaCall call)
     {
         LuaValue handler = call.Count > 1 ? call[1] : throw call.ArgumentError(1, "value expected");
+        call.Charge(Continuation.OverheadBytes);
         return call.InvokeAt(new HandledResults(handler), call.Function + 1, 0);
     }
 
@@ -133,7 +134,7 @@ internal static class BaseLibrary
 
     private static int Select(ref LuaCall call)
     {
-        if (call[0].AsString is { } word && word.Span.SequenceEqual("#"u8)) return call.Return(call.Count - 1);
+        if (call[0].AsString is { Length: > 0 } word && word.Span[0] == '#') return call.Return(call.Count - 1);
         int index = call.IntegerAt(0);
         if (index < 0) index = call.Count + index;
         else if (index > call.Count) index = call.Count;
@@ -161,6 +162,8 @@ internal static class BaseLibrary
     private static bool TryParse(ReadOnlySpan<byte> text, int numberBase, out double number)
     {
         number = 0;
+        int end = text.IndexOf((byte)0);        // C's strings end there
+        if (end >= 0) text = text[..end];
         while (!text.IsEmpty && NumberSyntax.IsSpace(text[0])) text = text[1..];
         while (!text.IsEmpty && NumberSyntax.IsSpace(text[^1])) text = text[..^1];
         bool negative = !text.IsEmpty && text[0] == '-';
@@ -223,6 +226,7 @@ internal static class BaseLibrary
     {
         if (call[0].AsFunction is null) throw call.TypeError(0, "function");
         string name = call[1].IsNil ? "=(load)" : call.TextAt(1).ToString();
+        call.Charge(Continuation.OverheadBytes);
         return call.Invoke(new LoadedPieces(name), call[0], []);
     }
 

@@ -34,7 +34,8 @@ internal static class BitLibrary
         StandardLibraries.Add(library, name, (ref LuaCall call) =>
         {
             int bits = BitsAt(ref call, 0);
-            for (int i = 1; i < call.Count; i++) bits = combine(bits, BitsAt(ref call, i));
+            // The last first: which argument an error names.
+            for (int i = call.Count - 1; i > 0; i--) bits = combine(bits, BitsAt(ref call, i));
             return call.Return(bits);
         });
 

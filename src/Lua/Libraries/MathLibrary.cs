@@ -58,7 +58,7 @@ internal static class MathLibrary
     private static int Modf(ref LuaCall call)
     {
         double number = call.NumberAt(0), whole = Math.Truncate(number);
-        return call.Return(whole, double.IsInfinity(number) ? Math.CopySign(0, number) : number - whole);
+        return call.Return(whole, Math.CopySign(double.IsInfinity(number) ? 0 : number - whole, number));
     }
 
     private static int Max(ref LuaCall call)

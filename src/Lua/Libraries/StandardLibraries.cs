@@ -1,3 +1,7 @@
+using Kv.Lua.Libraries.Json;
+using Kv.Lua.Libraries.MessagePack;
+using Kv.Lua.Libraries.Struct;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>The libraries of every machine.</summary>
@@ -11,6 +15,9 @@ internal static class StandardLibraries
         StringLibrary.AddTo(machine);
         TableLibrary.AddTo(machine);
         BitLibrary.AddTo(machine);
+        JsonLibrary.AddTo(machine);
+        MessagePackLibrary.AddTo(machine);
+        StructLibrary.AddTo(machine);
     }
 
     /// <summary>Adds a function to a table.</summary>

@@ -28,8 +28,9 @@ internal static class StringFormat
                 continue;
             }
 
+            if (++argument >= call.Count) throw call.ArgumentError(argument, "no value");
             var field = Field.Read(ref call, form, ref i);
-            Add(ref call, result, field, ++argument);
+            Add(ref call, result, field, argument);
             call.Spend(4);
         }
 
@@ -49,7 +50,7 @@ internal static class StringFormat
                     : (ulong)signed, signed < 0, isSigned: true);
                 break;
             case 'o' or 'u' or 'x' or 'X':
-                field.AddInteger(result, Unsigned(call.NumberAt(argument)), isNegative: false, isSigned: false);
+                field.AddInteger(result, Arithmetic.ToUnsigned(call.NumberAt(argument)), isNegative: false, isSigned: false);
                 break;
             case 'e' or 'E' or 'f' or 'g' or 'G':
                 field.AddDouble(result, call.NumberAt(argument));
@@ -66,10 +67,6 @@ internal static class StringFormat
                 throw call.Failure($"invalid option '{shown}' to 'format'");
         }
     }
-
-    // As the processor converts: what is negative wraps.
-    private static ulong Unsigned(double number) => number >= 9223372036854775808.0 && number < 18446744073709551616.0
-        ? (ulong)number : (ulong)Arithmetic.ToInteger(number);
 
     private static void AddText(ref LuaCall call, List<byte> result, in Field field, int argument)
     {

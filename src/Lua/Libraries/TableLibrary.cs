@@ -97,7 +97,7 @@ internal static class TableLibrary
     {
         var table = call.TableAt(0);
         if (!call[1].IsNil && call[1].AsFunction is null) throw call.TypeError(1, "function");
-        if (table.IsReadOnly) throw call.Failure("Attempt to modify a readonly table");
+        call.Charge(Continuation.OverheadBytes);
         return new TableSort(table, call[1]).Begin(ref call);
     }
 }

@@ -54,7 +54,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         {
             if (_step == Step.Range)
             {
-                NextRange();
+                NextRange(ref call);
                 continue;
             }
 
@@ -77,12 +77,18 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         return call.Invoke(this, handler, [left, right]);
     }
 
-    private void NextRange()
+    private void NextRange(ref LuaCall call)
     {
         if (_low < _high)
         {
-            _step = Step.Ends;
-            return;
+            if (!function.IsNil || !PlainSort.TrySort(table, _low, _high))
+            {
+                _step = Step.Ends;
+                return;
+            }
+
+            call.Spend(PlainSort.StepsFor(_high - _low));
+            EndRange();
         }
 
         if (_ranges.TryPop(out var range)) (_low, _high) = range;
@@ -177,6 +183,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
 
     private void Swap(int a, int b)
     {
+        if (table.IsReadOnly) throw Events.ReadOnly();
         LuaValue left = table[a], right = table[b];
         table[a] = right;
         table[b] = left;

@@ -19,6 +19,14 @@ internal static class Arithmetic
         _ => Math.Pow(left, right),
     };
 
+    /// <summary>A number cut to an integer without sign, as C does it with what the processor has: what is negative
+    /// wraps, what does not fit is 0, and NaN is the highest bit.</summary>
+    public static ulong ToUnsigned(double number)
+    {
+        if (number >= LongEnd) return number < 2 * LongEnd ? (ulong)number : 0;
+        return (ulong)ToInteger(number);
+    }
+
     /// <summary>A number cut to an integer, as the processor does it: what does not fit is the least.</summary>
     public static long ToInteger(double number) => number is >= -LongEnd and < LongEnd ? (long)number : long.MinValue;
 }

@@ -3,7 +3,7 @@ using Kv.Lua.Libraries;
 
 namespace Kv.Lua;
 
-/// <summary>Calls, returns and errors, whoever calls whom: scripts, the host's functions, coroutines.</summary>
+/// <summary>Calls and returns, whoever calls whom: scripts, the host's functions.</summary>
 /// <remarks>A loop, not a recursion: pcall(pcall, pcall, ...) costs frames of the machine, none of the
 /// thread.</remarks>
 internal static class Calls
@@ -54,56 +54,40 @@ internal static class Calls
     {
         LuaValue handler = Events.HandlerOf(machine, coroutine.Stack[function], CommonStrings.Call);
         if (handler.AsFunction is null)
-            throw Events.TypeError("call", coroutine.Stack[function], NameOfRegister(coroutine, function));
+            throw Events.TypeError("call", coroutine.Stack[function], Events.NameOf(machine, function - BaseOf(coroutine)));
         coroutine.EnsureStack(function + count + 2 + Coroutine.Spare);
         coroutine.Stack.AsSpan(function, count + 1).CopyTo(coroutine.Stack.AsSpan(function + 1));
         coroutine.Stack[function] = handler;
         Call(machine, function, count + 1, target, wanted, after);      // one step down: a handler is a function
     }
 
-    private static string? NameOfRegister(Coroutine coroutine, int place)
-    {
-        if (coroutine.Depth == 0) return null;
-        ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
-        if (frame.Closure is not { } closure) return null;
-        return closure.Prototype.OperandNames.GetValueOrDefault(Prototype.NameKey(frame.Pc - 1, place - frame.Base));
-    }
+    // Of the frame on top; 0 where there is none, or a host's.
+    private static int BaseOf(Coroutine coroutine) =>
+        coroutine.Depth == 0 ? 0 : coroutine.Frames[coroutine.Depth - 1].Base;
 
     /// <summary>Puts a frame for a script's function on top.</summary>
     public static void Enter(LuaMachine machine, Coroutine coroutine, Closure closure, int function, int count,
         int target, int wanted, After after)
     {
         Prototype prototype = closure.Prototype;
+        int start = function + 1, parameters = prototype.Parameters, extra = 0;
         if (prototype.IsVararg)
         {
-            EnterVararg(machine, coroutine, closure, function, count, target, wanted, after);
-            return;
+            // The parameters are copied above the arguments; those beyond the parameters stay just below.
+            extra = Math.Max(0, count - parameters);
+            start += count;
         }
 
-        int start = function + 1;
-        coroutine.EnsureStack(start + prototype.Registers + Coroutine.Spare);
-        for (int i = count; i < prototype.Parameters; i++) coroutine.Stack[start + i] = LuaValue.Nil;
-        ref Frame frame = ref coroutine.Push();
-        frame.Closure = closure;
-        frame.Function = function;
-        frame.Base = start;
-        frame.Joined = 0;
-        frame.Pc = 0;
-        frame.Return = target;
-        frame.Wanted = wanted;
-        frame.Extra = 0;
-        frame.After = after;
-    }
-
-    // The parameters are copied above the arguments; those beyond the parameters stay just below.
-    private static void EnterVararg(LuaMachine machine, Coroutine coroutine, Closure closure, int function, int count,
-        int target, int wanted, After after)
-    {
-        Prototype prototype = closure.Prototype;
-        int start = function + 1 + count, parameters = prototype.Parameters, extra = Math.Max(0, count - parameters);
         coroutine.EnsureStack(start + prototype.Registers + Coroutine.Spare);
         LuaValue[] stack = coroutine.Stack;
-        for (int i = 0; i < parameters; i++) stack[start + i] = i < count ? stack[function + 1 + i] : LuaValue.Nil;
+        if (prototype.IsVararg)
+        {
+            int given = count - extra;
+            for (int i = 0; i < given; i++) stack[start + i] = stack[function + 1 + i];
+            count = given;
+        }
+
+        for (int i = count; i < parameters; i++) stack[start + i] = LuaValue.Nil;
         ref Frame frame = ref coroutine.Push();
         frame.Closure = closure;
         frame.Function = function;
@@ -169,14 +153,19 @@ internal static class Calls
                     (function, count, target, wanted, after) = (at, arguments, at, -1, After.Resume);
                     continue;
                 case LuaCall.YieldCode:
-                    Yield(machine, coroutine, function, count, target, wanted, after);
+                    CoroutineSwitch.Yield(machine, coroutine, function, count, target, wanted, after);
                     return;
                 case LuaCall.ResumeCode:
                     Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
-                    Resume(machine, coroutine);
+                    CoroutineSwitch.Resume(machine, coroutine);
+                    return;
+                case LuaCall.PauseCode:
+                    Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
+                    machine.Pending = (0, function + 1 + count);
                     return;
                 case LuaCall.ErrorCode:
-                    throw new LuaException(machine.PendingError);
+                    Errors.Raise(machine, machine.PendingError);
+                    return;
             }
 
             if (after != After.Resume)
@@ -205,8 +194,8 @@ internal static class Calls
         }
     }
 
-    // The host's function waits below what it calls.
-    private static void Wait(Coroutine coroutine, Continuation continuation, int function, int count, int target,
+    /// <summary>Puts a host's function below what it calls, to wait.</summary>
+    public static void Wait(Coroutine coroutine, Continuation continuation, int function, int count, int target,
         int wanted, After after)
     {
         ref Frame frame = ref coroutine.Push();
@@ -266,116 +255,6 @@ internal static class Calls
             return;
         }
 
-        HandOver(machine, coroutine, from, count);
-    }
-
-    /// <summary>Gives values to the coroutine that waits for this one, and lets it go on.</summary>
-    private static void HandOver(LuaMachine machine, Coroutine coroutine, int from, int count)
-    {
-        Coroutine resumer = coroutine.Resumer!;
-        coroutine.Resumer = null;
-        machine.Current = resumer;
-        resumer.Status = CoroutineStatus.Running;
-        int at = resumer.Frames[resumer.Depth - 1].Base + 1;
-        resumer.EnsureStack(at + count + Coroutine.Spare);
-        coroutine.Stack.AsSpan(from, count).CopyTo(resumer.Stack.AsSpan(at));
-        Finish(machine, count, at, 0, 0, 0, After.Resume);
-    }
-
-    private static void Yield(LuaMachine machine, Coroutine coroutine, int function, int count, int target, int wanted,
-        After after)
-    {
-        if (coroutine.Resumer is null) throw new LuaException("attempt to yield across metamethod/C-call boundary");
-        Wait(coroutine, PassOn.Instance, function, count, target, wanted, after);
-        coroutine.Status = CoroutineStatus.Suspended;
-        HandOver(machine, coroutine, function + 1, count);
-    }
-
-    // machine.Invoked says which one, and where the values for it lie.
-    private static void Resume(LuaMachine machine, Coroutine resumer)
-    {
-        var (coroutine, at, count) = (machine.Invoked.Coroutine!, machine.Invoked.At, machine.Invoked.Count);
-        machine.Invoked = default;
-        coroutine.Level = resumer.Level + 1;
-        if (coroutine.Level > LuaLimits.CoroutineDepthMax) throw new LuaException("C stack overflow")
-            { WantsPlace = true };
-        coroutine.Resumer = resumer;
-        coroutine.Status = CoroutineStatus.Running;
-        resumer.Status = CoroutineStatus.Normal;
-        machine.Current = coroutine;
-        // A new one has its function at the bottom of its stack; another waits in yield.
-        bool isNew = coroutine.Depth == 0;
-        int target = isNew ? 1 : coroutine.Frames[coroutine.Depth - 1].Base + 1;
-        coroutine.EnsureStack(target + count + Coroutine.Spare);
-        resumer.Stack.AsSpan(at, count).CopyTo(coroutine.Stack.AsSpan(target));
-        if (isNew) Call(machine, 0, count, 0, -1, After.End);
-        else Finish(machine, count, target, 0, 0, 0, After.Resume);
-    }
-
-    /// <summary>Passes an error to the innermost function that takes it.</summary>
-    /// <returns>False when none does: the script has failed.</returns>
-    public static bool TryCatch(LuaMachine machine, LuaException? error)
-    {
-        machine.Pending = null;
-        // Ends: each round takes a frame away at least, or a coroutine. What follows from a caught error may fail in
-        // turn.
-        while (error != null)
-        {
-            LuaValue value = error.Value;
-            bool hasPlace = error.WantsPlace && !(error.IsOfMachine && machine.IsInHost);
-            machine.IsInHost = false;
-            if (hasPlace && value.AsString is { } message) value = new LuaString(machine.Place() + message);
-            if (!TryFindCatcher(machine, value, error.IsFinal, out error)) return false;
-        }
-
-        return true;
-    }
-
-    private static bool TryFindCatcher(LuaMachine machine, LuaValue value, bool isFinal, out LuaException? next)
-    {
-        next = null;
-        // Ends: likewise.
-        while (true)
-        {
-            Coroutine coroutine = machine.Current;
-            while (coroutine.Depth > 0)
-            {
-                ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
-                Frame left = frame;
-                coroutine.Pop();
-                if (left.Continuation is null || isFinal) continue;
-                var call = new LuaCall(machine, coroutine, left.Base, left.Extra);
-                if (!left.Continuation.TryCatch(ref call, value, out int result)) continue;
-                next = ErrorOf(machine, result, left);
-                return true;
-            }
-
-            coroutine.Status = CoroutineStatus.Dead;
-            if (coroutine.Resumer is not { } resumer)
-            {
-                machine.Error = value;
-                return false;
-            }
-
-            coroutine.Resumer = null;
-            machine.Current = resumer;
-            resumer.Status = CoroutineStatus.Running;
-            // wrap says where the error went through; resume takes it.
-            if (resumer.Frames[resumer.Depth - 1].Continuation is WrapResults && value.AsString is { } inner)
-                value = new LuaString(machine.Place(2) + inner);
-        }
-    }
-
-    private static LuaException? ErrorOf(LuaMachine machine, int code, in Frame frame)
-    {
-        try
-        {
-            Finish(machine, code, frame.Base, frame.Extra, frame.Return, frame.Wanted, frame.After);
-            return null;
-        }
-        catch (LuaException error)
-        {
-            return error;
-        }
+        CoroutineSwitch.HandOver(machine, coroutine, from, count);
     }
 }

@@ -74,11 +74,12 @@ internal static class Events
             LuaValue handler;
             if (container.Reference is LuaTable table)
             {
+                CheckKey(table, key);
                 ref LuaValue slot = ref table.Find(key);
                 if (!slot.IsNil || table.Metatable is not { } metatable
                     || (handler = metatable.Find(CommonStrings.NewIndex)).IsNil)
                 {
-                    SetRaw(table, key, value);
+                    table.Set(key, value);
                     return;
                 }
             }
@@ -106,10 +107,16 @@ internal static class Events
     /// <summary>Sets a key of a table without metamethods, if scripts may.</summary>
     public static void SetRaw(LuaTable table, in LuaValue key, in LuaValue value)
     {
-        if (table.IsReadOnly) throw Failure("Attempt to modify a readonly table");
+        CheckKey(table, key);
+        table.Set(key, value);
+    }
+
+    // Lua 5.1 makes room for the key before it looks for __newindex, so a bad one is an error either way.
+    private static void CheckKey(LuaTable table, in LuaValue key)
+    {
+        if (table.IsReadOnly) throw ReadOnly();
         if (key.IsNil) throw Failure("table index is nil");
         if (key.IsNumber && double.IsNaN(key.Number)) throw Failure("table index is NaN");
-        table.Set(key, value);
     }
 
     /// <summary>Arithmetic of what are not both numbers.</summary>
@@ -272,8 +279,11 @@ internal static class Events
     public static LuaException CompareError(in LuaValue left, in LuaValue right)
     {
         string a = left.TypeName, b = right.TypeName;
-        return Failure(a == b ? $"attempt to compare two {a} values" : $"attempt to compare {a} with {b}");
+        // Lua 5.1 compares one letter of the names, which "string" and "thread" share.
+        return Failure(a[2] == b[2] ? $"attempt to compare two {a} values" : $"attempt to compare {a} with {b}");
     }
+
+    public static LuaException ReadOnly() => Failure("Attempt to modify a readonly table");
 
     public static LuaException Failure(string message) => new(message) { WantsPlace = true, IsOfMachine = true };
 

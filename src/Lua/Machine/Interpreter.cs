@@ -20,9 +20,10 @@ internal static class Interpreter
         while (true)
         {
             Coroutine coroutine = machine.Current;
-            if (coroutine.Depth == 0) return LuaOutcome.Done;
+            if (coroutine.Depth == 0) return machine.HasFailed ? LuaOutcome.Failed : LuaOutcome.Done;
             if (machine.Pending != null)
             {
+                if (machine.IsWaiting) return LuaOutcome.Waiting;
                 if (machine.Budget < 0) return LuaOutcome.Suspended;
                 Calls.GoOn(machine);
                 continue;
@@ -465,14 +466,15 @@ internal static class Interpreter
                         frame.Pc = (int)pc;
                         int last = frame.Joined == 0 ? start + i.C : frame.Joined - 1;
                         frame.Joined = 0;
-                        int first = start + i.B, before = coroutine.Depth;
+                        int first = start + i.B, before = coroutine.Depth, unwound = machine.Unwound;
                         if (Events.Concat(machine, first, ref last))
                         {
                             coroutine.Stack[start + i.A] = coroutine.Stack[first];
                             break;
                         }
 
-                        // A metamethod runs, or has run: then the rest.
+                        // A metamethod runs, or has run: then the rest, unless it has ended this function, too.
+                        if (machine.Unwound != unwound) break;
                         coroutine.Frames[before - 1].Joined = last + 1;
                         coroutine.Frames[before - 1].Pc = (int)pc - 1;
                         break;

@@ -7,7 +7,7 @@ namespace Kv.Lua;
 public readonly struct LuaCall
 {
     // What a host's function returns besides a number of results.
-    internal const int InvokeCode = -1, YieldCode = -2, ResumeCode = -3, ErrorCode = -4;
+    internal const int InvokeCode = -1, YieldCode = -2, ResumeCode = -3, ErrorCode = -4, PauseCode = -5;
 
     internal readonly Coroutine Coroutine;
 
@@ -156,7 +156,6 @@ public readonly struct LuaCall
     /// <summary>Likewise; function and arguments lie on the stack already.</summary>
     internal int InvokeAt(Continuation continuation, int at, int count)
     {
-        Machine.Account.Charge(Continuation.OverheadBytes);
         Machine.Invoked = (continuation, null, at, count);
         return InvokeCode;
     }
@@ -167,5 +166,24 @@ public readonly struct LuaCall
     {
         Machine.Invoked = (continuation, coroutine, Function + 1 + from, Math.Max(0, Count - from));
         return ResumeCode;
+    }
+
+    /// <summary>Ends this part of the function: the machine's Run returns <see cref="LuaOutcome.Waiting"/>, and when it
+    /// is run again, the function goes on with another part.</summary>
+    /// <param name="then">Is called with the same arguments; it may wait in turn.</param>
+    public int Wait(LuaRest then)
+    {
+        Machine.IsWaiting = true;
+        return Pause(then.Continuation);
+    }
+
+    /// <summary>Whether the script has used up its budget.</summary>
+    internal bool IsOverBudget => Machine.Budget < 0;
+
+    /// <summary>Puts the function aside; it goes on with the continuation, at once where the budget allows it.</summary>
+    internal int Pause(Continuation continuation)
+    {
+        Machine.Invoked = (continuation, null, 0, 0);
+        return PauseCode;
     }
 }

@@ -1,5 +1,6 @@
 using Kv.Lua.Compilation;
 using Kv.Lua.Libraries;
+using Kv.Lua.Libraries.Json;
 
 namespace Kv.Lua;
 
@@ -11,6 +12,10 @@ public enum LuaOutcome
 
     /// <summary>The budget is used up: call <see cref="LuaMachine.Run"/> again.</summary>
     Suspended,
+
+    /// <summary>A host's function waits (<see cref="LuaCall.Wait"/>): call <see cref="LuaMachine.Run"/> when it may go
+    /// on.</summary>
+    Waiting,
 
     /// <summary>The script ended with an error, <see cref="LuaMachine.Error"/>.</summary>
     Failed,
@@ -36,6 +41,7 @@ public sealed class LuaMachine
         StringMetatable = new LuaTable(Account);
         Current = _main = new Coroutine(Account);
         Random = new RandomSequence();
+        Writer = new ByteWriter(Account);
         StandardLibraries.AddTo(this);
     }
 
@@ -62,6 +68,15 @@ public sealed class LuaMachine
 
     internal Coroutine Current { get; set; }
 
+    /// <summary>What libraries write strings with, one at a time.</summary>
+    internal ByteWriter Writer { get; }
+
+    /// <summary>Library functions that are made once for the machine, and hold values while they run.</summary>
+    internal List<StandingFunction> Standing { get; } = [];
+
+    /// <summary>Those of the module cjson itself; a script begins with what they are in the beginning.</summary>
+    internal JsonSettings JsonSettings { get; } = new();
+
     /// <summary>Loop turns and calls until the run is put aside.</summary>
     internal long Budget;
 
@@ -74,6 +89,19 @@ public sealed class LuaMachine
     /// <summary>Results for the host's function on top of the frames, which the budget kept from going on: how many,
     /// and where.</summary>
     internal (int Count, int At)? Pending;
+
+    /// <summary>Whether an error is being passed on.</summary>
+    internal bool IsRaising;
+
+    /// <summary>Whether nobody took an error.</summary>
+    internal bool HasFailed;
+
+    /// <summary>How often errors that host's functions raised have ended functions: whoever calls something that may
+    /// have sees by it whether its frame is still there.</summary>
+    internal int Unwound;
+
+    /// <summary>Whether a host's function wants the host to do something before it goes on.</summary>
+    internal bool IsWaiting;
 
     /// <summary>The function that <c>pairs</c> gives out; a loop over it is run without calling it.</summary>
     internal LuaBuiltin? NextFunction { get; set; }
@@ -98,6 +126,11 @@ public sealed class LuaMachine
     /// <summary>A new table, charged to this machine.</summary>
     public LuaTable NewTable(int arraySize = 0, int hashSize = 0) => new(Account, arraySize, hashSize);
 
+    /// <summary>Makes everything that scripts share read-only, and a global that is not there an error, as in the
+    /// reference: what one script does is not seen by the next. Call it when the host has added its own functions;
+    /// what the host sets in <see cref="Globals"/> afterwards (KEYS, ARGV) is the script's own to change.</summary>
+    public void ProtectGlobals() => GlobalProtection.Apply(this);
+
     /// <summary>Begins to run a chunk; what ran before is given up.</summary>
     public void Begin(LuaChunk chunk, params ReadOnlySpan<LuaValue> arguments)
     {
@@ -110,6 +143,11 @@ public sealed class LuaMachine
     {
         _stopReason = null;
         Error = LuaValue.Nil;
+        Pending = null;
+        (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
+        JsonSettings.Reset();
+        Writer.Clear();
+        foreach (var standing in Standing) standing.Clear();
         Current = _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
         _main.EnsureStack(arguments.Length + 1 + Coroutine.Spare);
         _main.Stack[0] = function;
@@ -122,6 +160,7 @@ public sealed class LuaMachine
     public LuaOutcome Run(long budget)
     {
         Budget = Math.Max(1, budget);
+        IsWaiting = false;
         // Ends: each round passes an error to a pcall, of which there are finitely many, or runs on, which the budget
         // ends.
         while (true)
@@ -133,14 +172,14 @@ public sealed class LuaMachine
             }
             catch (LuaException error)
             {
-                if (!Calls.TryCatch(this, error)) return LuaOutcome.Failed;
+                if (!Errors.TryCatch(this, error)) return LuaOutcome.Failed;
             }
             catch (OutOfMemoryException)
             {
-                if (!Calls.TryCatch(this, new LuaException("not enough memory"))) return LuaOutcome.Failed;
+                if (!Errors.TryCatch(this, new LuaException("not enough memory"))) return LuaOutcome.Failed;
             }
 
-            if (Current.Depth == 0) return LuaOutcome.Done;
+            if (Current.Depth == 0) return HasFailed ? LuaOutcome.Failed : LuaOutcome.Done;
         }
     }
 
@@ -180,6 +219,8 @@ public sealed class LuaMachine
         _walk.Visit(new LuaValue(Current));
         _walk.Visit(new LuaValue(_main));
         _walk.Visit(PendingError);
+        _walk.Add(Writer.Capacity);
+        foreach (var standing in Standing) standing.Visit(_walk);
         return _walk.Finish();
     }
 }

@@ -52,6 +52,9 @@ internal sealed class MemoryWalk
         _pending.Push(table);
     }
 
+    /// <summary>Counts bytes that no object of the script has.</summary>
+    public void Add(long bytes) => _bytes += bytes;
+
     /// <summary>Looks at everything that was met.</summary>
     /// <returns>Bytes of all that was counted.</returns>
     public long Finish()

@@ -10,7 +10,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
     /// <summary>A string longer than this is refused: it would not fit into any memory limit.</summary>
     private const int TokenBytesMax = 1 << 28;
 
-    private const int ShownMax = 80;
+    private const int ShownMax = 4096;
 
     private static readonly Dictionary<string, TokenKind> Reserved = MakeReserved();
 
@@ -79,8 +79,24 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
     {
         if (Kind == TokenKind.EndOfText) return "<eof>";
         var shown = _text[_start..Math.Min(_at, _text.Length)];
+        if (Kind == TokenKind.String) return ShownString(shown);
         string said = System.Text.Encoding.Latin1.GetString(shown.Length > ShownMax ? shown[..ShownMax] : shown);
         return Kind == TokenKind.Other && shown.Length == 1 && shown[0] < 32 ? $"char({shown[0]})" : said;
+    }
+
+    // As it was read: escapes are done, and a line feed at the beginning of a long one is gone.
+    private readonly string ShownString(ReadOnlySpan<byte> source)
+    {
+        int brackets = source[0] == '[' ? source[1..].IndexOf((byte)'[') + 2 : 1;
+        return Quoted([.. source[..brackets], .. Text.Span, .. source[^brackets..]]);
+    }
+
+    // What has been read of a string, up to a zero byte: C's strings end there.
+    private static string Quoted(ReadOnlySpan<byte> read)
+    {
+        int end = read.IndexOf((byte)0);
+        if (end >= 0) read = read[..end];
+        return System.Text.Encoding.Latin1.GetString(read.Length > ShownMax ? read[..ShownMax] : read);
     }
 
     private readonly byte Current => _at < _text.Length ? _text[_at] : (byte)0;
@@ -253,6 +269,8 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
                 continue;
             }
 
+            if (level == 0 && c == '[' && Following == '[')
+                throw ErrorNear("nesting of [[...]] is deprecated", "[");
             if (c == ']' && IsClosing(level))
             {
                 _at += level + 2;
@@ -282,7 +300,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
         {
             if (_at >= _text.Length) throw ErrorNear("unfinished string", "<eof>");
             byte c = _text[_at];
-            if (c is (byte)'\n' or (byte)'\r') throw UnfinishedString();
+            if (c is (byte)'\n' or (byte)'\r') throw ErrorNear("unfinished string", Quoted([quote, .. content]));
             if (c == quote)
             {
                 _at++;
@@ -302,9 +320,6 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
         }
     }
 
-    private readonly LuaException UnfinishedString() =>
-        ErrorNear("unfinished string", System.Text.Encoding.Latin1.GetString(_text[_start.._at]));
-
     private void Escape(List<byte> content)
     {
         if (_at >= _text.Length) return;    // the round after says what is wrong
@@ -323,7 +338,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
                 + _text[_at++] - '0';
             if (code > 255)
                 throw ErrorNear("escape sequence too large",
-                    (char)_text[_start] + System.Text.Encoding.Latin1.GetString(CollectionsMarshal.AsSpan(content)));
+                    Quoted([_text[_start], .. content]));
             content.Add((byte)code);
             return;
         }

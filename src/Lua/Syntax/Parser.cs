@@ -286,10 +286,15 @@ internal ref struct Parser
         }
 
         var targets = new List<Expression> { first };
-        while (TryTake(TokenKind.Comma)) targets.Add(Suffixed());
-        foreach (var target in targets)
-            if (target is not (LocalExpression or UpvalueExpression or GlobalExpression or IndexExpression))
+        // Ends: each round takes a word.
+        while (true)
+        {
+            if (targets[^1] is not (LocalExpression or UpvalueExpression or GlobalExpression or IndexExpression))
                 throw _lexer.Error("syntax error");
+            if (!TryTake(TokenKind.Comma)) break;
+            targets.Add(Suffixed());
+        }
+
         Take(TokenKind.Assign, "=");
         var values = Expressions();
         return new AssignStatement(_lexer.LineBefore, targets, values);
@@ -364,23 +369,39 @@ internal ref struct Parser
 
     private static Expression Fold(int line, UnaryOperator op, Expression operand)
     {
-        if (op == UnaryOperator.Negate && operand is ConstantExpression { Value.IsNumber: true } constant)
-            return new ConstantExpression(line, -constant.Value.Number);
+        if (ConstantOf(operand) is { } constant)
+        {
+            if (op == UnaryOperator.Negate && constant.Value.IsNumber)
+                return new ConstantExpression(line, -constant.Value.Number);
+            if (op == UnaryOperator.Not) return new ConstantExpression(line, !constant.Value.IsTrue);
+        }
+
         return new UnaryExpression(line, op, operand);
     }
 
-    // Folds arithmetic of numbers, but for what is no number or divides by zero: as Lua 5.1 does.
+    // Folds arithmetic of numbers, but for what is no number or divides by zero, and "and" and "or" that a constant does
+    // not decide: as Lua 5.1 does, whose errors name what is left.
     private static Expression Fold(int line, BinaryOperator op, Expression left, Expression right)
     {
-        if (op <= BinaryOperator.Power && left is ConstantExpression { Value.IsNumber: true } a
-            && right is ConstantExpression { Value.IsNumber: true } b
-            && !(op is BinaryOperator.Divide or BinaryOperator.Modulo && b.Value.Number == 0))
+        if (ConstantOf(left) is not { } first) return new BinaryExpression(line, op, left, right);
+        if (op == (first.Value.IsTrue ? BinaryOperator.And : BinaryOperator.Or))
+            return right.IsMulti ? new ParenthesizedExpression(line, right) : right;
+        if (op <= BinaryOperator.Power && first.Value.IsNumber
+            && ConstantOf(right) is { Value.IsNumber: true } second
+            && !(op is BinaryOperator.Divide or BinaryOperator.Modulo && second.Value.Number == 0))
         {
-            double result = Arithmetic.Apply(op, a.Value.Number, b.Value.Number);
+            double result = Arithmetic.Apply(op, first.Value.Number, second.Value.Number);
             if (!double.IsNaN(result)) return new ConstantExpression(line, result);
         }
 
         return new BinaryExpression(line, op, left, right);
+    }
+
+    private static ConstantExpression? ConstantOf(Expression expression)
+    {
+        // Ends: each round is one pair of parentheses deeper.
+        while (expression is ParenthesizedExpression inner) expression = inner.Inner;
+        return expression as ConstantExpression;
     }
 
     private Expression Simple()
@@ -561,6 +582,7 @@ internal ref struct Parser
                 return;
             }
 
+            if (_lexer.Kind != TokenKind.Name) throw _lexer.Error("<name> or '...' expected");
             DeclareParameter(body, TakeName());
         }
         while (TryTake(TokenKind.Comma));

@@ -6,7 +6,7 @@ internal sealed class Atom
     public static readonly Atom Nil = new("nil", LuaType.Nil);
     public static readonly Atom True = new("true", LuaType.Boolean);
     public static readonly Atom False = new("false", LuaType.Boolean);
-    public static readonly Atom Null = new("userdata: NULL", LuaType.UserData);
+    public static readonly Atom Null = new("userdata: (nil)", LuaType.UserData);
 
     private readonly string _text;
 

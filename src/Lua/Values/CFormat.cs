@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 
 namespace Kv.Lua;
@@ -5,6 +6,11 @@ namespace Kv.Lua;
 /// <summary>Floating-point conversions of C's printf.</summary>
 internal static class CFormat
 {
+    private const int ScientificMax = 32;
+
+    private static readonly string[] s_scientific =
+        [.. Enumerable.Range(0, 15).Select(precision => "E" + Math.Max(0, precision - 1))];
+
     /// <summary>"%.{precision}g".</summary>
     /// <param name="keepZeros">The flag '#': zeros at the end stay.</param>
     public static string General(double number, int precision, bool keepZeros, bool upper)
@@ -29,6 +35,75 @@ internal static class CFormat
             ? "0." + new string('0', -exponent - 1) + digits
             : digits.Length > exponent + 1 ? digits[..(exponent + 1)] + "." + digits[(exponent + 1)..] : digits;
         return sign + Cut(plain, keepZeros);
+    }
+
+    /// <summary>"%.{precision}g" of a finite number, without an object.</summary>
+    /// <returns>Bytes written.</returns>
+    public static int General(double number, int precision, Span<byte> text)
+    {
+        // d.ddd…E+xxx: the digits, then the exponent.
+        Span<byte> scientific = stackalloc byte[ScientificMax];
+        bool isMade = Math.Abs(number).TryFormat(scientific, out int length, s_scientific[precision],
+            CultureInfo.InvariantCulture);
+        Debug.Assert(isMade, "the longest number has room");
+        int mark = scientific[..length].IndexOf((byte)'E'), exponent = 0;
+        foreach (byte digit in scientific[(mark + 2)..length]) exponent = (exponent * 10) + digit - '0';
+        if (scientific[mark + 1] == '-') exponent = -exponent;
+        var digits = scientific[..mark];
+        if (mark > 1)
+        {
+            scientific[1] = scientific[0];
+            digits = scientific[1..mark];
+        }
+
+        digits = digits.TrimEnd((byte)'0');
+        int at = 0;
+        if (double.IsNegative(number)) text[at++] = (byte)'-';
+        if (digits.IsEmpty)
+        {
+            text[at++] = (byte)'0';
+            return at;
+        }
+
+        return at + (exponent < -4 || exponent >= precision ? WithExponent(digits, exponent, text[at..])
+            : Plain(digits, exponent, text[at..]));
+    }
+
+    private static int Plain(ReadOnlySpan<byte> digits, int exponent, Span<byte> text)
+    {
+        if (exponent < 0)
+        {
+            int zeros = -exponent;       // with that before the point
+            text[..zeros].Fill((byte)'0');
+            digits.CopyTo(text[zeros..]);
+            return InsertPoint(text, 1, zeros + digits.Length);
+        }
+
+        digits.CopyTo(text);
+        int whole = exponent + 1;
+        if (digits.Length > whole) return InsertPoint(text, whole, digits.Length);
+        text[digits.Length..whole].Fill((byte)'0');
+        return whole;
+    }
+
+    private static int WithExponent(ReadOnlySpan<byte> digits, int exponent, Span<byte> text)
+    {
+        digits.CopyTo(text);
+        int at = digits.Length > 1 ? InsertPoint(text, 1, digits.Length) : 1;
+        text[at++] = (byte)'e';
+        text[at++] = exponent < 0 ? (byte)'-' : (byte)'+';
+        int rest = Math.Abs(exponent);
+        if (rest >= 100) text[at++] = (byte)('0' + (rest / 100));
+        text[at++] = (byte)('0' + (rest / 10 % 10));
+        text[at++] = (byte)('0' + (rest % 10));
+        return at;
+    }
+
+    private static int InsertPoint(Span<byte> text, int place, int length)
+    {
+        text[place..length].CopyTo(text[(place + 1)..]);
+        text[place] = (byte)'.';
+        return length + 1;
     }
 
     /// <summary>"%.{precision}e".</summary>

@@ -24,6 +24,9 @@ public sealed class LuaString : IEquatable<LuaString>
     /// <summary>A string with the text's UTF-8 bytes.</summary>
     public LuaString(string text) => _bytes = Encoding.UTF8.GetBytes(text);
 
+    /// <summary>A string of a text that has a character for each byte.</summary>
+    internal static LuaString OfBytes(string text) => new(Encoding.Latin1.GetBytes(text));
+
     public int Length => _bytes.Length;
 
     public ReadOnlySpan<byte> Span => _bytes;
@@ -49,6 +52,7 @@ public sealed class LuaString : IEquatable<LuaString>
 
     public override int GetHashCode() => Hash;
 
+    /// <summary>A character for each byte.</summary>
     public override string ToString() => Encoding.Latin1.GetString(_bytes);
 
     // Keyed with a secret of the process, so that nobody can send strings that collide. Never 0, which means "not

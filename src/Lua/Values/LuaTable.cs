@@ -201,6 +201,36 @@ public sealed class LuaTable
         return true;
     }
 
+    /// <summary>The values of a range of indices; empty when they are not all in the array part.</summary>
+    internal Span<LuaValue> ArrayRange(int low, int high) =>
+        low >= 1 && high <= _array.Length ? _array.AsSpan(low - 1, high - low + 1) : [];
+
+    /// <summary>The next key and value from a place on, in the order of a traversal.</summary>
+    /// <param name="place">0 to begin; where to go on.</param>
+    /// <returns>False at the end.</returns>
+    internal bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
+    {
+        for (; place < _array.Length; place++)
+        {
+            if (_array[place].IsNil) continue;
+            value = _array[place];
+            key = ++place;
+            return true;
+        }
+
+        for (; place - _array.Length < _used; place++)
+        {
+            ref Node node = ref _nodes[place - _array.Length];
+            if (node.Value.IsNil) continue;
+            (key, value) = (node.Key, node.Value);
+            place++;
+            return true;
+        }
+
+        key = value = LuaValue.Nil;
+        return false;
+    }
+
     /// <summary>Makes room for so many more values at the end.</summary>
     internal void ReserveArray(int size)
     {

@@ -8,8 +8,12 @@ internal static class NumberSyntax
 {
     private const int TextMax = 64;
 
-    // Above, "%.14g" has an exponent.
-    private const double PlainMax = 1e14;
+    // From there on a number of so many digits has an exponent.
+    private static readonly double[] s_plainMax =
+        [0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
+
+    // .NET's NaN has the sign set, C's has not; and the compiler does not keep the sign of -double.NaN.
+    private static readonly double s_nan = BitConverter.UInt64BitsToDouble(0x7FF8_0000_0000_0000);
 
     /// <summary>The text of a number, as tostring gives it: "%.14g".</summary>
     public static LuaString Format(double number)
@@ -20,23 +24,115 @@ internal static class NumberSyntax
 
     /// <summary>Writes the text of a number.</summary>
     /// <returns>Its bytes, at most 32.</returns>
-    public static int Format(double number, Span<byte> text)
+    public static int Format(double number, Span<byte> text) => Format(number, 14, text);
+
+    /// <summary>Writes "%.{precision}g".</summary>
+    /// <param name="precision">1 to 14.</param>
+    /// <returns>Bytes written, at most 32.</returns>
+    public static int Format(double number, int precision, Span<byte> text)
     {
-        if (number == Math.Floor(number) && Math.Abs(number) < PlainMax && (number != 0 || !double.IsNegative(number)))
+        if (number == Math.Floor(number) && Math.Abs(number) < s_plainMax[precision]
+            && (number != 0 || !double.IsNegative(number)))
         {
             Utf8Formatter.TryFormat((long)number, text, out int written);
             return written;
         }
 
-        string general = CFormat.General(number, 14, keepZeros: false, upper: false);
-        return System.Text.Encoding.ASCII.GetBytes(general, text);
+        return double.IsFinite(number) ? CFormat.General(number, precision, text)
+            : System.Text.Encoding.ASCII.GetBytes(CFormat.General(number, precision, false, false), text);
+    }
+
+    /// <summary>Reads as much of a text as is a number, as C's strtod does it.</summary>
+    /// <returns>How many bytes; 0: it begins with none.</returns>
+    public static int ParsePrefix(ReadOnlySpan<byte> text, out double number)
+    {
+        int sign = !text.IsEmpty && text[0] is (byte)'-' or (byte)'+' ? 1 : 0, length = sign;
+        var rest = text[sign..];
+        if (rest.Length > 2 && rest[0] == '0' && (rest[1] | 0x20) == 'x' && HexadecimalLength(rest[2..]) is > 0 and var
+            digits)
+            length += 2 + digits;
+        else if (StartsWithWord(rest, "infinity"u8)) length += 8;
+        else if (StartsWithWord(rest, "inf"u8)) length += 3;
+        else if (StartsWithWord(rest, "nan"u8)) length += 3 + PayloadLength(rest[3..]);
+        else return DecimalPrefix(text, sign, out number);
+        bool isNan = (rest[0] | 0x20) == 'n';
+        if (!TryParse(text[..(isNan ? sign + 3 : length)], out number)) length = 0;
+        return length;
+    }
+
+    /// <summary>Whether a text begins with a word, in whatever case.</summary>
+    public static bool StartsWithWord(ReadOnlySpan<byte> text, ReadOnlySpan<byte> word) =>
+        text.Length >= word.Length && System.Text.Ascii.EqualsIgnoreCase(text[..word.Length], word);
+
+    // "(", letters, digits and underlines, ")".
+    private static int PayloadLength(ReadOnlySpan<byte> text)
+    {
+        if (text.IsEmpty || text[0] != '(') return 0;
+        int at = 1;
+        while (at < text.Length && (DigitOf(text[at]) < 36 || text[at] == '_')) at++;
+        return at < text.Length && text[at] == ')' ? at + 1 : 0;
+    }
+
+    private static int DecimalPrefix(ReadOnlySpan<byte> text, int sign, out double number)
+    {
+        // Whole numbers of up to 15 digits are what most are.
+        const int exactDigits = 15;
+        long whole = 0;
+        int at = sign;
+        for (; at < text.Length && IsDigit(text[at]) && at - sign < exactDigits; at++)
+            whole = (whole * 10) + text[at] - '0';
+        if (at > sign && (at == text.Length || (!IsDigit(text[at]) && text[at] != '.' && (text[at] | 0x20) != 'e')))
+        {
+            number = sign == 1 && text[0] == '-' ? -(double)whole : whole;
+            return at;
+        }
+
+        at = sign + DecimalLength(text[sign..]);
+        number = 0;
+        return at > sign && double.TryParse(text[..at], NumberStyles.Float, CultureInfo.InvariantCulture, out number)
+            ? at : 0;
+    }
+
+    /// <summary>Bytes of a text's beginning that are a decimal number without sign: digits with at most one point, and
+    /// an exponent with at least one digit.</summary>
+    private static int DecimalLength(ReadOnlySpan<byte> text)
+    {
+        int at = 0, digits = 0;
+        for (; at < text.Length && IsDigit(text[at]); at++) digits++;
+        if (at < text.Length && text[at] == '.')
+            for (at++; at < text.Length && IsDigit(text[at]); at++) digits++;
+        if (digits == 0) return 0;
+        if (at == text.Length || (text[at] | 0x20) != 'e') return at;
+        int exponent = at + 1;
+        if (exponent < text.Length && text[exponent] is (byte)'+' or (byte)'-') exponent++;
+        int end = exponent;
+        while (end < text.Length && IsDigit(text[end])) end++;
+        return end > exponent ? end : at;
+    }
+
+    // Likewise, hexadecimal, after its "0x".
+    private static int HexadecimalLength(ReadOnlySpan<byte> text)
+    {
+        int at = 0, digits = 0;
+        for (; at < text.Length && DigitOf(text[at]) < 16; at++) digits++;
+        if (at < text.Length && text[at] == '.')
+            for (at++; at < text.Length && DigitOf(text[at]) < 16; at++) digits++;
+        if (digits == 0) return 0;
+        if (at == text.Length || (text[at] | 0x20) != 'p') return at;
+        int exponent = at + 1;
+        if (exponent < text.Length && text[exponent] is (byte)'+' or (byte)'-') exponent++;
+        int end = exponent;
+        while (end < text.Length && IsDigit(text[end])) end++;
+        return end > exponent ? end : at;
     }
 
     /// <summary>Reads a number with white space around it: decimal, hexadecimal, inf or nan, as strtod takes
     /// them.</summary>
     public static bool TryParse(ReadOnlySpan<byte> text, out double number)
     {
-        text = Trim(text);
+        // C's strings end at a zero byte.
+        int end = text.IndexOf((byte)0);
+        text = Trim(end < 0 ? text : text[..end]);
         number = 0;
         if (text.IsEmpty) return false;
         bool negative = text[0] == '-';
@@ -73,23 +169,10 @@ internal static class NumberSyntax
 
     private static bool TryDecimal(ReadOnlySpan<byte> text, out double number)
     {
-        // Only what strtod takes: digits with at most one point, and an exponent with at least one digit.
+        // Only what strtod takes.
         number = 0;
-        int at = 0, digits = 0;
-        for (; at < text.Length && IsDigit(text[at]); at++) digits++;
-        if (at < text.Length && text[at] == '.')
-            for (at++; at < text.Length && IsDigit(text[at]); at++) digits++;
-        if (digits == 0) return false;
-        if (at < text.Length && (text[at] | 0x20) == 'e')
-        {
-            at++;
-            if (at < text.Length && text[at] is (byte)'+' or (byte)'-') at++;
-            int exponent = at;
-            while (at < text.Length && IsDigit(text[at])) at++;
-            if (at == exponent) return false;
-        }
-
-        return at == text.Length && double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
+        return DecimalLength(text) == text.Length
+            && double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
     }
 
     private static bool TryHexadecimal(ReadOnlySpan<byte> text, out double number)
@@ -114,13 +197,25 @@ internal static class NumberSyntax
         if (point >= 0) exponent = -4 * (digits - point);
         if (at < text.Length && (text[at] | 0x20) == 'p')
         {
-            if (!Utf8Parser.TryParse(text[(at + 1)..], out int power, out int used) || used == 0) return false;
+            int used = PowerOf(text[(at + 1)..], out int power);
+            if (used == 0) return false;
             exponent += power;
             at += 1 + used;
         }
 
         number = Math.ScaleB(number, exponent);
         return at == text.Length;
+    }
+
+    // A sign, and digits: what is beyond any number stays so.
+    private static int PowerOf(ReadOnlySpan<byte> text, out int power)
+    {
+        const int beyond = 1_000_000;
+        int sign = !text.IsEmpty && text[0] is (byte)'-' or (byte)'+' ? 1 : 0, at = sign;
+        for (power = 0; at < text.Length && IsDigit(text[at]); at++)
+            power = Math.Min(beyond, (power * 10) + text[at] - '0');
+        if (sign == 1 && text[0] == '-') power = -power;
+        return at == sign ? 0 : at;
     }
 
     private static bool TryWord(ReadOnlySpan<byte> text, out double number)
@@ -131,7 +226,7 @@ internal static class NumberSyntax
         for (int i = 0; i < text.Length; i++) lower[i] = (byte)(text[i] | 0x20);
         lower = lower[..text.Length];
         if (lower.SequenceEqual("inf"u8) || lower.SequenceEqual("infinity"u8)) number = double.PositiveInfinity;
-        else if (lower.SequenceEqual("nan"u8)) number = -double.NaN;    // .NET's NaN has the sign set, C's has not
+        else if (lower.SequenceEqual("nan"u8)) number = s_nan;
         else return false;
         return true;
     }

@@ -120,6 +120,7 @@ public sealed class LuaLimitTests
         var machine = LuaRun.Machine(output);
         machine.Globals[new LuaString("fixed")] = machine.NewTable();
         machine.Globals[new LuaString("fixed")].AsTable![1] = 7;
+        machine.Globals[new LuaString("fixed")].AsTable![2] = 6;
         machine.Globals[new LuaString("fixed")].AsTable!.IsReadOnly = true;
         machine.Begin(LuaMachine.Compile("""
             local writes = {
@@ -129,7 +130,7 @@ public sealed class LuaLimitTests
                     function() table.sort(fixed) end, function() setmetatable(fixed, {}) end,
             }
             for _, write in ipairs(writes) do print((select(2, pcall(write)):gsub('^program:%d+: ', ''))) end
-            print(fixed[1], next(fixed, 1), getmetatable(fixed))
+            print(fixed[1], next(fixed, 2), getmetatable(fixed))
             """u8, "@program"));
         Assert.Equal(LuaOutcome.Done, LuaRun.ToItsEnd(machine));
         Assert.Equal(string.Concat(Enumerable.Repeat("Attempt to modify a readonly table\n", 8)) + "7\tnil\tnil\n",

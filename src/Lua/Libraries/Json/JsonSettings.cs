@@ -1,0 +1,30 @@
+namespace Kv.Lua.Libraries.Json;
+
+/// <summary>What a JSON module is told to do with what JSON does not have.</summary>
+internal sealed class JsonSettings
+{
+    public const int DepthDefault = 1000, PrecisionMax = 14;
+
+    /// <summary>Of infinities and NaN: refused, written as they are, written as null.</summary>
+    public const int Off = 0, On = 1, Null = 2;
+
+    public int SparseConvert { get; set; }
+    public int SparseRatio { get; set; } = 2;
+    public int SparseSafe { get; set; } = 10;
+    public int EncodeDepthMax { get; set; } = DepthDefault;
+    public int DecodeDepthMax { get; set; } = DepthDefault;
+    public int KeepBuffer { get; set; } = On;       // asked for and told; here it changes nothing
+    public int NumberPrecision { get; set; } = PrecisionMax;
+    public int EncodeInvalidNumbers { get; set; } = Off;
+    public int DecodeInvalidNumbers { get; set; } = On;
+
+    /// <summary>As a new module has it.</summary>
+    public void Reset()
+    {
+        var fresh = new JsonSettings();
+        (SparseConvert, SparseRatio, SparseSafe) = (fresh.SparseConvert, fresh.SparseRatio, fresh.SparseSafe);
+        (EncodeDepthMax, DecodeDepthMax) = (fresh.EncodeDepthMax, fresh.DecodeDepthMax);
+        (KeepBuffer, NumberPrecision) = (fresh.KeepBuffer, fresh.NumberPrecision);
+        (EncodeInvalidNumbers, DecodeInvalidNumbers) = (fresh.EncodeInvalidNumbers, fresh.DecodeInvalidNumbers);
+    }
+}

@@ -1,0 +1,20 @@
+namespace Kv.Lua.Libraries.Json;
+
+/// <summary>The words of JSON.</summary>
+internal enum JsonToken
+{
+    ObjectBegin,
+    ObjectEnd,
+    ArrayBegin,
+    ArrayEnd,
+    String,
+    Number,
+    Boolean,
+    Null,
+    Colon,
+    Comma,
+    End,
+
+    /// <summary>None of them: the lexer says why.</summary>
+    Error,
+}

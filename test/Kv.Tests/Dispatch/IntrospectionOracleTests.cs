@@ -73,7 +73,6 @@ public class IntrospectionOracleTests
         ["hscan"] = "7.4 has NOVALUES",
         ["lcs"] = Words,
         ["migrate"] = Words,
-        ["migrate"] = Words,
         ["pfdebug"] = ForPeople,
         ["pfmerge"] = "7.2 takes it without sources, as 7.0 does but does not tell",
         ["sort"] = "7.0 calls both patterns alike, and ALPHA sorting",

@@ -48,7 +48,7 @@ public sealed class KvServer : IAsyncDisposable
         });
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
-        Store.IsExpiryHeld = () => Pause.IsActive && Pause.Holds(writes: true);
+        Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);

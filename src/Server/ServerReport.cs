@@ -43,6 +43,8 @@ internal static class ServerReport
             PubSubClients = server.PubSub.SubscriberCount,
             WatchingClients = clients.Watching,
             WatchedKeys = server.Store.Watches.Count,
+            AwaitedKeys = server.Store.Watches.AwaitedCount,
+            KeysEndingWaits = server.Blocked.KeysEndingWaits,
             InputBytesMax = clients.InputMax,
             OutputBytesMax = clients.OutputMax,
 

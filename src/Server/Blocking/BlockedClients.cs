@@ -16,7 +16,7 @@ internal sealed class BlockedClients : IDisposable
 
     private readonly KvServer _server;
     private readonly WaitTimers _timers;
-    private int _count, _elsewhere;
+    private int _count, _elsewhere, _keysEndingWaits;
 
     public BlockedClients(KvServer server)
     {
@@ -28,6 +28,9 @@ internal sealed class BlockedClients : IDisposable
     /// <summary>Clients that wait in a blocking command.</summary>
     // One may be served before it is counted.
     public int Count => Math.Max(0, Volatile.Read(ref _count));
+
+    /// <summary>Keys whose going ends the wait of somebody.</summary>
+    public int KeysEndingWaits => Volatile.Read(ref _keysEndingWaits);
 
     /// <summary>Those of them that do not wait for ever.</summary>
     public int TimedCount => _timers.Count;
@@ -95,7 +98,11 @@ internal sealed class BlockedClients : IDisposable
                 var watched = _server.Store.Await(context.Session.Database, key);
                 var queue = (WaitQueue)(watched.Queue ?? watched.ProvideQueue(new WaitQueue()));
                 var place = places[joined] = new WaitPlace(command, watched, queue, type, joined);
-                lock (queue.Guard) queue.Add(place);
+                lock (queue.Guard)
+                {
+                    queue.Add(place);
+                    if (command.EndsWithoutKey && queue.EndingWithoutKey++ == 0) Interlocked.Increment(ref _keysEndingWaits);
+                }
             }
         }
         finally
@@ -115,7 +122,12 @@ internal sealed class BlockedClients : IDisposable
         _timers.Remove(command);
         foreach (var place in places)
         {
-            lock (place.Queue.Guard) place.Queue.Remove(place);
+            lock (place.Queue.Guard)
+            {
+                place.Queue.Remove(place);
+                if (command.EndsWithoutKey && --place.Queue.EndingWithoutKey == 0) Interlocked.Decrement(ref _keysEndingWaits);
+            }
+
             _server.Store.Watches.RemoveWaiter(place.Key);
         }
 

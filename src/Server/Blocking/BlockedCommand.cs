@@ -46,6 +46,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     /// <summary>Its place among the timers; -1: in none. Theirs.</summary>
     internal int TimerPlace { get; set; } = -1;
 
+    /// <summary>Whether it is served, with an error, when a key of its goes (XREADGROUP).</summary>
+    public virtual bool EndsWithoutKey => false;
+
     /// <summary>Tries to serve it with what is at one of its keys now.</summary>
     /// <param name="serving">Whose session of the store is used, on the command's database; and where the reply goes.</param>
     /// <returns>

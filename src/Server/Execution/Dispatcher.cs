@@ -342,14 +342,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         return false;
     }
 
-    /// <summary>What may need memory: queueing always does, and EXEC if something queued does.</summary>
-    private static bool NeedsRoom(Session session, Command command)
-    {
-        if ((command.Flags & CommandFlags.DenyOom) != 0) return true;
-        if (!session.InMulti) return false;
-        if ((command.Flags & CommandFlags.NotQueued) == 0) return command.Name != "UNWATCH";
-        return command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0;
-    }
+    /// <summary>What may need memory: EXEC, if something queued does. What reads is queued above the limit, too, as in Redis 7.4; multi-queue-limit bounds it.</summary>
+    private static bool NeedsRoom(Session session, Command command) =>
+        (command.Flags & CommandFlags.DenyOom) != 0
+        || (session.InMulti && command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0);
 
     private bool HasTooLongKey(Command command, in CommandArguments args)
     {

@@ -75,6 +75,8 @@ internal static class MetricTable
         new(InfoSection.Clients, "clients_in_timeout_table", MetricKind.Gauge, "Waiting in a blocking command, with an end",
             f => f.TimedClients),
         new(InfoSection.Clients, "total_watched_keys", MetricKind.Gauge, "Keys that somebody watches", f => f.WatchedKeys),
+        new(InfoSection.Clients, "total_blocking_keys", MetricKind.Gauge, "Keys that somebody waits for in a blocking command", f => f.AwaitedKeys),
+        new(InfoSection.Clients, "total_blocking_keys_on_nokey", MetricKind.Gauge, "Those of them whose going ends the wait (XREADGROUP)", f => f.KeysEndingWaits),
 
         new(InfoSection.Memory, "used_memory", MetricKind.Gauge, "Store (index, log, blocks, clients' buffers, messages) and managed heap, in bytes",
             f => f.UsedBytes),

@@ -28,6 +28,8 @@ internal sealed class ServerFigures
     public long PubSubClients { get; init; }
     public long WatchingClients { get; init; }
     public long WatchedKeys { get; init; }
+    public long AwaitedKeys { get; init; }
+    public long KeysEndingWaits { get; init; }
     public long InputBytesMax { get; init; }
     public long OutputBytesMax { get; init; }
 

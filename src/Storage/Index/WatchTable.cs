@@ -31,7 +31,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private readonly Dictionary<ulong, WatchedKey>?[] _stripes = new Dictionary<ulong, WatchedKey>?[StripeCount];
     private readonly Lock[] _locks = new Lock[StripeCount];
     private readonly int* _counts;
-    private int _watched;
+    private int _watched, _awaited;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
@@ -44,6 +44,9 @@ internal sealed unsafe class WatchTable : IDisposable
 
     /// <summary>Keys that are watched by at least one.</summary>
     public int Count => Volatile.Read(ref _watched);
+
+    /// <summary>Keys that at least one waits for.</summary>
+    public int AwaitedCount => Volatile.Read(ref _awaited);
 
     /// <summary>Whether a write has to say what it changes. Asked by the owner of the key.</summary>
     // Behind the full fence of the owner's compare-and-swap: see above.
@@ -101,7 +104,7 @@ internal sealed unsafe class WatchTable : IDisposable
         lock (_locks[stripe])
         {
             watched = Find(stripe, number, key, hash) ?? Insert(stripe, number, databaseId, key, hash);
-            watched.Waiters++;
+            if (watched.Waiters++ == 0) Interlocked.Increment(ref _awaited);
         }
 
         Interlocked.MemoryBarrier();    // the counts before any read of the key
@@ -132,7 +135,9 @@ internal sealed unsafe class WatchTable : IDisposable
     {
         lock (_locks[StripeOf(watched.Hash)])
         {
-            if (--watched.Waiters == 0 && watched.Watchers == 0) Forget(watched);
+            if (--watched.Waiters != 0) return;
+            Interlocked.Decrement(ref _awaited);
+            if (watched.Watchers == 0) Forget(watched);
         }
     }
 

@@ -74,8 +74,11 @@ public sealed class Store : IDisposable
     /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
     public bool ActiveExpiry { get; set; } = true;
 
-    /// <summary>Asked before each round of looking for them: whether it is to be left out, as nothing is to change for now. From the store's own thread.</summary>
-    internal Func<bool>? IsExpiryHeld { get; set; }
+    /// <summary>Asked before a key whose time has passed is removed for that alone: whether nothing is to change for now. Nobody sees the key all the same. From any thread.</summary>
+    internal Func<bool>? ExpiryGate { get; set; }
+
+    /// <inheritdoc cref="ExpiryGate"/>
+    internal bool IsExpiryHeld => ExpiryGate?.Invoke() == true;
 
     /// <summary>Up to what size collections are kept packed.</summary>
     public PackedLimits PackedLimits => Options.PackedLimits;

@@ -438,7 +438,17 @@ public sealed unsafe class StoreSession : IDisposable
             else if (TryLock(record, out ulong word))
             {
                 _one = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
-                if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref _one);
+                if (Record.IsExpired(record, word, NowMs))
+                {
+                    if (expectedBytes < 0 && _store.IsExpiryHeld)
+                    {
+                        Record.Unlock(record, word);
+                        return new HeldKey(this, StoreStatus.NotFound, ref _one);
+                    }
+
+                    _changes.Expire(ref _one);
+                }
+
                 if (_one.Exists)
                 {
                     if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type) return new HeldKey(this, StoreStatus.Ok, ref _one);
@@ -512,10 +522,11 @@ public sealed unsafe class StoreSession : IDisposable
         return false;
     }
 
-    /// <summary>Removes a key whose time has passed, if that is still so.</summary>
+    /// <summary>Removes a key whose time has passed, if that is still so and nothing holds it up (CLIENT PAUSE).</summary>
     /// <returns>Whether it was removed.</returns>
     internal bool DeleteExpired(in Key key)
     {
+        if (_store.IsExpiryHeld) return false;
         byte* record = Find(key);
         if (record == null || !TryLock(record, out ulong word)) return false;
         var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };

@@ -31,7 +31,9 @@ public class ClientCommandTests
     {
         using var server = KvInstance.Start("--transport", transport, "--client-output-pause", "64kb");
         using RespClient one = server.Connect(), other = server.Connect();
-        long id = other.Ok("CLIENT ID").Integer, idle = Number("tot-mem");
+        long id = other.Ok("CLIENT ID").Integer;
+        Eventually.Holds(() => Number("qbuf") == 0, () => Line());     // its own turn may not have ended yet
+        long idle = Number("tot-mem");
         string own = one.Ok("CLIENT LIST").String.Split('\n')[0];
         Assert.Equal(("26", "0", "0", "0"), (Field(own, "qbuf"), Field(own, "omem"), Field(own, "oll"), Field(own, "argv-mem")));
         Assert.Equal((0L, 0L, 0L, 0L), (Number("qbuf"), Number("argv-mem"), Number("oll"), Number("omem")));
@@ -92,7 +94,7 @@ public class ClientCommandTests
     {
         using var server = KvInstance.Start();
         using var one = server.Connect();
-        var isHeld = server.Server.Store.IsExpiryHeld!;
+        var isHeld = server.Server.Store.ExpiryGate!;
         Assert.False(isHeld());
         foreach (string kind in (string[])["WRITE", "ALL"])
         {
@@ -104,6 +106,54 @@ public class ClientCommandTests
 
         one.Ok("CLIENT PAUSE 1 WRITE");
         Eventually.Holds(() => !isHeld(), () => "a pause of a millisecond does not end");
+    }
+
+    [Fact]
+    public void Nor_is_what_a_read_finds_expired_removed_during_a_pause()
+    {
+        var clock = new Storage.TestClock();
+        using var server = KvInstance.Start(clock);
+        using var one = server.Connect();
+        one.Say("SET k v PX 100\nHSET h f v\nPEXPIRE h 100\nRPUSH l a\nPEXPIRE l 100\nCLIENT PAUSE 100000000 WRITE");
+        clock.Advance(1000);
+        // The worker's turn has its own look at the clock: the next turn has the new one.
+        Eventually.Holds(() => one.Ok("GET k").IsNull, () => "k is still there");
+        Assert.Equal("[]", one.Ok("HGETALL h").ToString());
+        Assert.Equal("[]", one.Ok("LRANGE l 0 -1").ToString());
+        Assert.Equal(":0", one.Ok("EXISTS k h l").ToString());
+        Assert.Equal("$-1", one.Ok("DUMP h").ToString());
+        Assert.Equal(":-2", one.Ok("TTL l").ToString());
+        Assert.Equal("[$-1]", one.Ok("MGET k").ToString());
+        Assert.Equal(("0", ":3"), (one.Info("expired_keys"), one.Ok("DBSIZE").ToString()));
+        one.Ok("CLIENT UNPAUSE");
+        Eventually.Holds(() => one.Ok("EXISTS k h l").Integer == 0 && one.Info("expired_keys") == "3", () => one.Info("expired_keys") + " have expired");
+    }
+
+    [Fact]
+    public void INFO_counts_the_keys_that_somebody_waits_for()
+    {
+        using var server = KvInstance.Start();
+        using var one = server.Connect();
+        one.Ok("XGROUP CREATE s g $ MKSTREAM");
+        Assert.Equal(("0", "0"), Waits());
+        using (RespClient list = server.Connect(), set = server.Connect(), group = server.Connect(), other = server.Connect(), plain = server.Connect())
+        {
+            server.Block(list, "BLPOP a b a 0");
+            server.Block(set, "BZPOPMIN b c 0");
+            server.Block(group, "XREADGROUP GROUP g x BLOCK 0 STREAMS s >");
+            server.Block(other, "XREADGROUP GROUP g y BLOCK 0 STREAMS s >");
+            server.Block(plain, "XREAD BLOCK 0 STREAMS s t $ $");
+            Assert.Equal(("5", "1"), Waits());
+            one.Ok("RPUSH b v");
+            Assert.Equal("[\"b\" \"v\"]", list.Read().ToString());
+            Assert.Equal(("4", "1"), Waits());
+            one.Ok("DEL s");
+            Assert.True(group.Read().IsError && other.Read().IsError);
+            Assert.Equal(("4", "0"), Waits());
+        }
+
+        Eventually.Holds(() => Waits() == ("0", "0"), () => $"{Waits()} are waited for");
+        (string All, string EndingWaits) Waits() => (one.Info("total_blocking_keys"), one.Info("total_blocking_keys_on_nokey"));
     }
 
     [Fact]

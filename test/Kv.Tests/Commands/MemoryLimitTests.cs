@@ -19,4 +19,22 @@ public class MemoryLimitTests
         Assert.Equal([":40000001", ":40000001", Oom, Oom, "$-1", Oom, Oom, "$-1", ":2"], replies);
         Assert.Equal(":0", client.Ok("DBSIZE").ToString());
     }
+
+    // As Redis 7.4: what only reads is queued and run above the limit, too.
+    [Fact]
+    public void A_transaction_of_reads_runs_above_the_limit_and_one_that_needs_memory_does_not()
+    {
+        using var kv = KvInstance.Start("--worker-threads", "1");
+        using var client = kv.Connect();
+        client.Say("SETRANGE a 40000000 x\nSET k v\nCONFIG SET maxmemory 8mb\nMULTI\nGET k\nDEL k");
+        Assert.Equal("[\"v\" :1]", client.Ok("EXEC").ToString());
+        client.Say("MULTI\nSTRLEN a");
+        Assert.Equal(Oom, client.Command("SET k v").ToString());
+        Assert.StartsWith("-EXECABORT", client.Command("EXEC").ToString(), StringComparison.Ordinal);
+        // What was queued before the limit was lowered.
+        client.Say("CONFIG SET maxmemory 0\nMULTI\nSET k v");
+        using var other = kv.Connect();
+        other.Ok("CONFIG SET maxmemory 8mb");
+        Assert.StartsWith("-EXECABORT Transaction discarded because of: OOM", client.Command("EXEC").ToString(), StringComparison.Ordinal);
+    }
 }

@@ -51,7 +51,7 @@ public sealed class TransactionTests
         > SET a 1
         < -OOM command not allowed when used memory > 'maxmemory'.
         > GET a
-        < -OOM command not allowed when used memory > 'maxmemory'.
+        < +QUEUED
         > EXEC
         < -EXECABORT Transaction discarded because of previous errors.
         > MULTI

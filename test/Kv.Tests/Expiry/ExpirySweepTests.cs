@@ -51,7 +51,7 @@ public sealed unsafe class ExpirySweepTests
     {
         using var test = new TestStore();
         bool isHeld = true;
-        test.Store.IsExpiryHeld = () => isHeld;
+        test.Store.ExpiryGate = () => isHeld;
         for (int i = 0; i < 100; i++) test.SetWithExpiry("key" + i, "v", test.Clock.Ms + 1);
         test.Clock.Advance(5000);
         test.Settle();
@@ -60,6 +60,27 @@ public sealed unsafe class ExpirySweepTests
         test.Clock.Advance(5000);
         test.Settle();
         Assert.Equal((0L, 100L), (test.Store.Count(0), test.Store.Stats.ExpiredKeys));
+    }
+
+    // As CLIENT PAUSE holds it. (Redis' unit/pause: nobody sees such keys, and none is removed.)
+    [Fact]
+    public void Keys_whose_time_has_passed_are_absent_and_stay_while_somebody_holds_their_removal()
+    {
+        using var test = new TestStore();
+        bool isHeld = true;
+        test.Store.ExpiryGate = () => isHeld;
+        test.SetWithExpiry("key", "v", test.Clock.Ms + 1);
+        test.Clock.Advance(1000);
+        test.Session.BeginTurn();
+        for (int i = 0; i < 2; i++)
+        {
+            Assert.False(test.Session.Exists(test.Session.Key("key"u8)));
+            using (var held = test.Session.Hold(test.Session.Key("key"u8), DataType.Any)) Assert.Equal(StoreStatus.NotFound, held.Status);
+            Assert.Equal((isHeld ? 1L : 0, isHeld ? 0L : 1), (test.Store.Count(0), test.Store.Stats.ExpiredKeys));
+            isHeld = false;
+        }
+
+        test.Check();
     }
 
     // A read may find a key expired and remove it; another that is in the middle of the same value keeps what it reads

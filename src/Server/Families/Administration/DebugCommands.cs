@@ -2,6 +2,7 @@ using Kv.Protocol;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
 using Kv.Storage;
+using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Families;
 
@@ -13,6 +14,9 @@ internal static class DebugCommands
 
     /// <summary>Each try waits some milliseconds for a session that is in a long turn.</summary>
     private const int PauseTriesMax = 200;
+
+    /// <summary>Keys that a transaction adds: all others stand still until it ends.</summary>
+    private const long PopulateInExecMax = 1_000_000;
 
     internal static readonly Command[] Table =
     [
@@ -36,12 +40,18 @@ internal static class DebugCommands
         "    Answers the message as an error.",
         "INTEGRITY",
         "    Stops all clients, compares index, log, collections and accounts, and returns the bytes held outside of the log.",
+        "LOG <message>",
+        "    Writes the message to the server's log.",
         "OBJECT <key>",
         "    Tells how the value of a key is kept.",
+        "POPULATE <count> [<prefix>] [<size>]",
+        "    Adds so many strings at keys named key:<number>, or with that prefix; of that size. Others are served meanwhile.",
         "PROTOCOL <string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false>",
         "    Answers something of that type.",
         "QUICKLIST-PACKED-THRESHOLD <size>",
         "    Does nothing: lists have no nodes that long elements are kept apart from.",
+        "RELOAD",
+        "    Stops all clients, writes each value as a snapshot has it, and reads it again.",
         "SET-ACTIVE-EXPIRE <0|1>",
         "    With 0, expired keys are freed only when somebody asks for them.",
         "SET-DISABLE-DENY-SCRIPTS <0|1>",
@@ -69,6 +79,9 @@ internal static class DebugCommands
         else if (hasOne && context.Args.TryKeyword("PROTOCOL"u8)) Protocol(ref context);
         else if (hasOne && context.Args.TryKeyword("ERROR"u8)) Error(ref context);
         else if (hasOne && (context.Args.TryKeyword("SET-DISABLE-DENY-SCRIPTS"u8) || context.Args.TryKeyword("QUICKLIST-PACKED-THRESHOLD"u8))) context.Reply.WriteOk();
+        else if (hasOne && context.Args.TryKeyword("LOG"u8)) Log(ref context);
+        else if (context.Args.Count is >= 3 and <= 5 && context.Args.TryKeyword("POPULATE"u8)) Populate(ref context);
+        else if (context.Args.TryKeyword("RELOAD"u8)) Reload(ref context);
         else if (context.Args.TryKeyword("DIGEST-VALUE"u8)) DigestValue(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("DIGEST"u8)) Digest(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
@@ -97,6 +110,60 @@ internal static class DebugCommands
         NumberText.TryParseInt64(context.Args.NextBytes(), out long active);
         context.Server.Store.ActiveExpiry = active != 0;
         context.Reply.WriteOk();
+    }
+
+    private static void Log(ref CommandContext context)
+    {
+        string text = System.Text.Encoding.Latin1.GetString(context.Args.NextBytes());
+        context.Server.Log.LogWarning("DEBUG LOG: {Text}", text);
+        context.Reply.WriteOk();
+    }
+
+    private static void Populate(ref CommandContext context)
+    {
+        long count = context.Args.NextInt64(0, long.MaxValue, "ERR value is out of range, must be positive"u8);
+        byte[] prefix = context.Args.Remaining > 0 ? context.Args.NextBytes().ToArray() : "key"u8.ToArray();
+        long bytes = context.Args.Remaining > 0 ? context.Args.NextInt64(0, Store.ValueBytesMax, "ERR value is out of range, must be positive"u8) : 0;
+        if (prefix.Length > Store.KeyBytesMax - 32) context.Args.Fail(Errors.KeyTooLong);
+        if (!context.Args.Finish(context.Reply)) return;
+        var populate = new PopulateSteps(context.InTransaction ? Math.Min(count, PopulateInExecMax) : count, prefix, (int)bytes);
+        if (!context.InTransaction)
+        {
+            context.Continue(populate);
+            return;
+        }
+
+        // Ends: each step gets on.
+        while (!populate.Step(ref context))
+        {
+        }
+    }
+
+    // All clients wait while everything is written and read again: some 100 ns a key or element.
+    private static void Reload(ref CommandContext context)
+    {
+        if (context.Args.TryKeyword("NOSAVE"u8))
+        {
+            context.Fail("ERR Error trying to load the RDB dump, there is none: nothing is saved yet"u8);
+            return;
+        }
+
+        if (!context.Args.Finish(context.Reply) || !TryStopOthers(ref context)) return;
+        var status = RdbStatus.Ok;
+        try
+        {
+            using var reload = new ReloadKeys(context.Server, context.Store);
+            for (int database = 0; database < context.Server.Options.Databases && status == RdbStatus.Ok; database++)
+                if (context.Server.Store.Count(database) != 0) status = reload.Run(database);
+        }
+        finally
+        {
+            LetOthersGoOn(ref context);
+            context.Store.Select(context.Session.Database);
+        }
+
+        if (status == RdbStatus.Ok) context.Reply.WriteOk();
+        else context.Fail(status == RdbStatus.OutOfMemory ? Errors.OutOfMemory : "ERR Error trying to load the RDB dump"u8);
     }
 
     private static void Error(ref CommandContext context)

@@ -41,6 +41,8 @@ internal sealed class BlockedRead : BlockedCommand
 
     protected internal override long Bytes { get; }
 
+    public override bool EndsWithoutKey => _isGroup;
+
     protected internal override bool TryServe(ref Serving serving)
     {
         if (_keys.Length > 1 && !IsReady(ref serving)) return false;

@@ -64,7 +64,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             if (database == null) continue;
             database.Segments.CopyTo(_segments);
             _session.Use(database);
-            if (store.ActiveExpiry && store.IsExpiryHeld?.Invoke() != true) _sweeper.Run(_segments, _session);
+            if (store.ActiveExpiry && !store.IsExpiryHeld) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for

@@ -41,6 +41,8 @@ internal static class Errors
     public static ReadOnlySpan<byte> OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'."u8;
     public static ReadOnlySpan<byte> MaxClients => "ERR max number of clients reached"u8;
     public static ReadOnlySpan<byte> ExecAbortBecause => "EXECABORT Transaction discarded because of: "u8;
+    public static ReadOnlySpan<byte> TooManyBesideSession =>
+        "EXECABORT Transaction discarded because of: more than 10000 commands, and among them some that are about the connection or the server"u8;
     public static ReadOnlySpan<byte> NoCluster => "ERR This instance has cluster support disabled"u8;
     public static ReadOnlySpan<byte> Internal => "ERR internal error, see the server's log"u8;
 

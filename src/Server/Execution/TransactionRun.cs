@@ -13,20 +13,47 @@ namespace Kv.Server.Execution;
 /// </remarks>
 internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
 {
+    /// <summary>Of a larger one even the keys are found and locked in steps.</summary>
+    private const int SizeAtOnceMax = 4096;
+
+    /// <summary>What changes its session is run in one turn, and so is all that is queued with it: so many commands at most.</summary>
+    private const int CommandsAtOnceMax = 10_000;
+
     private readonly ReplyWriter _reply = output.Reply;
     private bool _isLeft;
 
-    /// <summary>Runs the transaction of the context's session, which is over then.</summary>
+    /// <summary>Runs the transaction of the context's session, which is over then; or begins to, where it is about much.</summary>
     /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next turn.</returns>
     public bool TryExecute(ref CommandContext context)
     {
-        var session = context.Session;
-        var transaction = session.Transaction!;
+        var transaction = context.Session.Transaction!;
+        if (transaction.Size <= SizeAtOnceMax) return TryExecuteAtOnce(ref context);
+        if (transaction.SparesSession)
+        {
+            TransactionSteps.Begin(ref context);
+            return true;
+        }
+
+        if (transaction.QueuedCount <= CommandsAtOnceMax) return TryExecuteAtOnce(ref context);
+        transaction.Close();
+        context.Fail(Errors.TooManyBesideSession);
+        return true;
+    }
+
+    /// <summary>The same in this turn, at least as far as its first commands.</summary>
+    public bool TryExecuteAtOnce(ref CommandContext context)
+    {
+        var transaction = context.Session.Transaction!;
         bool done = true;
         _isLeft = false;
         try
         {
-            if (!TryFindKeys(ref context, transaction)) return done = TryExecuteAlone(ref context, transaction);
+            if (transaction.NeedsAll || !TryFindKeys(ref context, transaction))
+            {
+                transaction.NeedsAll = true;
+                return done = TryExecuteAlone(ref context, transaction);
+            }
+
             transaction.Watches.AddTo(context.Store.Keys);
             if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
             else RunAll(ref context, transaction);
@@ -95,30 +122,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        int database = context.Session.Database;
-        foreach (ref readonly var queued in transaction.Commands)
-        {
-            var command = queued.Command;
-            context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
-            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom) return false;
-            if (command.Name == "SELECT" && NumberText.TryParseInt64(context.Args[1].Span, out long chosen))
-            {
-                // The same test as its own: a number that is refused changes nothing.
-                if ((ulong)chosen < (ulong)context.Server.Options.Databases) database = (int)chosen;
-            }
-
-            foreach (var spec in command.Keys)
-            {
-                if ((spec.Access & KeyAccess.NotKey) != 0) continue;
-                if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
-                var search = KeyFinder.Find(spec, context.Args, 0, out var range);
-                if (search == KeySearch.Invalid) return false;      // the command will say so; what it does first is its own affair
-                if (search != KeySearch.Found) continue;
-                for (int i = 0; i < range.Count; i++) context.Args.AddKey(range.First + (i * range.Step), keys, database);
-            }
-        }
-
-        return true;
+        return new QueuedKeys(context.Server, context.Session.Database).TryAdd(transaction.Commands, keys, int.MaxValue, out _);
     }
 
     private void RunAll(ref CommandContext context, Transaction transaction)

@@ -13,18 +13,25 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those blocks, which it takes.</remarks>
 internal sealed unsafe class CommandQueue(Store store) : IDisposable
 {
-    private const int FirstChunkBytes = 1024, ChunkBytesMax = 64 * 1024, KeptCommands = 256;
+    private const int FirstChunkBytes = 1024, ChunkBytesMax = 64 * 1024, PieceCommands = 256;
 
     /// <summary>What parsers read beyond the end of an argument.</summary>
     private const int PaddingBytes = 8;
 
-    private readonly List<QueuedCommand> _commands = [];
+    // In pieces: one list would be copied whole each time it doubles, and stop everybody when it is collected.
+    private readonly List<QueuedCommand[]> _commands = [];
     private readonly List<nint> _chunks = [];
     private byte* _next;
     private int _room, _chunkBytes = FirstChunkBytes;
     private long _charged, _chargedPlaces;
 
-    public int Count => _commands.Count;
+    public int Count { get; private set; }
+
+    /// <summary>Arguments of all commands, their names included.</summary>
+    public long Arguments { get; private set; }
+
+    /// <summary>Whether all of them leave their session alone.</summary>
+    public bool SparesSession { get; private set; } = true;
 
     /// <summary>Bytes of the commands.</summary>
     public long Bytes { get; private set; }
@@ -32,7 +39,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     /// <summary>All flags of all commands.</summary>
     public CommandFlags Flags { get; private set; }
 
-    public ReadOnlySpan<QueuedCommand> Commands => CollectionsMarshal.AsSpan(_commands);
+    public ref readonly QueuedCommand this[int index] => ref _commands[index / PieceCommands][index % PieceCommands];
 
     /// <summary>What a command would add.</summary>
     public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks)
@@ -61,35 +68,41 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
         }
 
         *(ulong*)text = 0;
-        _commands.Add(new QueuedCommand(command, copies, count, blocks));
-        if (_commands.Capacity > KeptCommands) ChargePlaces();
+        if (Count == _commands.Count * PieceCommands) AddPiece();
+        _commands[Count / PieceCommands][Count % PieceCommands] = new QueuedCommand(command, copies, count, blocks);
+        Count++;
         Bytes += bytes;
+        Arguments += count;
+        SparesSession &= command.SparesSession;
         Flags |= command.Flags;
     }
 
     /// <summary>Forgets all commands.</summary>
     public void Dispose()
     {
-        foreach (ref readonly var command in Commands) command.Blocks?.Release(store);
+        for (int i = 0; i < Count; i++) this[i].Blocks?.Release(store);
         foreach (nint chunk in _chunks) NativeMemory.Free((void*)chunk);
-        _commands.Clear();
+        if (_commands.Count > 1) _commands.Clear();     // one huge transaction keeps nothing
+        else if (_commands.Count > 0) Array.Clear(_commands[0], 0, Count);
+        Count = 0;
         _chunks.Clear();
-        if (_commands.Capacity > KeptCommands) _commands.Capacity = 0;      // one huge transaction keeps nothing
         _next = null;
         _room = 0;
         _chunkBytes = FirstChunkBytes;
         store.Charge(-_charged);
         store.ChargeManaged(-_chargedPlaces);
-        _charged = _chargedPlaces = Bytes = 0;
+        _charged = _chargedPlaces = Bytes = Arguments = 0;
         Flags = CommandFlags.None;
+        SparesSession = true;
     }
 
-    private void ChargePlaces()
+    private void AddPiece()
     {
-        long bytes = (long)_commands.Capacity * sizeof(QueuedCommandSize);
-        if (bytes == _chargedPlaces) return;
-        store.ChargeManaged(bytes - _chargedPlaces);
-        _chargedPlaces = bytes;
+        _commands.Add(new QueuedCommand[PieceCommands]);
+        if (_commands.Count == 1) return;       // kept by many, and small
+        long bytes = (long)PieceCommands * sizeof(QueuedCommandSize);
+        store.ChargeManaged(bytes);
+        _chargedPlaces += bytes;
     }
 
     private byte* Take(int bytes)

@@ -8,13 +8,19 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: the session's own; others may read the counts, and whether watched keys have changed, for CLIENT LIST.</remarks>
 internal sealed class Transaction(Session session, Store store) : IDisposable
 {
-    private readonly CommandQueue _queue = new(store);
+    /// <summary>Of more the memory is freed by a thread of the pool.</summary>
+    private const long FreedAtOnceMax = 1 << 20;
+
+    private CommandQueue _queue = new(store);
 
     /// <summary>WATCH: EXEC runs nothing when one of them has changed.</summary>
     public KeyWatches Watches { get; } = new(store);
 
     /// <summary>Some command could not be queued: EXEC will refuse.</summary>
     public bool IsAborted { get; private set; }
+
+    /// <summary>Known once EXEC has looked: some command may use any key, so all others have to stand still.</summary>
+    public bool NeedsAll { get; set; }
 
     /// <summary>EXEC is running the commands.</summary>
     public bool IsRunning { get; set; }
@@ -23,10 +29,16 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
 
     public long QueuedBytes => _queue.Bytes;
 
+    /// <summary>Arguments of all commands, and watched keys: what there is to look at before the first command can run.</summary>
+    public long Size => _queue.Arguments + Watches.Count;
+
+    /// <inheritdoc cref="CommandQueue.SparesSession"/>
+    public bool SparesSession => _queue.SparesSession;
+
     /// <summary>All flags of what was queued.</summary>
     public CommandFlags Flags => _queue.Flags;
 
-    public ReadOnlySpan<QueuedCommand> Commands => _queue.Commands;
+    public CommandQueue Commands => _queue;
 
     /// <summary>MULTI.</summary>
     public void Open() => session.InMulti = true;
@@ -47,9 +59,15 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
     /// <summary>Forgets the commands and the watched keys: EXEC has run them, or DISCARD came.</summary>
     public void Close()
     {
+        if (_queue.Bytes > FreedAtOnceMax)
+        {
+            session.Server.Remainders.Start(_queue.Dispose);
+            _queue = new CommandQueue(store);
+        }
+
         _queue.Dispose();
         Watches.Dispose();
-        IsAborted = IsRunning = false;
+        IsAborted = IsRunning = NeedsAll = false;
         session.InMulti = false;
     }
 

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
@@ -27,6 +28,7 @@ internal sealed unsafe class Database
         Index = index;
         _stripes = stripes;
         _stripesMax = stripesMax;
+        Handle = new GCHandle<Database>(this);
     }
 
     /// <summary>Makes an empty database; null when the system refuses the memory.</summary>
@@ -47,6 +49,9 @@ internal sealed unsafe class Database
             return null;
         }
     }
+
+    /// <summary>What unmanaged memory knows it by.</summary>
+    public GCHandle<Database> Handle { get; }
 
     /// <summary>Its own number, never used again; the one that clients know changes with SWAPDB.</summary>
     public int Id => Segments.DatabaseId;
@@ -103,6 +108,7 @@ internal sealed unsafe class Database
 
         Index.Dispose();
         VirtualMemory.Release((byte*)_stripes, (nuint)(_stripesMax * sizeof(Stripe)));
+        Handle.Dispose();
     }
 
     private void ReleaseOutside(SegmentedLog log, int segment)

@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace Kv.Storage;
 
 /// <summary>A record whose lock a session owns, and what has become of it so far.</summary>
@@ -7,7 +9,9 @@ namespace Kv.Storage;
 /// </remarks>
 internal unsafe struct HeldRecord
 {
-    public Database Database;
+    // A handle, so that the records of very many keys are no affair of the garbage collector.
+    private GCHandle<Database> _database;
+
     public byte* Record;
 
     /// <summary>The record's word as it will be, without the lock bit.</summary>
@@ -24,6 +28,12 @@ internal unsafe struct HeldRecord
 
     /// <summary>Which of the transaction's held records it is a copy of.</summary>
     public int LenderIndex;
+
+    public Database Database
+    {
+        readonly get => _database.Target;
+        set => _database = value.Handle;
+    }
 
     public readonly bool Exists => RecordWord.Kind(Word) != ValueKind.Placeholder;
 

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 /// <summary>Keys of a command over several keys, with their database. A session's scratch, used again and again.</summary>
 /// <remarks>The keys' memory must stay put until the list is cleared; arguments of a command do.</remarks>
-public sealed unsafe class KeyList
+public sealed unsafe class KeyList : IKeySink
 {
     private readonly KeyHash _hash;
     private const int ChunkBytes = 4096;
@@ -36,6 +36,8 @@ public sealed unsafe class KeyList
             Start = key, Length = length, Database = database, ExpectedBytes = expectedBytes, Hash = _hash.Of(key, length),
         };
     }
+
+    void IKeySink.Add(byte* key, int length, int database) => Add(key, length, database);
 
     /// <summary>Adds a key whose bytes are pinned.</summary>
     internal void Add(byte[] pinned, int database)
@@ -107,12 +109,12 @@ public sealed unsafe class KeyList
         public readonly ReadOnlySpan<byte> Bytes => new(Start, Length);
     }
 
-    /// <summary>The order in which keys are locked: database, hash, bytes; the same for everybody, so nobody waits in a circle.</summary>
+    /// <summary>The order in which keys are locked: hash, database, bytes; the same for everybody, so nobody waits in a circle.</summary>
     /// <remarks>The database's own id, not its number: SWAPDB may give two holders different ideas of the numbers.</remarks>
     internal static int Compare(in Entry left, in Entry right)
     {
-        int order = left.DatabaseId.CompareTo(right.DatabaseId);
-        if (order == 0) order = left.Hash.CompareTo(right.Hash);
+        int order = left.Hash.CompareTo(right.Hash);
+        if (order == 0) order = left.DatabaseId.CompareTo(right.DatabaseId);
         return order != 0 ? order : left.Bytes.SequenceCompareTo(right.Bytes);
     }
 }

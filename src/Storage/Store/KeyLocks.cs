@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -8,9 +9,14 @@ namespace Kv.Storage;
 /// databases a holder began with, so holders never wait in a circle; a holder waits for nothing else.
 /// A command inside of a transaction locks nothing: it borrows what the transaction holds, and gives it back changed.
 /// </remarks>
-internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, LongHolds longHolds)
+internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, LongHolds longHolds) : IDisposable
 {
-    private HeldRecord[] _held = new HeldRecord[16];
+    /// <summary>As many as fit into a page; and so many are kept.</summary>
+    private const int CapacityMin = 64, KeptMax = 4096;
+
+    // Of very many, pages of the system, which come and go one by one; the garbage collector would stop everybody for them.
+    private HeldRecord* _held;
+    private int _capacity;
     private int[] _order = new int[16];
     private KeyLocks? _lender;
     private int _count;
@@ -28,15 +34,13 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         while (low < high)
         {
             int middle = (low + high) >>> 1;
-            ref HeldRecord held = ref _held[middle];
-            bool before = held.Database.Id != database.Id ? held.Database.Id < database.Id : held.Hash < key.Hash;
-            if (before) low = middle + 1;
+            if (_held[middle].Hash < key.Hash) low = middle + 1;
             else high = middle;
         }
 
-        // Several keys of one hash are as good as never.
-        for (; low < _count && _held[low].Hash == key.Hash && _held[low].Database == database; low++)
-            if (_held[low].Key.SequenceEqual(key.Bytes)) return low;
+        // Several keys of one hash are as good as never, but for the same key in several databases.
+        for (; low < _count && _held[low].Hash == key.Hash; low++)
+            if (_held[low].Database == database && _held[low].Key.SequenceEqual(key.Bytes)) return low;
         return -1;
     }
 
@@ -46,7 +50,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         Invariant.Check(_count == 0, "a session holds keys once at a time");
         int count = keys.Count;
         if (_order.Length < count) _order = new int[count * 2];
-        if (_held.Length < count) _held = new HeldRecord[count * 2];
+        if (_capacity < count && !TryReserve(count * 2)) return StoreStatus.OutOfMemory;
         if (!TryFindDatabases(keys, out Database?[] table)) return StoreStatus.OutOfMemory;
         Table = table;
         _lender = session.Transaction?.Locks;
@@ -180,15 +184,51 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     public void TakeOver(KeyLocks other)
     {
         Invariant.Check(_count == 0, "a session holds keys once at a time");
-        (_held, other._held) = (other._held, _held);
+        HeldRecord* held = _held;
+        _held = other._held;
+        other._held = held;
+        (_capacity, other._capacity) = (other._capacity, _capacity);
         (_count, other._count) = (other._count, 0);
         Table = other.Table;
+    }
+
+    /// <summary>Begins to lock keys one by one, in the one order.</summary>
+    public void Begin(Database?[] table, int count)
+    {
+        Invariant.Check(_count == 0, "a session holds keys once at a time");
+        if (_capacity < count && !TryReserve(count)) throw new OutOfMemoryException();
+        Table = table;
+        _lender = null;
+    }
+
+    /// <summary>Locks the next key of those.</summary>
+    public StoreStatus LockNext(Database database, in KeyList.Entry item)
+    {
+        Fault.Point("keys.lock");
+        var status = LockOne(database, item, ref _held[_count]);
+        if (status == StoreStatus.Ok) _count++;
+        return status;
+    }
+
+    /// <summary>Publishes what was done to some keys and lets go of them.</summary>
+    /// <returns>True when nothing is held any more.</returns>
+    public bool ReleaseSome(int count)
+    {
+        Debug.Assert(_lender == null, "what is borrowed is given back whole");
+        // From the end on, so that what is left is in the order still.
+        int most = _count;
+        for (int least = Math.Max(0, most - count); _count > least; _count--) changes.LetGo(ref _held[_count - 1]);
+        UsedPages.GiveBack((byte*)(_held + _count), (byte*)(_held + most));
+        if (_count > 0) return false;
+        Release();
+        return true;
     }
 
     /// <summary>Makes the lock of one record this one's, to pass it on.</summary>
     public void TakeOver(in HeldRecord held)
     {
         Invariant.Check(_count == 0, "a session holds keys once at a time");
+        if (_capacity == 0 && !TryReserve(1)) throw new OutOfMemoryException();
         _held[0] = held;
         _count = 1;
     }
@@ -209,7 +249,27 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         if (_lender == null) changes.HeldAbsent = 0;
         _lender = null;
         _count = 0;
-        if (_held.Length > 4096) (_held, _order) = (new HeldRecord[16], new int[16]);     // one huge command keeps nothing
+        if (_order.Length > KeptMax) _order = new int[16];     // one huge command keeps nothing
+        if (_capacity > KeptMax) Dispose();
+    }
+
+    public void Dispose()
+    {
+        if (_held != null) VirtualMemory.Release((byte*)_held, BytesOf(_capacity));
+        _held = null;
+        _capacity = 0;
+    }
+
+    private static nuint BytesOf(int capacity) => (nuint)capacity * (nuint)sizeof(HeldRecord);
+
+    /// <summary>Makes room for so many, none of which is held yet.</summary>
+    private bool TryReserve(int count)
+    {
+        Dispose();
+        count = Math.Max(CapacityMin, count);
+        _held = (HeldRecord*)VirtualMemory.Reserve(BytesOf(count));
+        _capacity = _held == null ? 0 : count;
+        return _held != null;
     }
 
     private void Sort(KeyList keys, int count)
@@ -234,19 +294,12 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     private static void SortMany(KeyList keys, Span<int> order)
     {
         ulong[] hashes = ArrayPool<ulong>.Shared.Rent(order.Length);
-        bool isOne = true;
-        for (int i = 0; i < order.Length; i++)
-        {
-            ref KeyList.Entry key = ref keys[order[i]];
-            hashes[i] = key.Hash;
-            isOne &= key.DatabaseId == keys[order[0]].DatabaseId;
-        }
-
-        if (isOne) hashes.AsSpan(0, order.Length).Sort(order);
+        for (int i = 0; i < order.Length; i++) hashes[i] = keys[order[i]].Hash;
+        hashes.AsSpan(0, order.Length).Sort(order);
         for (int i = 0; i < order.Length;)
         {
             int end = i + 1;
-            while (end < order.Length && (!isOne || hashes[end] == hashes[i])) end++;
+            while (end < order.Length && hashes[end] == hashes[i]) end++;
             if (end > i + 1) SortEqual(keys, order[i..end]);
             i = end;
         }

@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace Kv.Storage;
 
 /// <summary>The keys that one client watches: whether any of them has changed since.</summary>
@@ -55,6 +57,13 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     {
         foreach (ref Watch watch in Watches)
             keys.Add(watch.Key.Bytes, watch.Key.Number);
+    }
+
+    /// <summary>The same for some of them, from one on.</summary>
+    public void AddTo(KeyOrder keys, int first, int count)
+    {
+        foreach (ref Watch watch in Watches[first..(first + count)])
+            fixed (byte* start = &MemoryMarshal.GetArrayDataReference(watch.Key.Bytes)) keys.Add(start, watch.Key.Bytes.Length, watch.Key.Number);
     }
 
     /// <summary>Whether whoever published a table has told the watchers all about it: the ids, and then what has changed.</summary>

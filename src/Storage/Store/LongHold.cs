@@ -1,29 +1,17 @@
-using System.Runtime.InteropServices;
-
 namespace Kv.Storage;
 
 /// <summary>A command over very many keys of one database that is to happen at one instant, done in steps between the turns of others.</summary>
 /// <remarks>
 /// Phases: hash the keys and sort them into the order of locking (nothing is held); lock them all; look at each and get the
-/// memory for what it will be; change them; let go. Only one of a store has keys locked at a time, the others wait for it
-/// between their steps.
-/// Threads: any, one at a time by <see cref="_claim"/>. Whoever meets a locked key does not wait for the command's next turn
-/// (its own thread may be the one that has to take it): it takes the claim and does the rest, <see cref="TryFinish"/>.
-/// The session is the store's own, and its epoch stands still from the first lock to the last: what is locked stays where it is.
+/// memory for what it will be; change them; let go.
 /// </remarks>
-internal sealed unsafe class LongHold : IDisposable
+internal sealed unsafe class LongHold : SteppedHold
 {
-    private const int SortedPerStep = 8 * KeysPerStep, BucketKeys = 256;
-
-    /// <summary>Keys that are worked on in one step: some 200 us.</summary>
-    public const int KeysPerStep = 1024;
-
-    private readonly Lock _claim = new();
     private readonly Store _store;
     private readonly ILongWork _work;
-    private readonly int _databaseNumber, _count, _shift;
-    private Item* _items, _unsorted;
-    private int* _places, _bucketEnds;
+    private readonly int _databaseNumber, _count;
+    private readonly KeyOrder _order;
+    private State* _states;
     private StoreSession _session = null!;
     private Database _database = null!;
     private Phase _phase;
@@ -36,21 +24,18 @@ internal sealed unsafe class LongHold : IDisposable
         _work = work;
         _databaseNumber = database;
         _count = count;
-        int buckets = 2;
-        while (buckets * BucketKeys < count) buckets *= 2;
-        _shift = 64 - System.Numerics.BitOperations.Log2((uint)buckets);
+        _order = new KeyOrder(store.Hash, count, keepsPlaces: true);
         // Not touched yet: the pages are paid for step by step.
-        _unsorted = (Item*)NativeMemory.AllocZeroed((nuint)count, (nuint)sizeof(Item));
-        _items = (Item*)NativeMemory.AllocZeroed((nuint)count, (nuint)sizeof(Item));
-        _places = (int*)NativeMemory.AllocZeroed((nuint)count, sizeof(int));
-        _bucketEnds = (int*)NativeMemory.AllocZeroed((nuint)buckets + 1, sizeof(int));
+        _states = (State*)VirtualMemory.Reserve(StatesBytes);
+        if (_states != null) return;
+        _order.Dispose();
+        throw new OutOfMemoryException();
     }
 
     private enum Phase
     {
         Hash,
-        Scatter,
-        Sort,
+        Order,
         Begin,
         Lock,
         Look,
@@ -62,75 +47,34 @@ internal sealed unsafe class LongHold : IDisposable
     /// <summary>Ok; NotFound when the work had it stopped; or why nothing was changed.</summary>
     public StoreStatus Status { get; private set; }
 
-    /// <summary>Whether it has keys locked, and with them an epoch. From any thread: a step late at worst.</summary>
-    public bool HasKeys => _phase is >= Phase.Lock and <= Phase.LetGo;
+    /// <inheritdoc/>
+    public override bool HasKeys => _phase is >= Phase.Lock and <= Phase.LetGo;
 
-    /// <summary>What the work threw, whoever ran it; every key was let go of.</summary>
-    public Exception? Failure { get; private set; }
-
-    /// <summary>Whether its owner has left it: it only lets go, and frees itself.</summary>
+    /// <inheritdoc/>
     // Volatile: a round that reads false and misses it is followed by another, which the one who left it asked for.
-    public bool IsAbandoned
-    {
-        get => Volatile.Read(ref _isAbandoned);
-        private set => Volatile.Write(ref _isAbandoned, value);
-    }
+    public override bool IsAbandoned => Volatile.Read(ref _isAbandoned);
+
+    private nuint StatesBytes => (nuint)Math.Max(1, _count) * (nuint)sizeof(State);
 
     /// <summary>Bytes of the lists.</summary>
-    public long Bytes => _count * (2L * sizeof(Item) + sizeof(int));
-
-    /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <returns>True when everything is done.</returns>
-    public bool Step()
-    {
-        if (!_claim.TryEnter()) return false;
-        try
-        {
-            return StepClaimed();
-        }
-        finally
-        {
-            _claim.Exit();
-        }
-    }
-
-    /// <summary>Does the rest, for a thread that needs a key which the command may have locked. From any thread.</summary>
-    /// <param name="waiter">The key that is waited for, by one who has others locked; they are all before it in the order.</param>
-    public void TryFinish(in KeyList.Entry waiter, bool holdsOthers)
-    {
-        if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;
-        try
-        {
-            // Who has keys locked may finish only what has gotten past the key it waits for: what is still to be locked
-            // then comes behind that key, so it is none that the waiter has.
-            if (_phase < Phase.Lock || (holdsOthers && !HasReached(waiter))) return;
-            // Ends: each step gets on; none waits but for owners of locks that run, or come later in the order.
-            while (!StepClaimed())
-            {
-            }
-        }
-        finally
-        {
-            _claim.Exit();
-        }
-    }
+    public long Bytes => KeyOrder.BytesOf(_count, keepsPlaces: true) + (_count * (long)sizeof(State));
 
     /// <summary>Gives the command up: nothing has changed, or what has begun to change is changed whole. From any thread.</summary>
     /// <remarks>Letting go, which needs nothing of the work, is left to the store's thread where it has one.</remarks>
-    public void Dispose()
+    public override void Dispose()
     {
-        lock (_claim)
+        lock (Claim)
         {
-            if (_items == null || IsAbandoned) return;
+            if (_states == null || IsAbandoned) return;
             if (_phase is Phase.Lock or Phase.Look) GiveUp(StoreStatus.NotFound);
-            while (_phase == Phase.Change) StepClaimed();
+            while (_phase == Phase.Change) StepClaimed(null);
             if (_phase == Phase.LetGo && _store.TryWake())
             {
-                IsAbandoned = true;
+                Volatile.Write(ref _isAbandoned, true);
                 return;
             }
 
-            while (_phase == Phase.LetGo) StepClaimed();
+            while (_phase == Phase.LetGo) StepClaimed(null);
             _phase = Phase.Done;
             FreeLists();
         }
@@ -138,23 +82,19 @@ internal sealed unsafe class LongHold : IDisposable
 
     private void FreeLists()
     {
-        NativeMemory.Free(_items);
-        NativeMemory.Free(_unsorted);
-        NativeMemory.Free(_places);
-        NativeMemory.Free(_bucketEnds);
-        _items = _unsorted = null;
-        _places = _bucketEnds = null;
+        _order.Dispose();
+        if (_states != null) VirtualMemory.Release((byte*)_states, StatesBytes);
+        _states = null;
     }
 
-    private bool StepClaimed()
+    protected override bool StepClaimed(StoreSession? caller)
     {
         try
         {
             switch (_phase)
             {
                 case Phase.Hash: HashSome(); break;
-                case Phase.Scatter: ScatterSome(); break;
-                case Phase.Sort: SortSome(); break;
+                case Phase.Order: if (_order.Step()) GoOn(Phase.Begin); break;
                 case Phase.Begin: Begin(); break;
                 case Phase.Lock: LockSome(); break;
                 case Phase.Look: LookSome(); break;
@@ -173,61 +113,14 @@ internal sealed unsafe class LongHold : IDisposable
 
     private void HashSome()
     {
-        int end = Math.Min(_count, _next + SortedPerStep);
+        int end = Math.Min(_count, _next + KeyOrder.KeysPerStep);
         for (; _next < end; _next++)
         {
             byte* key = _work.Key(_next, out int length);
-            ulong hash = _store.Hash.Of(key, length);
-            _unsorted[_next] = new Item { Key = key, Length = length, Hash = hash, Index = _next };
-            _bucketEnds[(hash >> _shift) + 1]++;
+            _order.Add(key, length, _databaseNumber);
         }
 
-        if (_next < _count) return;
-        // Counts become starts; scattering moves each to its end.
-        int buckets = 1 << (64 - _shift);
-        for (int i = 1; i <= buckets; i++) _bucketEnds[i] += _bucketEnds[i - 1];
-        GoOn(Phase.Scatter);
-    }
-
-    private void ScatterSome()
-    {
-        int end = Math.Min(_count, _next + SortedPerStep);
-        for (; _next < end; _next++)
-        {
-            ref Item item = ref _unsorted[_next];
-            _items[_bucketEnds[item.Hash >> _shift]++] = item;
-        }
-
-        if (_next == _count) GoOn(Phase.Sort);
-    }
-
-    private void SortSome()
-    {
-        int buckets = 1 << (64 - _shift), done = 0;
-        for (; _next < buckets && done < 2 * KeysPerStep; _next++)
-        {
-            int start = _next == 0 ? 0 : _bucketEnds[_next - 1];
-            var bucket = new Span<Item>(_items + start, _bucketEnds[_next] - start);
-            // One key many times is one long bucket, and in order already.
-            if (!IsSorted(bucket)) bucket.Sort(static (left, right) => Item.Compare(left, right));
-            // Equal keys stand together; the last of them stands for all.
-            for (int i = bucket.Length - 1, last = i; i >= 0; i--)
-            {
-                if (i + 1 < bucket.Length && !Item.SameKey(bucket[i], bucket[i + 1])) last = i;
-                _places[bucket[i].Index] = start + last;
-            }
-
-            done += bucket.Length + 1;
-        }
-
-        if (_next == buckets) GoOn(Phase.Begin);
-    }
-
-    private static bool IsSorted(ReadOnlySpan<Item> items)
-    {
-        for (int i = 1; i < items.Length; i++)
-            if (Item.Compare(items[i - 1], items[i]) > 0) return false;
-        return true;
+        if (_next == _count) GoOn(Phase.Order);
     }
 
     private void Begin()
@@ -252,8 +145,8 @@ internal sealed unsafe class LongHold : IDisposable
         int end = Math.Min(_count, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
-            ref Item item = ref _items[_next];
-            if (_places[item.Index] != _next) continue;
+            if (!_order.IsLast(_next)) continue;
+            ref KeyOrder.Entry item = ref _order[_next];
             var entry = new KeyList.Entry
             {
                 Start = item.Key, Length = item.Length, Hash = item.Hash, DatabaseId = _database.Id, ExpectedBytes = _work.ValueBytes(item.Index),
@@ -266,8 +159,7 @@ internal sealed unsafe class LongHold : IDisposable
                 return;
             }
 
-            item.Record = held.Record;
-            item.Word = held.Word;
+            Keep(_next, held);
             _locked = _next + 1;
         }
 
@@ -282,20 +174,19 @@ internal sealed unsafe class LongHold : IDisposable
             if (_work.Action == LongAction.Read)
             {
                 // In the order of the command, doubles and all.
-                _work.Read(_next, HeldOf(_items[_places[_next]]).View);
+                _work.Read(_next, HeldOf(_order.PlaceOf(_next)).View);
                 continue;
             }
 
-            ref Item own = ref _items[_next];
-            if (own.Record == null) continue;
-            var held = HeldOf(own);
+            if (_states[_next].Record == null) continue;
+            var held = HeldOf(_next);
             var status = StoreStatus.Ok;
             if (_work.OnlyIfNoneExists && held.Exists) status = StoreStatus.NotFound;
             if (status == StoreStatus.Ok && _work.Action == LongAction.Set)
             {
-                var value = _work.Value(own.Index, out Block block);
+                var value = _work.Value(_order[_next].Index, out Block block);
                 status = _session.Changes.PrepareString(ref held, value, block);
-                Keep(ref own, held);
+                Keep(_next, held);
             }
 
             if (status == StoreStatus.Ok) continue;
@@ -311,12 +202,11 @@ internal sealed unsafe class LongHold : IDisposable
         int end = Math.Min(_count, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
-            ref Item item = ref _items[_next];
-            if (item.Record == null) continue;
-            var held = HeldOf(item);
+            if (_states[_next].Record == null) continue;
+            var held = HeldOf(_next);
             if (_work.Action == LongAction.Set)
             {
-                _session.Changes.FinishString(ref held, _work.Value(item.Index, out _));
+                _session.Changes.FinishString(ref held, _work.Value(_order[_next].Index, out _));
             }
             else if (held.Exists)
             {
@@ -325,7 +215,7 @@ internal sealed unsafe class LongHold : IDisposable
             }
 
             Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
-            Keep(ref item, held);
+            Keep(_next, held);
         }
 
         if (_next == _count) GoOn(Phase.LetGo);
@@ -336,9 +226,8 @@ internal sealed unsafe class LongHold : IDisposable
         int end = Math.Min(_locked, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
-            ref Item item = ref _items[_next];
-            if (item.Record == null) continue;
-            var held = HeldOf(item);
+            if (_states[_next].Record == null) continue;
+            var held = HeldOf(_next);
             _session.Changes.GiveUpPrepared(ref held);
             _session.Changes.LetGo(ref held);
         }
@@ -368,44 +257,31 @@ internal sealed unsafe class LongHold : IDisposable
         _next = 0;
     }
 
-    private bool HasReached(in KeyList.Entry key)
+    protected override bool HasReached(in KeyList.Entry key)
     {
         if (_phase > Phase.Lock) return true;       // locks nothing more
         if (_locked == 0) return false;
-        Item last = _items[_locked - 1];
+        KeyOrder.Entry last = _order[_locked - 1];
         return KeyList.Compare(key, new KeyList.Entry { Start = last.Key, Length = last.Length, Hash = last.Hash, DatabaseId = _database.Id }) <= 0;
     }
 
-    private HeldRecord HeldOf(in Item item) => new()
+    private HeldRecord HeldOf(int place)
     {
-        Database = _database, Record = item.Record, Word = item.Word, Hash = item.Hash, Prepared = item.Prepared, PreparedWord = item.PreparedWord,
-    };
-
-    private static void Keep(ref Item item, in HeldRecord held)
-    {
-        item.Record = held.Record;
-        item.Word = held.Word;
-        item.Prepared = held.Prepared;
-        item.PreparedWord = held.PreparedWord;
+        ref State state = ref _states[place];
+        return new()
+        {
+            Database = _database, Record = state.Record, Word = state.Word, Hash = _order[place].Hash,
+            Prepared = state.Prepared, PreparedWord = state.PreparedWord,
+        };
     }
 
-    /// <summary>One key; once it is locked, what has become of it (as in <see cref="HeldRecord"/>).</summary>
-    private struct Item
+    private void Keep(int place, in HeldRecord held) =>
+        _states[place] = new State { Record = held.Record, Word = held.Word, Prepared = held.Prepared, PreparedWord = held.PreparedWord };
+
+    /// <summary>What has become of a key since it was locked (as in <see cref="HeldRecord"/>).</summary>
+    private struct State
     {
-        public byte* Key;
-        public ulong Hash;
-        public int Length, Index;
         public byte* Record, Prepared;
         public ulong Word, PreparedWord;
-
-        public static int Compare(in Item left, in Item right)
-        {
-            int order = left.Hash.CompareTo(right.Hash);
-            if (order == 0) order = new ReadOnlySpan<byte>(left.Key, left.Length).SequenceCompareTo(new ReadOnlySpan<byte>(right.Key, right.Length));
-            return order != 0 ? order : left.Index.CompareTo(right.Index);
-        }
-
-        public static bool SameKey(in Item left, in Item right) =>
-            left.Hash == right.Hash && new ReadOnlySpan<byte>(left.Key, left.Length).SequenceEqual(new ReadOnlySpan<byte>(right.Key, right.Length));
     }
 }

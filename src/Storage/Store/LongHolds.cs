@@ -17,12 +17,12 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
 
     private readonly LongUse?[] _uses = new LongUse?[UsesMax];
     private readonly StoreSession?[] _idleSessions = new StoreSession?[UsesMax];
-    private LongHold? _current;
+    private SteppedHold? _current;
     private StoreSession? _session;
 
     /// <summary>Makes a command the one that may lock keys; otherwise does a step of the one that may.</summary>
     /// <param name="session">Its session until <see cref="End"/>.</param>
-    public bool TryBegin(LongHold hold, out StoreSession session)
+    public bool TryBegin(SteppedHold hold, out StoreSession session)
     {
         // Interlocked: who gets in sees all that the one before it did with the session.
         if (Interlocked.CompareExchange(ref _current, hold, null) is { } other)

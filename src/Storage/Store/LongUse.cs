@@ -7,7 +7,7 @@ namespace Kv.Storage;
 /// The session is the store's own and stays online all the while, so the records stay where they are, also when their database is
 /// flushed. It has the locks, and the list that says which is which key's; the keys' bytes in that list are void.
 /// </remarks>
-internal sealed unsafe class LongUse : IDisposable
+internal sealed unsafe class LongUse : IHeldSteps
 {
     private readonly Lock _claim = new();
     private readonly LongHolds _holds;
@@ -27,11 +27,11 @@ internal sealed unsafe class LongUse : IDisposable
         session.User = use;
     }
 
-    /// <summary>Whether nothing is left to do, but for letting go by the thread that has the claim. From any thread.</summary>
+    /// <inheritdoc/>
     // Volatile, and orders nothing: who reads false a moment late asks for one more step, which does nothing.
     public bool IsDone => Volatile.Read(ref _isDone);
 
-    /// <summary>What the work threw, whoever ran it; the keys were let go of.</summary>
+    /// <inheritdoc/>
     public Exception? Failure { get; private set; }
 
     /// <summary>Whether a record was locked when it began. One that the work makes in another's place is not among them.</summary>
@@ -72,9 +72,7 @@ internal sealed unsafe class LongUse : IDisposable
         }
     }
 
-    /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of its own. Null: others do.</param>
-    /// <returns>True when everything is done.</returns>
+    /// <inheritdoc/>
     public bool Step(StoreSession? caller = null)
     {
         if (!_claim.TryEnter()) return false;

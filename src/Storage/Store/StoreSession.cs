@@ -560,8 +560,7 @@ public sealed unsafe class StoreSession : IDisposable
         _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
         var status = _transactionKeys.Locks.Acquire(keys);
         if (status != StoreStatus.Ok) return status;
-        _transaction = _transactionKeys;
-        _selectedTable = null;      // from here on the transaction's
+        EnterTransaction();
         return StoreStatus.Ok;
     }
 
@@ -581,15 +580,35 @@ public sealed unsafe class StoreSession : IDisposable
         _transactionKeys.Locks.TakeOver(other.Locks);
         other.Arrivals.MoveTo(_arrivals);       // they are served when the keys are free
         _changes.SetClock(other.NowMs);
+        EnterTransaction();
+    }
+
+    /// <summary>Begins a transaction whose keys are locked one by one, in the order of locking.</summary>
+    internal KeyLocks PrepareTransaction(Database?[] table, int keys)
+    {
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        _transactionKeys.Locks.Begin(table, keys);
+        return _transactionKeys.Locks;
+    }
+
+    /// <summary>All of those are locked: operations work on them from here on.</summary>
+    internal void EnterTransaction()
+    {
         _transaction = _transactionKeys;
+        _selectedTable = null;
+    }
+
+    /// <summary>Ends that; whoever has the locks lets go of them.</summary>
+    internal void LeaveTransaction()
+    {
+        _transaction = null;
         _selectedTable = null;
     }
 
     /// <summary>Publishes what the transaction did, and lets go of its keys.</summary>
     public void EndTransaction()
     {
-        _transaction = null;
-        _selectedTable = null;
+        LeaveTransaction();
         _transactionKeys!.Locks.Release();
     }
 
@@ -644,6 +663,8 @@ public sealed unsafe class StoreSession : IDisposable
     {
         _changes.Seal();
         GoOffline();
+        _locks.Dispose();
+        _transactionKeys?.Locks.Dispose();
         _store.Return(this);
     }
 

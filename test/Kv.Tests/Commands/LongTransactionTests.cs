@@ -70,40 +70,66 @@ public sealed class LongTransactionTests
         }
     }
 
-    [Theory]
-    [InlineData("GET last", "$3\r\nend\r\n")]
-    [InlineData("LLEN list", ":6000\r\n")]
-    [InlineData("MGET first last", "*2\r\n$5\r\nbegin\r\n$3\r\nend\r\n")]
-    [InlineData("DEL first last", ":2\r\n")]
-    [InlineData("FLUSHALL", "+OK\r\n")]
-    [InlineData("SWAPDB 0 1", "+OK\r\n")]
-    [InlineData("DBSIZE", null)]
-    [InlineData("LPOP list", "$1\r\n0\r\n")]
-    public void Whoever_comes_in_between_comes_after_all_of_it(string line, string? expected)
+    // The keys of few commands are held from the first turn on, those of many are found and locked first.
+    public static TheoryData<string, string, string, int> Visitors()
+    {
+        var data = new TheoryData<string, string, string, int>();
+        foreach (int count in (int[])[1_200, Many])
+        {
+            data.Add("GET last", "$-1\r\n", "$3\r\nend\r\n", count);
+            data.Add("LLEN list", ":0\r\n", $":{count}\r\n", count);
+            data.Add("MGET first last", "*2\r\n$-1\r\n$-1\r\n", "*2\r\n$5\r\nbegin\r\n$3\r\nend\r\n", count);
+            data.Add("DEL first last", ":0\r\n", ":2\r\n", count);
+            data.Add("LPOP list", "$-1\r\n", "$1\r\n0\r\n", count);
+            data.Add("FLUSHALL", "+OK\r\n", "+OK\r\n", count);
+            data.Add("SWAPDB 0 1", "+OK\r\n", "+OK\r\n", count);
+        }
+
+        return data;
+    }
+
+    [Theory, MemberData(nameof(Visitors))]
+    public void Whoever_comes_in_between_comes_before_or_after_all_of_it(string line, string before, string after, int count)
     {
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
-        for (int at = 1; at <= 4; at++)
+        bool isAfter = false;
+        int steps;
+        int at = 1;
+        // Ends: each round looks one step later.
+        do
         {
             client.Run("FLUSHALL");
-            Queue(client);
+            Queue(client, count);
             string? seen = null;
             client.Between = step =>
             {
                 if (step == at) seen = other.Run(line);
             };
             string answer = client.Run("EXEC");
+            steps = client.Steps;
             client.Between = null;
-            Assert.True(client.Steps >= at, $"{client.Steps} steps");
-            Assert.StartsWith($"*{Many + 2}\r\n+OK\r\n:1\r\n", answer, StringComparison.Ordinal);
-            Assert.EndsWith(":6000\r\n+OK\r\n", answer, StringComparison.Ordinal);
-            if (expected != null) Assert.Equal(expected, seen);
-            if (line.StartsWith("SWAPDB", StringComparison.Ordinal)) client.Run(line);
-            if (line != "FLUSHALL") Assert.Equal(line == "LPOP list" ? ":5999\r\n" : ":6000\r\n", client.Run("LLEN list"));
-            else Assert.Equal(":0\r\n", client.Run("DBSIZE"));
+            Assert.StartsWith($"*{count + 2}\r\n+OK\r\n:1\r\n", answer, StringComparison.Ordinal);
+            Assert.EndsWith($":{count}\r\n+OK\r\n", answer, StringComparison.Ordinal);
+            if (steps == 0 && count != Many) return;        // all of it was done in one turn: there was no time for that
+            if (seen == null) break;                        // fewer steps than in the round before
+            bool wasAfter = isAfter;
+            isAfter = line switch
+            {
+                "FLUSHALL" => client.Run("DBSIZE") == ":0\r\n",
+                "SWAPDB 0 1" => client.Run("LLEN list") == ":0\r\n",
+                _ => seen == after,
+            };
+            if (!isAfter) Assert.Equal(before, seen);
+            if (line == "SWAPDB 0 1" && isAfter) client.Run(line);
+            if (line != "FLUSHALL" || !isAfter) Assert.Equal(line == "LPOP list" && isAfter ? $":{count - 1}\r\n" : $":{count}\r\n", client.Run("LLEN list"));
+            Assert.True(isAfter || !wasAfter, $"step {at} of {steps} came before it, an earlier one after");
+            Assert.True(at > 1 || isAfter == (count != Many), "the first step");
             instance.Server.Store.CheckIntegrity();
         }
+        while (++at <= steps);
+        Assert.True(isAfter, "the last step");
     }
 
     [Fact]
@@ -125,7 +151,7 @@ public sealed class LongTransactionTests
     {
         using var instance = KvInstance.Start();
         using var other = new WindowClient(instance);
-        for (int at = 1; at <= 3; at++)
+        for (int at = 1; at <= 12; at += 2)
         {
             other.Run("FLUSHALL");
             var client = new WindowClient(instance);
@@ -136,7 +162,7 @@ public sealed class LongTransactionTests
             };
             Assert.Throws<OperationCanceledException>(() => client.Run("EXEC"));
             client.Dispose();
-            Assert.Equal("$3\r\nend\r\n", other.Run("GET last"));
+            Eventually.Holds(() => other.Run("GET last") == "$3\r\nend\r\n", () => "not done");
             Assert.Equal(":6000\r\n", other.Run("LLEN list"));
             instance.Server.Store.CheckIntegrity();
         }
@@ -180,6 +206,90 @@ public sealed class LongTransactionTests
     }
 
     [Fact]
+    public void A_watched_key_that_changes_before_all_keys_are_locked_ends_it()
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        int ended = 0, done = 0, steps, at = 1;
+        // Ends: each round changes it one step later.
+        do
+        {
+            client.Run("FLUSHALL");
+            client.Run("WATCH watched other");
+            Queue(client);
+            client.Between = step =>
+            {
+                if (step == at) other.Run("SET watched 1");
+            };
+            string answer = client.Run("EXEC");
+            steps = client.Steps;
+            client.Between = null;
+            if (answer == "*-1\r\n") ended = at;
+            else if (done == 0) done = at;
+            Assert.Equal(answer == "*-1\r\n" ? ":0\r\n" : ":6000\r\n", client.Run("LLEN list"));
+            if (at <= steps) Assert.Equal("$1\r\n1\r\n", client.Run("GET watched"));
+            Assert.Equal("-ERR EXEC without MULTI\r\n", client.Run("EXEC"));
+        }
+        while (++at <= Math.Max(steps, 20));
+        Assert.InRange(ended, 1, done - 1);
+        instance.Server.Store.CheckIntegrity();
+    }
+
+    [Fact]
+    public void Very_many_keys_of_several_databases_are_locked_and_let_go_of_in_steps()
+    {
+        const int Count = 20_000;
+        using var instance = KvInstance.Start(new TestClock());
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        client.Run("MULTI");
+        for (int i = 0; i < Count; i++) client.Run(i % 1000 == 999 ? $"SELECT {i / 1000 % 4}" : $"SET k{i % 7000} {i}");
+        client.Between = _ => Assert.Equal("+PONG\r\n", other.Run("PING"));
+        Assert.StartsWith($"*{Count}\r\n", client.Run("EXEC"), StringComparison.Ordinal);
+        client.Between = null;
+        Assert.True(client.Steps > 4 * Count / 1024, $"{client.Steps} steps");
+        var model = new Dictionary<(int, int), int>();
+        for (int i = 0, database = 0; i < Count; i++)
+        {
+            if (i % 1000 == 999) database = i / 1000 % 4;
+            else model[(database, i % 7000)] = i;
+        }
+
+        for (int database = 0; database < 4; database++)
+        {
+            client.Run($"SELECT {database}");
+            Assert.Equal($":{model.Keys.Count(key => key.Item1 == database)}\r\n", client.Run("DBSIZE"));
+        }
+
+        foreach (var ((database, key), value) in model)
+        {
+            if (key % 97 != 0) continue;
+            client.Run($"SELECT {database}");
+            Assert.Equal($"${value.ToString(CultureInfo.InvariantCulture).Length}\r\n{value}\r\n", client.Run($"GET k{key}"));
+        }
+
+        instance.Server.Store.CheckIntegrity();
+    }
+
+    [Fact]
+    public void A_long_queue_that_changes_the_session_is_refused()
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        client.Run("MULTI");
+        for (int i = 0; i < 10_000; i++) client.Run("INCR n");
+        client.Run("CLIENT SETNAME me");
+        Assert.StartsWith("-EXECABORT Transaction discarded because of: more than 10000 commands", client.Run("EXEC"), StringComparison.Ordinal);
+        Assert.Equal("$-1\r\n", client.Run("GET n"));
+        Assert.Equal("-ERR EXEC without MULTI\r\n", client.Run("EXEC"));
+        client.Run("MULTI");
+        for (int i = 0; i < 9_999; i++) client.Run("INCR n");
+        client.Run("CLIENT SETNAME me");
+        Assert.EndsWith(":9999\r\n+OK\r\n", client.Run("EXEC"), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Transactions_in_steps_beside_each_other_lose_nothing()
     {
         using var server = KvInstance.Start("--worker-threads", "2");
@@ -203,11 +313,11 @@ public sealed class LongTransactionTests
         server.Server.Store.CheckIntegrity();
     }
 
-    private static void Queue(WindowClient client)
+    private static void Queue(WindowClient client, int count = Many)
     {
         client.Run("MULTI");
         client.Run("SET first begin");
-        for (int i = 0; i < Many; i++) client.Run($"RPUSH list {i}");
+        for (int i = 0; i < count; i++) client.Run($"RPUSH list {i}");
         client.Run("SET last end");
     }
 }

@@ -85,9 +85,15 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of the process.</summary>
     public int Id { get; private set; }
 
+    /// <summary>Whether it is about keys, or at least does nothing to the session of its client: somebody else may run it for that.</summary>
+    internal bool SparesSession { get; private set; }
+
     internal void Number(ref int next)
     {
         Id = next++;
+        SparesSession = UnnamedKeysFrom > 0 || (Container == null && Name is "SELECT" or "PING" or "ECHO" or "TIME" or "PUBLISH" or "SPUBLISH")
+            || Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection or CommandGroup.Server
+                or CommandGroup.Scripting or CommandGroup.Cluster or CommandGroup.Sentinel);
         foreach (var subcommand in Subcommands) subcommand.Number(ref next);
     }
 }

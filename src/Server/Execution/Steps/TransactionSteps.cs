@@ -4,26 +4,31 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>The rest of a long EXEC: its keys stay held, so it happens at one instant, and others have turns in between.</summary>
+/// <summary>A long EXEC, or the rest of one: its keys stay held, so it happens at one instant, and others have turns in between.</summary>
 /// <remarks>
 /// The commands run on the store session that has the keys, with a dispatcher and an output of their own, for a stand-in of the client's session:
 /// so any thread may run them, while the client's own one goes on sending. What they do to the session itself is therefore left out: a queue with
 /// such commands is run in one turn (<see cref="IsPlain"/>).
 /// Threads: whoever steps the work; the client's own begins and ends it. Where another one needs a key, it does the rest (<see cref="LongUse"/>).
 /// </remarks>
-internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
+internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDisposable
 {
+    /// <summary>Keys that are found in one step: some 300 us.</summary>
+    private const int KeysPerStep = 4096;
+
     private readonly KvServer _server;
     private readonly Session _session, _standIn;
     private readonly Transaction _transaction;
     private readonly StepsOwner _owner;
     private readonly LongReply _reply;
     private readonly SessionOutput _output;
+    private readonly HashSet<int> _databases = [];
     private readonly WorkerCounters _counters;
     private Dispatcher? _dispatcher;
-    private LongUse? _work;
-    private int _at;
-    private bool _isTooLarge, _isOver;
+    private IHeldSteps? _work;
+    private QueuedKeys _keys;
+    private int _at, _watchesAdded;
+    private bool _areFound, _hasChanged, _isTooLarge, _isOver;
 
     private TransactionSteps(ref CommandContext context, Transaction transaction, Command exec, int at)
     {
@@ -37,6 +42,7 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
         _output.Reply.Version = _session.Version;
         _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
         _counters = _server.Counters.Borrow();
+        _keys = new QueuedKeys(_server, _session.Database);
         _standIn = new Session(_session.Id, _server, new Nobody())
         {
             Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal, Authenticated = true,
@@ -48,10 +54,31 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
     public bool HasChanged => true;
 
     /// <inheritdoc/>
+    public bool IsRefused { get; private set; }
+
+    /// <inheritdoc/>
+    // A key is an argument, of one spec or of two.
+    public int KeysMax => checked((int)(2 * _transaction.Size));
+
+    /// <inheritdoc/>
+    public IReadOnlyCollection<int> Databases => _databases;
+
+    /// <inheritdoc/>
     public bool Holds => _work is { IsDone: false };
 
     /// <inheritdoc/>
     public string WorkName => _owner.Text;
+
+    /// <summary>Does all of a transaction in later turns: it is about so much that even to find its keys takes long.</summary>
+    public static void Begin(ref CommandContext context)
+    {
+        var transaction = context.Session.Transaction!;
+        var steps = new TransactionSteps(ref context, transaction, context.Command, at: 0);
+        steps._reply.Next().WriteArray(transaction.QueuedCount);
+        steps._work = new TransactionHold(context.Server.Store, steps);
+        context.Session.Transaction = null;     // these steps' until the end
+        context.Continue(steps);
+    }
 
     /// <summary>Leaves the rest of a transaction to later turns.</summary>
     /// <param name="at">Its first command that has not run.</param>
@@ -66,7 +93,7 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
         var work = context.Store.TryBeginUseOfTransaction(steps);
         if (work == null)
         {
-            steps.End();
+            steps.End(isLeft: true);
             return false;
         }
 
@@ -74,6 +101,43 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
         context.Session.Transaction = null;     // these steps' until the end
         context.Continue(steps);
         return true;
+    }
+
+    /// <inheritdoc/>
+    public void FindAgain()
+    {
+        _keys = new QueuedKeys(_server, _standIn.Database);
+        _watchesAdded = 0;
+        _areFound = false;
+        _databases.Clear();
+    }
+
+    /// <inheritdoc/>
+    public bool FindKeys(KeyOrder keys)
+    {
+        if (!_areFound)
+        {
+            int first = keys.Count;
+            bool areKnown = _keys.TryAdd(_transaction.Commands, keys, KeysPerStep, out _areFound);
+            for (int i = first; i < keys.Count; i++) _databases.Add(keys.DatabaseOf(i));
+            if (!areKnown) _transaction.NeedsAll = true;
+            IsRefused = !areKnown;
+            return false;
+        }
+
+        int added = Math.Min(KeysPerStep, _transaction.Watches.Count - _watchesAdded);
+        _transaction.Watches.AddTo(keys, _watchesAdded, added);
+        for (int i = keys.Count - added; i < keys.Count; i++) _databases.Add(keys.DatabaseOf(i));
+        _watchesAdded += added;
+        return _watchesAdded == _transaction.Watches.Count;
+    }
+
+    /// <inheritdoc/>
+    public TransactionStart Start(Database?[] table)
+    {
+        if (!_transaction.Watches.AreOf(table)) return TransactionStart.Again;
+        _hasChanged = _transaction.Watches.HaveChanged;
+        return _hasChanged ? TransactionStart.Changed : TransactionStart.Run;
     }
 
     /// <inheritdoc/>
@@ -98,9 +162,20 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
-        bool isDone = _reply.IsBegun ? _reply.PassOn(context.Output) : _work!.Step(context.Store) && Answer(ref context);
-        if (isDone) End();
-        return isDone;
+        if (_reply.IsBegun)
+        {
+            if (!_reply.PassOn(context.Output)) return false;
+        }
+        else
+        {
+            if (!_work!.Step(context.Store)) return false;
+            _session.Transaction = _transaction;
+            if (IsRefused) context.Continue(new ExecLater());
+            else if (!Answer(ref context)) return false;
+        }
+
+        End(isLeft: IsRefused);
+        return true;
     }
 
     /// <summary>The client has left: what it has asked for is done all the same, by a thread of the pool.</summary>
@@ -123,7 +198,18 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
     private bool Answer(ref CommandContext context)
     {
         _session.Database = _standIn.Database;
-        _session.Transaction = _transaction;
+        if (_work is TransactionHold { Status: not StoreStatus.Ok and var status })
+        {
+            context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
+            return true;
+        }
+
+        if (_hasChanged)
+        {
+            context.Reply.WriteNullArray();
+            return true;
+        }
+
         if (_work!.Failure is { } failure) throw failure;
         if (_isTooLarge) throw new ReplyTooLargeException(_server.Options.MaxReplyBytes);
         _transaction.Close();
@@ -148,27 +234,23 @@ internal sealed class TransactionSteps : ICommandSteps, ILongUse, IDisposable
         _output.Buffer.Clear();
     }
 
-    private void End()
+    /// <param name="isLeft">Whether the transaction goes on elsewhere.</param>
+    private void End(bool isLeft = false)
     {
         if (_isOver) return;
         _isOver = true;
-        if (_work != null) _transaction.Close();        // else it goes on elsewhere
+        if (!isLeft) _transaction.Close();
         _reply.Dispose();
         _dispatcher?.Dispose();
         _output.Dispose();
         _server.Counters.GiveBack(_counters);
     }
 
-    /// <summary>Whether the commands from one on are about keys and nothing else.</summary>
+    /// <summary>Whether the commands from one on leave their session alone.</summary>
     private static bool IsPlain(Transaction transaction, int at)
     {
-        foreach (ref readonly var queued in transaction.Commands[at..])
-        {
-            bool isOfKeys = queued.Command.Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection or CommandGroup.Server
-                or CommandGroup.Scripting or CommandGroup.Cluster or CommandGroup.Sentinel);
-            if (!isOfKeys && queued.Command.Name is not ("SELECT" or "PING" or "ECHO")) return false;
-        }
-
+        for (; at < transaction.QueuedCount; at++)
+            if (!transaction.Commands[at].Command.SparesSession) return false;
         return true;
     }
 

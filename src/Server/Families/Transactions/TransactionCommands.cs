@@ -129,12 +129,4 @@ internal static class TransactionCommands
         context.Session.Transaction?.Watches.Dispose();
         context.Reply.WriteOk();
     }
-
-    /// <summary>EXEC, when it was not possible to stop everybody else in the last turn.</summary>
-    private sealed class ExecLater : ICommandSteps
-    {
-        public bool Holds => false;
-
-        public bool Step(ref CommandContext context) => context.Transactions.TryExecute(ref context);
-    }
 }

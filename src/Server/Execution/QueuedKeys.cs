@@ -1,0 +1,56 @@
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>Finds the keys of queued commands by their rows, some at a time; SELECT between them is followed.</summary>
+/// <param name="database">The number of the database in which the first command runs.</param>
+internal unsafe struct QueuedKeys(KvServer server, int database)
+{
+    private int _command, _spec, _key;
+
+    /// <summary>Adds keys, in the order of the commands.</summary>
+    /// <param name="most">So many, or commands without keys.</param>
+    /// <param name="isDone">Whether all were added.</param>
+    /// <returns>False when not all keys can be known.</returns>
+    public bool TryAdd(CommandQueue commands, IKeySink sink, int most, out bool isDone)
+    {
+        isDone = false;
+        for (; _command < commands.Count; _command++, _spec = 0)
+        {
+            if (most-- <= 0) return true;
+            ref readonly var queued = ref commands[_command];
+            var command = queued.Command;
+            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom) return false;
+            var args = new CommandArguments(queued.Items, queued.Count, null!, 0, 0, 0, queued.Blocks);
+            if (command.Name == "SELECT" && NumberText.TryParseInt64(args[1].Span, out long chosen))
+            {
+                // The same test as its own: a number that is refused changes nothing.
+                if ((ulong)chosen < (ulong)server.Options.Databases) database = (int)chosen;
+            }
+
+            for (; _spec < command.Keys.Length; _spec++, _key = 0)
+            {
+                var spec = command.Keys[_spec];
+                if ((spec.Access & KeyAccess.NotKey) != 0) continue;
+                if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
+                var search = KeyFinder.Find(spec, args, 0, out var range);
+                if (search == KeySearch.Invalid) return false;      // the command will say so; what it does first is its own affair
+                if (search != KeySearch.Found) continue;
+                int end = (int)Math.Min(range.Count, _key + Math.Max(1L, most));
+                most -= end - _key;
+                for (; _key < end; _key++)
+                {
+                    var key = args[range.First + (_key * range.Step)];
+                    sink.Add(key.Pointer, key.Length, database);
+                }
+
+                if (_key < range.Count) return true;
+            }
+        }
+
+        isDone = true;
+        return true;
+    }
+}

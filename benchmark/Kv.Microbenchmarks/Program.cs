@@ -16,6 +16,9 @@ switch (args.FirstOrDefault())
     case "memory":
         Memory.Run(argument == 0 ? 11_000_000 : argument);
         break;
+    case "lua":
+        LuaCells.Run(args.Length > 1 ? args[1] : "");
+        break;
     default:
         BenchmarkSwitcher.FromAssembly(typeof(Program).Assembly).Run(args);
         break;

@@ -1,24 +1,21 @@
-using System.Runtime.CompilerServices;
 using Kv.Lua.Syntax;
 
 namespace Kv.Lua.Compilation;
 
-/// <summary>Turns the tree of a chunk into code for the machine.</summary>
+/// <summary>Turns the tree of a chunk into code for the machine: functions and statements.</summary>
 /// <remarks>
 /// Locals have registers of their own; what an expression needs meanwhile is above them. A local that an inner function
 /// uses is a <see cref="Cell"/> in its register from its declaration on, so leaving a block has nothing to close.
 /// </remarks>
 internal sealed class Compiler
 {
-    private const int ListBatch = 50;
-
-    private readonly string _chunkName;
     private readonly FunctionBuilder _code;
+    private readonly ExpressionCompiler _expressions;
 
     private Compiler(FunctionBody body, string chunkName)
     {
-        _chunkName = chunkName;
         _code = new FunctionBuilder(body, chunkName);
+        _expressions = new ExpressionCompiler(_code);
     }
 
     /// <summary>Compiles a function and all inside of it.</summary>
@@ -53,13 +50,6 @@ internal sealed class Compiler
         _code.Emit(body.LastLine, Opcode.Return, 0, 1);
     }
 
-    // A chunk of very many operators in a row is a deep tree: it is refused before the thread's stack is used up.
-    private void EnsureDepth(int line)
-    {
-        if (!RuntimeHelpers.TryEnsureSufficientExecutionStack())
-            throw new LuaException($"{_chunkName}:{line}: chunk has too many syntax levels");
-    }
-
     private void Block(List<Statement> block)
     {
         int free = _code.Free;
@@ -73,7 +63,7 @@ internal sealed class Compiler
         {
             case LocalStatement local: Compile(local); break;
             case AssignStatement assign: Compile(assign); break;
-            case CallStatement call: Call(call.Call, 0); break;
+            case CallStatement call: _expressions.Call(call.Call, 0); break;
             case LocalFunctionStatement function: Compile(function); break;
             case BlockStatement block: Block(block.Block); break;
             case WhileStatement loop: Compile(loop); break;
@@ -89,7 +79,7 @@ internal sealed class Compiler
     private void Compile(LocalStatement local)
     {
         int first = _code.Free;
-        Values(local.Line, local.Values, local.Variables.Count);
+        _expressions.Values(local.Line, local.Values, local.Variables.Count);
         for (int i = 0; i < local.Variables.Count; i++) Declare(local.Line, local.Variables[i], first + i);
     }
 
@@ -106,14 +96,14 @@ internal sealed class Compiler
         if (!function.Variable.IsCaptured)
         {
             function.Variable.Register = register;
-            Closure(function.Line, function.Body, register);
+            _expressions.Closure(function.Line, function.Body, register);
             return;
         }
 
         _code.Emit(function.Line, Opcode.LoadNil, register, register);
         Declare(function.Line, function.Variable, register);
         int made = _code.Take();
-        Closure(function.Line, function.Body, made);
+        _expressions.Closure(function.Line, function.Body, made);
         _code.Emit(function.Line, Opcode.SetCell, made, register);
         _code.FreeFrom(made);
     }
@@ -133,18 +123,18 @@ internal sealed class Compiler
         {
             if (WritesLast(value))
             {
-                Into(value, local.Variable.Register);
+                _expressions.Into(value, local.Variable.Register);
                 return;
             }
 
             int made = _code.Take();
-            Into(value, made);
+            _expressions.Into(value, made);
             _code.Emit(line, Opcode.Move, local.Variable.Register, made);
             return;
         }
 
         var place = PlaceOf(target, copies: false);
-        Store(line, place, Operand(value));
+        Store(line, place, _expressions.Operand(value));
     }
 
     private void AssignMany(AssignStatement assign)
@@ -153,7 +143,7 @@ internal sealed class Compiler
         // assigned, too.
         var places = assign.Targets.ConvertAll(target => PlaceOf(target, copies: true));
         int first = _code.Free;
-        Values(assign.Line, assign.Values, assign.Targets.Count);
+        _expressions.Values(assign.Line, assign.Values, assign.Targets.Count);
         for (int i = places.Count - 1; i >= 0; i--) Store(assign.Line, places[i], first + i);
     }
 
@@ -172,16 +162,12 @@ internal sealed class Compiler
     private Place PlaceOf(Expression target, bool copies)
     {
         if (target is not IndexExpression index) return new Place(target, 0, 0, -1, null);
-        int container = copies ? Temporary(index.Container) : Operand(index.Container);
+        int container = copies ? _expressions.Temporary(index.Container) : _expressions.Operand(index.Container);
         if (index.Key is ConstantExpression { Value.IsString: true } name)
             return new Place(target, container, 0, _code.Constant(name.Value), null);
-        if (IntegerOf(index.Key) is { } integer) return new Place(target, container, 0, -1, integer);
-        return new Place(target, container, copies ? Temporary(index.Key) : Operand(index.Key), -1, null);
+        if (ExpressionCompiler.IntegerOf(index.Key) is { } integer) return new Place(target, container, 0, -1, integer);
+        return new Place(target, container, copies ? _expressions.Temporary(index.Key) : _expressions.Operand(index.Key), -1, null);
     }
-
-    private static int? IntegerOf(Expression key) =>
-        key is ConstantExpression { Value.IsNumber: true } number && number.Value.Number == (int)number.Value.Number
-            ? (int)number.Value.Number : null;
 
     private void Store(int line, in Place place, int value)
     {
@@ -201,7 +187,7 @@ internal sealed class Compiler
                     : place.KeyInteger is { } integer
                         ? _code.Emit(line, Opcode.SetInteger, place.Container, value, integer)
                     : _code.Emit(line, Opcode.SetIndex, place.Container, value, place.Key);
-                _code.Name(store, place.Container, NameOf(index.Container));
+                _code.Name(store, place.Container, OperandNames.Of(index.Container));
                 break;
         }
     }
@@ -210,7 +196,7 @@ internal sealed class Compiler
     {
         int top = _code.Here;
         var exits = new List<int>();
-        Branch(loop.Condition, when: false, exits);
+        _expressions.Conditions.Branch(loop.Condition, when: false, exits);
         _code.Breaks.Push(exits);
         Block(loop.Block);
         _code.Emit(loop.Line, Opcode.Loop, 0, 0, top);
@@ -223,7 +209,7 @@ internal sealed class Compiler
         _code.Breaks.Push([]);
         foreach (var statement in loop.Block) Compile(statement);
         var exits = new List<int>();
-        Branch(loop.Condition, when: true, exits);
+        _expressions.Conditions.Branch(loop.Condition, when: true, exits);
         _code.Emit(loop.Line, Opcode.Loop, 0, 0, top);
         _code.Land(exits);
         _code.FreeFrom(free);
@@ -237,7 +223,7 @@ internal sealed class Compiler
         {
             var branch = branches.Branches[i];
             var skips = new List<int>();
-            if (branch.Condition != null) Branch(branch.Condition, when: false, skips);
+            if (branch.Condition != null) _expressions.Conditions.Branch(branch.Condition, when: false, skips);
             Block(branch.Block);
             if (i < branches.Branches.Count - 1) ends.Add(_code.Emit(branches.Line, Opcode.Jump));
             _code.Land(skips);
@@ -249,9 +235,9 @@ internal sealed class Compiler
     private void Compile(NumericForStatement loop)
     {
         int first = _code.Free;
-        Temporary(loop.From);
-        Temporary(loop.To);
-        if (loop.Step != null) Temporary(loop.Step);
+        _expressions.Temporary(loop.From);
+        _expressions.Temporary(loop.To);
+        if (loop.Step != null) _expressions.Temporary(loop.Step);
         else _code.Emit(loop.Line, Opcode.LoadConstant, _code.Take(), 0, _code.Constant(1));
         int prepare = _code.Emit(loop.Line, Opcode.ForPrepare, first);
         int top = _code.Here;
@@ -267,7 +253,7 @@ internal sealed class Compiler
     private void Compile(GenericForStatement loop)
     {
         int first = _code.Free;
-        Values(loop.Line, loop.Values, 3);
+        _expressions.Values(loop.Line, loop.Values, 3);
         int start = _code.Emit(loop.Line, Opcode.Jump);
         int top = _code.Here;
         foreach (var variable in loop.Variables) Declare(loop.Line, variable, _code.Take());
@@ -286,452 +272,16 @@ internal sealed class Compiler
         int free = _code.Free;
         if (end.Values is [CallExpression or MethodCallExpression])
         {
-            Call(end.Values[0], TailResults);
+            _expressions.Call(end.Values[0], ExpressionCompiler.TailResults);
         }
         else if (end.Values is [{ IsMulti: false } single])
         {
-            _code.Emit(end.Line, Opcode.Return1, Operand(single));
+            _code.Emit(end.Line, Opcode.Return1, _expressions.Operand(single));
         }
         else
         {
-            bool isOpen = OpenValues(end.Values);
+            bool isOpen = _expressions.OpenValues(end.Values);
             _code.Emit(end.Line, Opcode.Return, free, isOpen ? 0 : end.Values.Count + 1);
-        }
-
-        _code.FreeFrom(free);
-    }
-
-    /// <summary>Puts values into the next registers, as many as wanted: the last may give several, the rest is
-    /// nil.</summary>
-    private void Values(int line, List<Expression> values, int wanted)
-    {
-        int first = _code.Free;
-        for (int i = 0; i < values.Count; i++)
-        {
-            bool isLast = i == values.Count - 1;
-            if (isLast && values[i].IsMulti && wanted > i)
-            {
-                Multi(values[i], wanted - i);
-                return;
-            }
-
-            if (i < wanted) Temporary(values[i]);
-            else Discard(values[i]);
-        }
-
-        int missing = wanted - values.Count;
-        if (missing <= 0) return;
-        int from = _code.Take(missing);
-        _code.Emit(line, Opcode.LoadNil, from, first + wanted - 1);
-    }
-
-    // A value that nobody takes is computed all the same.
-    private void Discard(Expression value)
-    {
-        int free = _code.Free;
-        Temporary(value);
-        _code.FreeFrom(free);
-    }
-
-    /// <summary>Puts values into the next registers; when the last gives any number, so many that only the machine
-    /// knows.</summary>
-    /// <returns>Whether it does.</returns>
-    private bool OpenValues(List<Expression> values)
-    {
-        for (int i = 0; i < values.Count; i++)
-        {
-            if (i == values.Count - 1 && values[i].IsMulti)
-            {
-                Multi(values[i], -1);
-                return true;
-            }
-
-            Temporary(values[i]);
-        }
-
-        return false;
-    }
-
-    /// <summary>Puts several values of one expression into the next registers.</summary>
-    /// <param name="wanted">How many; -1: all, up to the top.</param>
-    private void Multi(Expression expression, int wanted)
-    {
-        while (expression is ParenthesizedExpression inner) expression = inner.Inner;
-        if (expression is DotsExpression)
-        {
-            int first = _code.Take(Math.Max(wanted, 1));
-            _code.Emit(expression.Line, Opcode.Dots, first, wanted + 1);
-        }
-        else
-        {
-            int first = _code.Free;
-            Call(expression, wanted);
-            _code.FreeFrom(first);
-            _code.Take(Math.Max(wanted, 1));
-        }
-    }
-
-    private const int TailResults = -2;
-
-    /// <summary>Calls; the results are from the first register on that was free.</summary>
-    /// <param name="results">How many are wanted; -1: all; <see cref="TailResults"/>: the call ends the
-    /// function.</param>
-    private void Call(Expression call, int results)
-    {
-        EnsureDepth(call.Line);
-        int function = _code.Free, fixedArguments = 0;
-        string? name;
-        List<Expression> arguments;
-        if (call is MethodCallExpression method)
-        {
-            int receiver = Operand(method.Receiver);
-            _code.FreeFrom(function);
-            _code.Take(2);
-            int self = _code.Emit(call.Line, Opcode.Self, function, receiver, _code.Constant(method.Name));
-            _code.Name(self, receiver, NameOf(method.Receiver));
-            name = $"method '{method.Name}'";
-            arguments = method.Arguments;
-            fixedArguments = 1;
-        }
-        else
-        {
-            var plain = (CallExpression)call;
-            Temporary(plain.Function);
-            name = NameOf(plain.Function);
-            arguments = plain.Arguments;
-        }
-
-        bool isOpen = OpenValues(arguments);
-        int b = isOpen ? 0 : arguments.Count + fixedArguments + 1;
-        int emitted = results == TailResults
-            ? _code.Emit(call.Line, Opcode.TailCall, function, b)
-            : _code.Emit(call.Line, Opcode.Call, function, b, results + 1);
-        _code.Name(emitted, function, name);
-        // A host's function has been called like any other: its results are returned here.
-        if (results == TailResults) _code.Emit(call.Line, Opcode.Return, function, 0);
-        _code.FreeFrom(function);
-    }
-
-    private void Closure(int line, FunctionBody body, int target)
-    {
-        _code.Functions.Add(Compile(body, _chunkName));
-        _code.Emit(line, Opcode.MakeClosure, target, 0, _code.Functions.Count - 1);
-    }
-
-    /// <summary>A register that has the value: the local's own, or a new one.</summary>
-    private int Operand(Expression expression) => expression switch
-    {
-        LocalExpression { Variable: { IsCaptured: false } local } => local.Register,
-        ParenthesizedExpression inner => Operand(inner.Inner),
-        _ => Temporary(expression),
-    };
-
-    /// <summary>A new register with the value.</summary>
-    private int Temporary(Expression expression)
-    {
-        int register = _code.Take();
-        Into(expression, register);
-        return register;
-    }
-
-    /// <summary>What an error calls the value of an expression; null: nothing.</summary>
-    private static string? NameOf(Expression expression) => expression switch
-    {
-        LocalExpression local => $"local '{local.Variable.Name}'",
-        UpvalueExpression upvalue => $"upvalue '{upvalue.Name}'",
-        GlobalExpression global => $"global '{global.Name}'",
-        IndexExpression { Key: ConstantExpression { Value.IsString: true } key } => $"field '{UpToZero(key.Value)}'",
-        IndexExpression => "field '?'",
-        ParenthesizedExpression inner => NameOf(inner.Inner),
-        _ => null,
-    };
-
-    // C's strings end at a zero byte.
-    private static string UpToZero(LuaValue name)
-    {
-        string text = name.ToString();
-        int end = text.IndexOf('\0', StringComparison.Ordinal);
-        return end < 0 ? text : text[..end];
-    }
-
-    private void Into(Expression expression, int target)
-    {
-        EnsureDepth(expression.Line);
-        int free = _code.Free, line = expression.Line;
-        switch (expression)
-        {
-            case ConstantExpression constant: Constant(line, constant.Value, target); break;
-            case LocalExpression { Variable.IsCaptured: true } cell:
-                _code.Emit(line, Opcode.GetCell, target, cell.Variable.Register);
-                break;
-            case LocalExpression local:
-                if (local.Variable.Register != target) _code.Emit(line, Opcode.Move, target, local.Variable.Register);
-                break;
-            case UpvalueExpression upvalue: _code.Emit(line, Opcode.GetUpvalue, target, upvalue.Index); break;
-            case GlobalExpression global:
-                _code.Emit(line, Opcode.GetGlobal, target, 0, _code.Constant(global.Name));
-                break;
-            case IndexExpression index: Index(index, target); break;
-            case CallExpression or MethodCallExpression or DotsExpression:
-                // Into the last register that was taken: the call may use that one already.
-                if (target == free - 1) _code.FreeFrom(target);
-                int result = _code.Free;
-                Multi(expression, 1);
-                if (result != target) _code.Emit(line, Opcode.Move, target, result);
-                break;
-            case FunctionExpression function: Closure(line, function.Body, target); break;
-            case ParenthesizedExpression inner: Into(inner.Inner, target); break;
-            case TableExpression table: Table(table, target); break;
-            case UnaryExpression unary: Unary(unary, target); break;
-            case BinaryExpression binary: Binary(binary, target); break;
-        }
-
-        _code.FreeFrom(free);
-    }
-
-    private void Constant(int line, LuaValue value, int target)
-    {
-        if (value.IsNil) _code.Emit(line, Opcode.LoadNil, target, target);
-        else if (value.Type == LuaType.Boolean)
-            _code.Emit(line, value.IsTrue ? Opcode.LoadTrue : Opcode.LoadFalse, target);
-        else _code.Emit(line, Opcode.LoadConstant, target, 0, _code.Constant(value));
-    }
-
-    private void Index(IndexExpression index, int target)
-    {
-        int container = Operand(index.Container), get;
-        if (index.Key is ConstantExpression { Value.IsString: true } name)
-            get = _code.Emit(index.Line, Opcode.GetField, target, container, _code.Constant(name.Value));
-        else if (IntegerOf(index.Key) is { } integer)
-            get = _code.Emit(index.Line, Opcode.GetInteger, target, container, integer);
-        else
-            get = _code.Emit(index.Line, Opcode.GetIndex, target, container, Operand(index.Key));
-        _code.Name(get, container, NameOf(index.Container));
-    }
-
-    private void Unary(UnaryExpression unary, int target)
-    {
-        int operand = Operand(unary.Operand);
-        var op = unary.Operator switch
-        {
-            UnaryOperator.Not => Opcode.Not,
-            UnaryOperator.Negate => Opcode.Negate,
-            _ => Opcode.Length,
-        };
-        _code.Name(_code.Emit(unary.Line, op, target, operand), operand, NameOf(unary.Operand));
-    }
-
-    private void Binary(BinaryExpression binary, int target)
-    {
-        switch (binary.Operator)
-        {
-            case BinaryOperator.And or BinaryOperator.Or:
-                Into(binary.Left, target);
-                var skip = binary.Operator == BinaryOperator.And ? Opcode.JumpIfNot : Opcode.JumpIf;
-                int end = _code.Emit(binary.Line, skip, target);
-                Into(binary.Right, target);
-                _code.Land(end);
-                break;
-            case BinaryOperator.Concat: Concat(binary, target); break;
-            case >= BinaryOperator.Equal: Comparison(binary, target); break;
-            default: Arithmetic(binary, target); break;
-        }
-    }
-
-    private void Arithmetic(BinaryExpression binary, int target)
-    {
-        int left = Operand(binary.Left);
-        if (binary.Right is ConstantExpression { Value.IsNumber: true } constant)
-        {
-            int withConstant = _code.Emit(binary.Line, (Opcode)((int)Opcode.AddK + (int)binary.Operator), target, left,
-                _code.Constant(constant.Value));
-            _code.Name(withConstant, left, NameOf(binary.Left));
-            return;
-        }
-
-        int right = Operand(binary.Right);
-        int emitted = _code.Emit(binary.Line, (Opcode)((int)Opcode.Add + (int)binary.Operator), target, left, right);
-        _code.Name(emitted, left, NameOf(binary.Left));
-        _code.Name(emitted, right, NameOf(binary.Right));
-    }
-
-    // a .. b .. c is one instruction over neighbouring registers.
-    private void Concat(BinaryExpression binary, int target)
-    {
-        int first = _code.Free;
-        var names = new List<string?>();
-        Expression operand = binary;
-        // Ends: each round goes down the tree.
-        while (operand is BinaryExpression { Operator: BinaryOperator.Concat } concat)
-        {
-            Temporary(concat.Left);
-            names.Add(NameOf(concat.Left));
-            operand = concat.Right;
-        }
-
-        int last = Temporary(operand);
-        names.Add(NameOf(operand));
-        int emitted = _code.Emit(binary.Line, Opcode.Concat, target, first, last);
-        for (int i = 0; i < names.Count; i++) _code.Name(emitted, first + i, names[i]);
-    }
-
-    private void Comparison(BinaryExpression binary, int target)
-    {
-        var whenTrue = new List<int>();
-        Branch(binary, when: true, whenTrue);
-        _code.Emit(binary.Line, Opcode.LoadFalse, target);
-        int end = _code.Emit(binary.Line, Opcode.Jump);
-        _code.Land(whenTrue);
-        _code.Emit(binary.Line, Opcode.LoadTrue, target);
-        _code.Land(end);
-    }
-
-    /// <summary>Jumps when a condition is true, or when it is false; else goes on with the next instruction.</summary>
-    private void Branch(Expression condition, bool when, List<int> jumps)
-    {
-        EnsureDepth(condition.Line);
-        int free = _code.Free;
-        switch (condition)
-        {
-            case ParenthesizedExpression inner: Branch(inner.Inner, when, jumps); break;
-            case UnaryExpression { Operator: UnaryOperator.Not } not: Branch(not.Operand, !when, jumps); break;
-            case BinaryExpression { Operator: BinaryOperator.And or BinaryOperator.Or } both:
-                BranchOfBoth(both, when, jumps);
-                break;
-            case BinaryExpression { Operator: >= BinaryOperator.Equal } comparison:
-                jumps.Add(CompareAndJump(comparison, when));
-                break;
-            case ConstantExpression constant:
-                if (constant.Value.IsTrue == when) jumps.Add(_code.Emit(condition.Line, Opcode.Jump));
-                break;
-            default:
-                var jump = when ? Opcode.JumpIf : Opcode.JumpIfNot;
-                jumps.Add(_code.Emit(condition.Line, jump, Operand(condition)));
-                break;
-        }
-
-        _code.FreeFrom(free);
-    }
-
-    private void BranchOfBoth(BinaryExpression both, bool when, List<int> jumps)
-    {
-        // "a and b" jumps for false when either is false; for true when neither is. "or" the other way round.
-        bool decides = both.Operator == BinaryOperator.Or;
-        if (decides == when)
-        {
-            Branch(both.Left, when, jumps);
-            Branch(both.Right, when, jumps);
-            return;
-        }
-
-        var skips = new List<int>();
-        Branch(both.Left, decides, skips);
-        Branch(both.Right, when, jumps);
-        _code.Land(skips);
-    }
-
-    private int CompareAndJump(BinaryExpression comparison, bool when)
-    {
-        var (op, left, right) = (comparison.Operator, comparison.Left, comparison.Right);
-        if (op is BinaryOperator.Equal or BinaryOperator.NotEqual)
-        {
-            if (left is ConstantExpression) (left, right) = (right, left);
-            bool jumpsWhenEqual = op == BinaryOperator.Equal == when;
-            return Emit(comparison.Line, jumpsWhenEqual ? Opcode.JumpEqual : Opcode.JumpNotEqual,
-                jumpsWhenEqual ? Opcode.JumpEqualK
-                    : Opcode.JumpNotEqualK, left, right, mayBeConstant: right is ConstantExpression);
-        }
-
-        if (right is ConstantExpression { Value.IsNumber: true })
-        {
-            var withConstant = op switch
-            {
-                BinaryOperator.Less => Opcode.JumpLessK,
-                BinaryOperator.LessOrEqual => Opcode.JumpLessOrEqualK,
-                BinaryOperator.Greater => Opcode.JumpGreaterK,
-                _ => Opcode.JumpGreaterOrEqualK,
-            };
-            return Emit(comparison.Line, 0, when ? withConstant : withConstant + 1, left, right, mayBeConstant: true);
-        }
-
-        var opcode = op is BinaryOperator.Less or BinaryOperator.Greater ? Opcode.JumpLess : Opcode.JumpLessOrEqual;
-        int first = Operand(left), second = Operand(right);
-        if (op is BinaryOperator.Greater or BinaryOperator.GreaterOrEqual) (first, second) = (second, first);
-        return _code.Emit(comparison.Line, when ? opcode : opcode + 1, first, second);
-    }
-
-    private int Emit(int line, Opcode plain, Opcode withConstant, Expression left, Expression right, bool mayBeConstant)
-    {
-        int first = Operand(left);
-        if (mayBeConstant)
-        {
-            int constant = _code.Constant(((ConstantExpression)right).Value);
-            if (FunctionBuilder.FitsOperand(constant)) return _code.Emit(line, withConstant, first, constant);
-            if (plain == 0) throw new LuaException($"{_chunkName}:{line}: constant table overflow");
-        }
-
-        return _code.Emit(line, plain, first, Operand(right));
-    }
-
-    private void Table(TableExpression table, int target)
-    {
-        int list = table.Fields.Count(field => field.Key is null), hash = table.Fields.Count - list;
-        _code.Emit(table.Line, Opcode.NewTable, target, Math.Min(list, ushort.MaxValue), hash);
-        // The list's values are stored from the registers above the table's own.
-        int container = target == _code.Free - 1 ? target : CopyOf(table.Line, target);
-        int pending = 0, stored = 0;
-        for (int i = 0; i < table.Fields.Count; i++)
-        {
-            var (key, value) = table.Fields[i];
-            if (key != null)
-            {
-                Field(key, value, container);
-                continue;
-            }
-
-            if (i == table.Fields.Count - 1 && value.IsMulti)
-            {
-                Multi(value, -1);
-                _code.Emit(table.Line, Opcode.SetList, container, 0, stored);
-                _code.FreeFrom(container + 1);
-                return;
-            }
-
-            Temporary(value);
-            if (++pending < ListBatch) continue;
-            StoreList(table.Line, container, ref pending, ref stored);
-        }
-
-        if (pending > 0) StoreList(table.Line, container, ref pending, ref stored);
-    }
-
-    private int CopyOf(int line, int register)
-    {
-        int copy = _code.Take();
-        _code.Emit(line, Opcode.Move, copy, register);
-        return copy;
-    }
-
-    private void StoreList(int line, int container, ref int pending, ref int stored)
-    {
-        _code.Emit(line, Opcode.SetList, container, pending, stored);
-        _code.FreeFrom(container + 1);
-        stored += pending;
-        pending = 0;
-    }
-
-    private void Field(Expression key, Expression value, int container)
-    {
-        int free = _code.Free;
-        if (key is ConstantExpression { Value.IsString: true } name)
-        {
-            int constant = _code.Constant(name.Value);
-            _code.Emit(value.Line, Opcode.SetField, container, Operand(value), constant);
-        }
-        else
-        {
-            int keyRegister = Operand(key);
-            _code.Emit(value.Line, Opcode.SetIndex, container, Operand(value), keyRegister);
         }
 
         _code.FreeFrom(free);

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Kv.Lua.Syntax;
 
 namespace Kv.Lua.Compilation;
@@ -18,6 +19,9 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
 
     public FunctionBody Body { get; } = body;
 
+    /// <summary>As errors name the chunk.</summary>
+    public string ChunkName { get; } = chunkName;
+
     public List<Prototype> Functions { get; } = [];
 
     /// <summary>The first free register.</summary>
@@ -31,6 +35,14 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     /// <summary>Where the next instruction will be.</summary>
     public int Here => _code.Count;
 
+    /// <summary>A chunk of very many operators in a row is a deep tree: it is refused before the thread's stack is used
+    /// up.</summary>
+    public void EnsureDepth(int line)
+    {
+        if (!RuntimeHelpers.TryEnsureSufficientExecutionStack())
+            throw new LuaException($"{ChunkName}:{line}: chunk has too many syntax levels");
+    }
+
     /// <summary>Takes registers.</summary>
     /// <returns>The first of them.</returns>
     public int Take(int count = 1)
@@ -38,7 +50,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
         int first = Free;
         Free += count;
         int line = _lines.Count > 0 ? _lines[^1] : Body.Line;
-        if (Free > RegistersMax) throw new LuaException($"{chunkName}:{line}: function or expression too complex");
+        if (Free > RegistersMax) throw new LuaException($"{ChunkName}:{line}: function or expression too complex");
         _most = Math.Max(_most, Free);
         return first;
     }
@@ -48,7 +60,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
 
     public int Emit(int line, Opcode op, int a = 0, int b = 0, int c = 0)
     {
-        if ((uint)b > OperandMax) throw new LuaException($"{chunkName}:{line}: constant table overflow");
+        if ((uint)b > OperandMax) throw new LuaException($"{ChunkName}:{line}: constant table overflow");
         _code.Add(new Instruction(op, a, b, c));
         _lines.Add(line);
         return _code.Count - 1;
@@ -78,7 +90,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     /// <summary>A constant's place; equal constants share one (0 and -0, too, as in Lua 5.1).</summary>
     public int Constant(LuaValue value)
     {
-        if (_constants.Count == ConstantsMax) throw new LuaException($"{chunkName}: constant table overflow");
+        if (_constants.Count == ConstantsMax) throw new LuaException($"{ChunkName}: constant table overflow");
         if (value.IsNumber && !double.IsNaN(value.Number)) return PlaceOf(_numbers, value.Number, value);
         // Its hash is known from here on (LuaTable.FindConstant).
         if (value.AsString is { } text) return PlaceOf(_strings, text, value);
@@ -106,7 +118,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
             source.Local is { } local ? local.Register : -1 - source.Upvalue)],
         Lines = [.. _lines],
         OperandNames = _names,
-        ChunkName = chunkName,
+        ChunkName = ChunkName,
         Parameters = Body.Parameters.Count,
         IsVararg = Body.IsVararg,
         ArgRegister = ArgRegister,

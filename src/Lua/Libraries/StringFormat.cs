@@ -42,7 +42,11 @@ internal static class StringFormat
         switch (field.Conversion)
         {
             case 'c':
+                int from = result.Count;
                 field.Pad(result, [(byte)call.IntegerAt(argument)]);
+                // C's strings end at a zero byte.
+                int zero = result.IndexOf(0, from);
+                if (zero >= 0) result.RemoveRange(zero, result.Count - zero);
                 break;
             case 'd' or 'i':
                 long signed = Arithmetic.ToInteger(call.NumberAt(argument));

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Lua.Compilation;
 using Kv.Lua.Libraries;
 
@@ -102,6 +103,38 @@ internal static class Calls
             stack[start + prototype.ArgRegister] = ArgTable(machine, stack.AsSpan(start - extra, extra));
     }
 
+    // The frame is taken over: the function and its arguments move down to where the frame's own function was.
+    public static void TailCall(LuaMachine machine, Coroutine coroutine, int function, int count)
+    {
+        if (coroutine.Stack[function].Reference is not Closure closure)
+        {
+            // One of the host's: an ordinary call; the next instruction returns its results.
+            Call(machine, function, count, function, -1, After.Store);
+            return;
+        }
+
+        ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
+        var (below, target, wanted, after) = (frame.Function, frame.Return, frame.Wanted, frame.After);
+        coroutine.Stack.AsSpan(function, count + 1).CopyTo(coroutine.Stack.AsSpan(below));
+        coroutine.Pop();
+        Enter(machine, coroutine, closure, below, count, target, wanted, after);
+    }
+
+    public static void TakeDots(Coroutine coroutine, ref Frame frame, int target, int wanted)
+    {
+        int extra = frame.Extra, from = frame.Base - extra;
+        if (wanted < 0)
+        {
+            wanted = extra;
+            coroutine.EnsureStack(target + extra + Coroutine.Spare);
+            coroutine.Top = target + extra;
+        }
+
+        int taken = Math.Min(extra, wanted);
+        coroutine.Stack.AsSpan(from, taken).CopyTo(coroutine.Stack.AsSpan(target));
+        coroutine.Stack.AsSpan(target + taken, wanted - taken).Fill(LuaValue.Nil);
+    }
+
     private static LuaTable ArgTable(LuaMachine machine, Span<LuaValue> extra)
     {
         LuaTable table = machine.NewTable(extra.Length, 1);
@@ -136,36 +169,27 @@ internal static class Calls
         while (true)
         {
             Coroutine coroutine = machine.Current;
-            switch (code)
+            if (code == LuaCall.InvokeCode)
             {
-                case LuaCall.InvokeCode:
-                    var (waiting, at, arguments) = (machine.Invoked.Continuation, machine.Invoked.At,
-                        machine.Invoked.Count);
-                    Wait(coroutine, waiting, function, count, target, wanted, after);
-                    if (coroutine.Stack[at].Reference is not LuaBuiltin builtin)
-                    {
-                        Call(machine, at, arguments, at, -1, After.Resume);
-                        return;
-                    }
+                var (waiting, at, arguments) = (machine.Invoked.Continuation, machine.Invoked.At,
+                    machine.Invoked.Count);
+                Wait(coroutine, waiting, function, count, target, wanted, after);
+                if (coroutine.Stack[at].Reference is not LuaBuiltin builtin)
+                {
+                    Call(machine, at, arguments, at, -1, After.Resume);
+                    return;
+                }
 
-                    // One host's function calls another: here, not one step down, since there may be very many in turn.
-                    code = CallBuiltin(machine, coroutine, builtin, at, arguments);
-                    (function, count, target, wanted, after) = (at, arguments, at, -1, After.Resume);
-                    continue;
-                case LuaCall.YieldCode:
-                    CoroutineSwitch.Yield(machine, coroutine, function, count, target, wanted, after);
-                    return;
-                case LuaCall.ResumeCode:
-                    Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
-                    CoroutineSwitch.Resume(machine, coroutine);
-                    return;
-                case LuaCall.PauseCode:
-                    Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
-                    machine.Pending = (0, function + 1 + count);
-                    return;
-                case LuaCall.ErrorCode:
-                    Errors.Raise(machine, machine.PendingError);
-                    return;
+                // One host's function calls another: here, not one step down, since there may be very many in turn.
+                code = CallBuiltin(machine, coroutine, builtin, at, arguments);
+                (function, count, target, wanted, after) = (at, arguments, at, -1, After.Resume);
+                continue;
+            }
+
+            if (code < 0)
+            {
+                TurnAway(machine, coroutine, code, function, count, target, wanted, after);
+                return;
             }
 
             if (after != After.Resume)
@@ -191,6 +215,30 @@ internal static class Calls
             machine.IsInHost = true;
             code = continuation.Resume(ref call, from, results);
             machine.IsInHost = false;
+        }
+    }
+
+    // A host's function that neither has results nor calls: something else than it goes on.
+    private static void TurnAway(LuaMachine machine, Coroutine coroutine, int code, int function, int count,
+        int target, int wanted, After after)
+    {
+        switch (code)
+        {
+            case LuaCall.YieldCode:
+                CoroutineSwitch.Yield(machine, coroutine, function, count, target, wanted, after);
+                break;
+            case LuaCall.ErrorCode:
+                Errors.Raise(machine, machine.PendingError);
+                break;
+            case LuaCall.ResumeCode:
+                Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
+                CoroutineSwitch.Resume(machine, coroutine);
+                break;
+            default:
+                Debug.Assert(code == LuaCall.PauseCode, "a host's function returns what its call gave");
+                Wait(coroutine, machine.Invoked.Continuation, function, count, target, wanted, after);
+                machine.Pending = (0, function + 1 + count);
+                break;
         }
     }
 

@@ -239,6 +239,17 @@ internal static class Interpreter
                                 continue;
                             }
                         }
+                        else if (receiver.Reference is LuaString
+                            && machine.StringMetatable.FindConstant(CommonStrings.Index).Reference is LuaTable methods)
+                        {
+                            ref LuaValue found = ref methods.FindConstant(Unsafe.As<LuaString>(Unsafe.Add(ref k,
+                                i.C).Reference!));
+                            if (!found.IsNil)
+                            {
+                                a = found;
+                                continue;
+                            }
+                        }
 
                         frame.Pc = (int)pc;
                         Events.Index(machine, receiver, Unsafe.Add(ref k, i.C), start + i.A, i.B);
@@ -251,7 +262,7 @@ internal static class Interpreter
                         continue;
                     case Opcode.SetList:
                         frame.Pc = (int)pc;
-                        SetList(coroutine, start + i.A, i.B, i.C);
+                        Making.SetList(coroutine, start + i.A, i.B, i.C);
                         continue;
 
                     case Opcode.Add:
@@ -584,12 +595,12 @@ internal static class Interpreter
                         double constant = Unsafe.Add(ref k, (nint)i.B).Number;
                         if (a.Reference is null)
                         {
-                            if (Holds(i.Op, a.Number, constant)) pc = i.C;
+                            if (Comparisons.Holds(i.Op, a.Number, constant)) pc = i.C;
                             continue;
                         }
 
                         frame.Pc = (int)pc;
-                        if (LessThanConstant(machine, i.Op, a, constant)) frame.Pc = i.C;
+                        if (Comparisons.LessThanConstant(machine, i.Op, a, constant)) frame.Pc = i.C;
                         break;
                     }
 
@@ -640,7 +651,7 @@ internal static class Interpreter
                             return false;
                         }
 
-                        TailCall(machine, coroutine, start + i.A, i.B != 0 ? i.B - 1
+                        Calls.TailCall(machine, coroutine, start + i.A, i.B != 0 ? i.B - 1
                             : coroutine.Top - (start + i.A) - 1);
                         if (!GoesOn(machine, coroutine)) return true;
                         break;
@@ -680,18 +691,18 @@ internal static class Interpreter
 
                     case Opcode.Dots:
                         frame.Pc = (int)pc;
-                        TakeDots(coroutine, ref frame, start + i.A, i.B - 1);
+                        Calls.TakeDots(coroutine, ref frame, start + i.A, i.B - 1);
                         r = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), start);
                         continue;
 
                     case Opcode.MakeClosure:
                         frame.Pc = (int)pc;
-                        a = MakeClosure(machine, prototype.Functions[i.C], closure, ref r);
+                        a = Making.MakeClosure(machine, prototype.Functions[i.C], closure, ref r);
                         continue;
 
                     case Opcode.ForPrepare:
                         frame.Pc = (int)pc;
-                        PrepareFor(ref a);
+                        ForLoops.Prepare(ref a);
                         pc = i.C;
                         continue;
 
@@ -712,8 +723,8 @@ internal static class Interpreter
 
                     case Opcode.ForEach:
                         frame.Pc = (int)pc;
-                        if (TryIterate(machine, ref a, i.B)) continue;
-                        CallIterator(machine, coroutine, start + i.A, i.B);
+                        if (ForLoops.TryIterate(machine, ref a, i.B)) continue;
+                        ForLoops.CallIterator(machine, coroutine, start + i.A, i.B);
                         if (!GoesOn(machine, coroutine)) return true;
                         break;
 
@@ -750,129 +761,4 @@ internal static class Interpreter
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static ref LuaValue Upvalue(Closure closure, int index) =>
         ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(closure.Upvalues), (nint)index).Value;
-
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static bool Holds(Opcode op, double left, double right) => op switch
-    {
-        Opcode.JumpLessK => left < right,
-        Opcode.JumpNotLessK => !(left < right),
-        Opcode.JumpLessOrEqualK => left <= right,
-        Opcode.JumpNotLessOrEqualK => !(left <= right),
-        Opcode.JumpGreaterK => left > right,
-        Opcode.JumpNotGreaterK => !(left > right),
-        Opcode.JumpGreaterOrEqualK => left >= right,
-        _ => !(left >= right),
-    };
-
-    private static bool LessThanConstant(LuaMachine machine, Opcode op, in LuaValue value, double constant)
-    {
-        bool jumpIf = ((op - Opcode.JumpLessK) & 1) == 0;
-        return op switch
-        {
-            <= Opcode.JumpNotLessK => Events.Less(machine, value, constant, orEqual: false, jumpIf),
-            <= Opcode.JumpNotLessOrEqualK => Events.Less(machine, value, constant, orEqual: true, jumpIf),
-            <= Opcode.JumpNotGreaterK => Events.Less(machine, constant, value, orEqual: false, jumpIf),
-            _ => Events.Less(machine, constant, value, orEqual: true, jumpIf),
-        };
-    }
-
-    private static void SetList(Coroutine coroutine, int container, int count, int stored)
-    {
-        if (count == 0) count = coroutine.Top - container - 1;
-        var table = (LuaTable)coroutine.Stack[container].Reference!;
-        table.ReserveArray(stored + count);
-        for (int n = 1; n <= count; n++) table.Set(stored + n, coroutine.Stack[container + n]);
-    }
-
-    // The frame is taken over: the function and its arguments move down to where the frame's own function was.
-    private static void TailCall(LuaMachine machine, Coroutine coroutine, int function, int count)
-    {
-        if (coroutine.Stack[function].Reference is not Closure closure)
-        {
-            // One of the host's: an ordinary call; the next instruction returns its results.
-            Calls.Call(machine, function, count, function, -1, After.Store);
-            return;
-        }
-
-        ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
-        var (below, target, wanted, after) = (frame.Function, frame.Return, frame.Wanted, frame.After);
-        coroutine.Stack.AsSpan(function, count + 1).CopyTo(coroutine.Stack.AsSpan(below));
-        coroutine.Pop();
-        Calls.Enter(machine, coroutine, closure, below, count, target, wanted, after);
-    }
-
-    private static void TakeDots(Coroutine coroutine, ref Frame frame, int target, int wanted)
-    {
-        int extra = frame.Extra, from = frame.Base - extra;
-        if (wanted < 0)
-        {
-            wanted = extra;
-            coroutine.EnsureStack(target + extra + Coroutine.Spare);
-            coroutine.Top = target + extra;
-        }
-
-        int taken = Math.Min(extra, wanted);
-        coroutine.Stack.AsSpan(from, taken).CopyTo(coroutine.Stack.AsSpan(target));
-        coroutine.Stack.AsSpan(target + taken, wanted - taken).Fill(LuaValue.Nil);
-    }
-
-    private static LuaFunction MakeClosure(LuaMachine machine, Prototype made, Closure outer, ref LuaValue r)
-    {
-        int[] captures = made.Captures;
-        machine.Account.Charge(Closure.OverheadBytes + (captures.Length * 8));
-        var upvalues = captures.Length == 0 ? [] : new Cell[captures.Length];
-        for (int n = 0; n < captures.Length; n++)
-            upvalues[n] = captures[n] < 0 ? outer.Upvalues[-1 - captures[n]]
-                : (Cell)Unsafe.Add(ref r, captures[n]).Reference!;
-        return new Closure(made, upvalues);
-    }
-
-    private static void PrepareFor(ref LuaValue a)
-    {
-        ref LuaValue last = ref Unsafe.Add(ref a, 1);
-        ref LuaValue step = ref Unsafe.Add(ref a, 2);
-        if (!a.TryToNumber(out double from)) throw Events.Failure("'for' initial value must be a number");
-        if (!last.TryToNumber(out double to)) throw Events.Failure("'for' limit must be a number");
-        if (!step.TryToNumber(out double by)) throw Events.Failure("'for' step must be a number");
-        a = from - by;
-        last = to;
-        step = by;
-    }
-
-    // The iterators of pairs and ipairs are not called: what they do is done here.
-    private static bool TryIterate(LuaMachine machine, ref LuaValue a, int variables)
-    {
-        if (a.Reference is not LuaBuiltin iterator || Unsafe.Add(ref a, 1).Reference is not LuaTable table)
-            return false;
-        ref LuaValue control = ref Unsafe.Add(ref a, 2);
-        LuaValue key, value;
-        if (ReferenceEquals(iterator, machine.NextFunction))
-        {
-            key = control;
-            if (!table.TryNext(ref key, out value)) throw Events.Failure("invalid key to 'next'");
-        }
-        else if (ReferenceEquals(iterator, machine.IndexIterator) && control.IsNumber)
-        {
-            double index = control.Number + 1;
-            value = table.Find(index);
-            key = value.IsNil ? LuaValue.Nil : index;
-        }
-        else
-        {
-            return false;
-        }
-
-        Unsafe.Add(ref a, 3) = key;
-        if (variables > 1) Unsafe.Add(ref a, 4) = value;
-        for (int n = 2; n < variables; n++) Unsafe.Add(ref a, 3 + n) = LuaValue.Nil;
-        return true;
-    }
-
-    private static void CallIterator(LuaMachine machine, Coroutine coroutine, int control, int variables)
-    {
-        int function = control + 3;
-        coroutine.EnsureStack(function + 3 + Coroutine.Spare);
-        coroutine.Stack.AsSpan(control, 3).CopyTo(coroutine.Stack.AsSpan(function));
-        Calls.Call(machine, function, 2, function, variables, After.Store);
-    }
 }

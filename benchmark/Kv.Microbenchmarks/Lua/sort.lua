@@ -1,0 +1,4 @@
+local x = 42
+local t = {}
+for i = 1, 200000 do x = (x * 1103515245 + 12345) % 2147483648 t[i] = x end table.sort(t)
+return t[1]

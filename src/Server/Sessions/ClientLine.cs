@@ -18,13 +18,13 @@ internal static class ClientLine
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
         long waiting = session.OutputMemoryBytes, arguments = session.ArgumentBytes;
         var subscriptions = session.Subscriptions;
-        var transaction = session.Transaction;
+        var transaction = session.Transaction;      // null in MULTI, too: while EXEC goes on in steps, or if MULTI has come this moment
         long queued = transaction?.QueuedBytes ?? 0;
         text.Append(CultureInfo.InvariantCulture, $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
             .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")
             .Append(CultureInfo.InvariantCulture, $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
             .Append(CultureInfo.InvariantCulture, $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
-            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction!.QueuedCount : -1)} watch={transaction?.Watches.Count ?? 0}")
+            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction?.QueuedCount ?? 0 : -1)} watch={transaction?.Watches.Count ?? 0}")
             .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free={session.QueryFreeBytes} argv-mem={arguments} multi-mem={queued} rbs=0 rbp=0")
             .Append(CultureInfo.InvariantCulture, $" obl=0 oll={session.OutputPieces} omem={waiting}")
             .Append(CultureInfo.InvariantCulture, $" tot-mem={IdleBytes + session.QueryBytes + session.QueryFreeBytes + arguments + waiting + queued} events=r")

@@ -146,6 +146,20 @@ public sealed class LongTransactionTests
         Assert.Equal(":5999\r\n", client.Run("LLEN list"));
     }
 
+    /// <summary>The steps have taken the client's transaction: CLIENT LIST of others was an internal error.</summary>
+    [Fact]
+    public void CLIENT_LIST_shows_a_client_whose_EXEC_goes_on_in_steps()
+    {
+        using var instance = KvInstance.Start();
+        using var client = new WindowClient(instance);
+        Queue(client);
+        var seen = new List<string>();
+        client.Between = _ => seen.Add(client.Line);
+        client.Run("EXEC");
+        Assert.NotEmpty(seen);
+        Assert.All(seen, line => Assert.Matches(" flags=x .* multi=[0-9]+ ", line));
+    }
+
     [Fact]
     public void A_client_that_leaves_half_way_leaves_all_of_it_done()
     {

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using System.Text;
 using Kv.Protocol;
 using Kv.Server;
 using Kv.Server.Execution;
@@ -36,6 +37,17 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
 
     /// <summary>Turns in which a long command was left to a later one, since the last <see cref="Run(string)"/> began.</summary>
     public int Steps { get; private set; }
+
+    /// <summary>The client as CLIENT LIST of others shows it.</summary>
+    public string Line
+    {
+        get
+        {
+            var text = new StringBuilder();
+            ClientLine.Append(text, _session);
+            return text.ToString();
+        }
+    }
 
     public long QueryBytes => 0;
 

@@ -115,7 +115,7 @@ def change(sizes, kind, key, keys):
         lambda: ("XGROUP", "CREATE", key, "g", "0", "MKSTREAM"), lambda: ("XREADGROUP", "GROUP", "g", "c", "COUNT", 50, "STREAMS", key, ">")))()
 
 
-EXPECTED = re.compile("WRONGTYPE|no such key|index out of range|BUSYGROUP|NOGROUP|OOM|proto-max-bulk-len|not an integer|value is out of range")
+EXPECTED = re.compile("WRONGTYPE|no such key|index out of range|BUSYGROUP|NOGROUP|OOM|proto-max-bulk-len|not an integer|objects are the same|value is out of range")
 
 
 def write(port, seed, keys, end, errors):

@@ -674,8 +674,14 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Empties all databases, as one step.</summary>
     internal void FlushAll() => _store.FlushAll(this);
 
-    /// <summary>Exchanges two databases, as one step.</summary>
-    internal void Swap(int first, int second) => _store.Swap(first, second, this);
+    /// <summary>Exchanges two databases, as one step. What was looked ahead is void.</summary>
+    internal void Swap(int first, int second)
+    {
+        _store.Swap(first, second, this);
+        // What this session does from here on, it does in the new table: it shows that, or its next commands in the same turn would count
+        // for those who watch the keys by the numbers of before (WatchTable.Note). In a transaction the keys are locked in the old epoch.
+        if (_transaction == null) Tick();
+    }
 
     internal Database? CreateDatabase(int number) => _store.CreateDatabase(number, this);
 

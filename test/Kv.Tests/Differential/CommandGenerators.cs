@@ -456,8 +456,11 @@ internal static class CommandGenerators
         0 => [g.Word("GET"), BitEncoding(g), BitFieldOffset(g)],
         1 => [g.Word("SET"), BitEncoding(g), BitFieldOffset(g), g.Integer()],
         2 or 3 => [g.Word("INCRBY"), BitEncoding(g), BitFieldOffset(g), g.Integer()],
-        _ => [g.Word("OVERFLOW"), g.Word(g.Pick("WRAP", "SAT", "FAIL", "FAIL", "NEVER"))],
+        _ => g.Chance(0.4) ? FailOverflow(g) : [g.Word("OVERFLOW"), g.Word(g.Pick("WRAP", "SAT", "NEVER"))],
     };
+
+    // Behind a SET that succeeds: where all fail, the reference makes the key longer all the same, and tells nobody who watches it (docs/compatibility.md).
+    private static object[] FailOverflow(Gen g) => [g.Word("SET"), "u1", "0", "0", g.Word("OVERFLOW"), g.Word("FAIL")];
 
     private static string BitEncoding(Gen g) => g.Chance(0.9) ? g.Pick("u", "i") + g.Random.Next(1, 64)
         : g.Pick("i64", "i64", "u64", "i65", "u0", "i0", "x8", "u", "");

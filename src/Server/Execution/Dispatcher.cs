@@ -74,6 +74,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (mode == ReplyMode.On) return;
         if (session.Steps != null && !IsPushed(context.Command)) SilenceStep(session);
         else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
+        else if (mode == ReplyMode.Skip) session.ReplyMode = ReplyMode.On;      // messages are not skipped, but it was their turn
     }
 
     private void Queue(ref CommandContext context, Argument* items)
@@ -404,10 +405,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     {
         // CLIENT REPLY itself has answered as it should, in the mode that it left.
         if (before == ReplyMode.Off && session.ReplyMode != ReplyMode.Off) return;
-        if (before == ReplyMode.Skip)
+        if (before != ReplyMode.Off)
         {
-            if (session.ReplyMode != ReplyMode.Skip) return;
-            session.ReplyMode = ReplyMode.On;
+            if (session.ReplyMode is not (ReplyMode.Skip or ReplyMode.SkipAgain)) return;
+            session.ReplyMode = session.ReplyMode == ReplyMode.SkipAgain ? ReplyMode.Skip : ReplyMode.On;
         }
 
         output.Rewind(new ReplyMark(ReplyStart, 0));

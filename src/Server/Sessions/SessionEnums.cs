@@ -10,6 +10,9 @@ internal enum ReplyMode : byte
 
     /// <summary>The next command is not answered; then <see cref="On"/>.</summary>
     Skip,
+
+    /// <summary>While CLIENT REPLY SKIP runs right behind another one: it is not answered itself, then <see cref="Skip"/>.</summary>
+    SkipAgain,
 }
 
 /// <summary>What a connection is used for, as CLIENT LIST, CLIENT KILL and the output limits tell them apart.</summary>

@@ -60,5 +60,23 @@ public sealed class ReplyModeTests
         }
     }
 
+    // A subscription kept the SKIP for whatever came behind it: the client waited for a reply that never came.
+    [Theory, InlineData(2), InlineData(3)]
+    public void SKIP_is_for_the_next_command_whatever_that_is(int resp)
+    {
+        foreach (var borrow in (Func<SharedServers.Borrowed>[])[SharedServers.Kv, SharedServers.Redis])
+        {
+            using (var borrowed = borrow())
+            {
+                using var client = borrowed.Server.Connect(resp);
+                Pipeline(client, "CLIENT REPLY SKIP", "SUBSCRIBE c", "PING", "UNSUBSCRIBE c", "CLIENT REPLY SKIP", "CLIENT REPLY SKIP", "ECHO a", "ECHO b");
+                Assert.Equal("c", client.Read().Items![1].String);
+                client.Read();      // PING
+                Assert.Equal("c", client.Read().Items![1].String);
+                Assert.Equal("\"b\"", client.Read().ToString());
+            }
+        }
+    }
+
     private static void Pipeline(RespClient client, params string[] lines) => client.Send([.. lines.SelectMany(line => RespText.Encode(line))]);
 }

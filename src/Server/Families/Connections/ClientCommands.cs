@@ -390,6 +390,7 @@ internal static class ClientCommands
         {
             // Without replies at all there is none to skip.
             if (context.Session.ReplyMode == ReplyMode.On) context.Session.ReplyMode = ReplyMode.Skip;
+            else if (context.Session.ReplyMode == ReplyMode.Skip && !context.InTransaction) context.Session.ReplyMode = ReplyMode.SkipAgain;
         }
         else
         {

@@ -23,9 +23,9 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <summary>The same for a large argument, which is received straight into its block.</summary>
     private const int BlockBytesATurn = 1024 * 1024;
 
-    /// <summary>Received behind a large argument: probably it is the head of the next one, and what comes with it has to be copied into
-    /// the block.</summary>
-    private const int ReceiveBytesBehindBlock = 8 * 1024;
+    /// <summary>Received behind a large argument, or from one who has just sent one: probably it is the head of the next one, and what
+    /// comes with it has to be copied into the block.</summary>
+    private const int ReceiveBytesOfHead = 8 * 1024;
 
     /// <summary>While more than so much of an argument is missing, the worker is not woken for less.</summary>
     private const int WakeBytes = 256 * 1024;
@@ -77,7 +77,10 @@ internal sealed unsafe class ConnectionReader : IDisposable
 
         var blocks = session.Blocks is { IsFilling: true } filling ? filling : null;
         nint received = 0;
-        if (!connection.EndOfInput) received = blocks == null ? Libc.recv(connection.Descriptor, start + kept, ReceiveBytes, 0) : ReceiveParts(connection, blocks, start + kept);
+        nint most = blocks != null || !connection.SendsLarge ? ReceiveBytes : ReceiveBytesOfHead;
+        if (!connection.EndOfInput) received = blocks == null ? Libc.recv(connection.Descriptor, start + kept, (nuint)most, 0) : ReceiveParts(connection, blocks, start + kept, out most);
+        connection.HasFilledRoom = received == most;
+        connection.SendsLarge = false;
         if (received == 0)
         {
             connection.EndOfInput = true;
@@ -172,14 +175,16 @@ internal sealed unsafe class ConnectionReader : IDisposable
     public void Dispose() => NativeMemory.AlignedFree(_buffer);
 
     /// <summary>Receives the rest of a large argument into its block, and what comes behind it.</summary>
-    private static nint ReceiveParts(EpollConnection connection, ReceivedBlocks blocks, byte* behind)
+    private static nint ReceiveParts(EpollConnection connection, ReceivedBlocks blocks, byte* behind, out nint most)
     {
         var parts = stackalloc IoVector[2];
-        int most = BlockBytesATurn;
-        parts[0].Start = blocks.Room(ref most);
-        parts[0].Bytes = (nuint)most;
-        parts[1] = new IoVector { Start = behind, Bytes = ReceiveBytesBehindBlock };
-        return Libc.readv(connection.Descriptor, parts, most == blocks.Expected - blocks.Received ? 2 : 1);
+        int room = BlockBytesATurn;
+        parts[0].Start = blocks.Room(ref room);
+        parts[0].Bytes = (nuint)room;
+        parts[1] = new IoVector { Start = behind, Bytes = ReceiveBytesOfHead };
+        bool isRest = room == blocks.Expected - blocks.Received;
+        most = isRest ? room + ReceiveBytesOfHead : room;
+        return Libc.readv(connection.Descriptor, parts, isRest ? 2 : 1);
     }
 
     /// <returns>How many of the bytes were the argument's.</returns>
@@ -189,6 +194,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         blocks.Advance(filled);
         missing -= filled;
         blocks.CompleteIfFull(session);
+        connection.SendsLarge = missing == 0;
         // A client that sends as fast as that is not slowed down by one that looks at every packet. Who is slow, and timed, is looked at.
         int wake = missing <= WakeBytes || filled < WakeBytes / 8 || _server.Options.Timeout > 0 ? 1 : WakeBytes;
         if (wake != connection.WakeBytes)

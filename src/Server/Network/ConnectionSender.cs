@@ -12,11 +12,17 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     /// <summary>At most so much of a backlog is sent in a turn.</summary>
     private const int FlushBytesATurn = 1024 * 1024;
 
+    /// <summary>Replies of so many bytes may wait for the end of the turn.</summary>
+    private const int HeldBytesMax = 512;
+
     /// <summary>Parts that one call sends.</summary>
     private const int PartsMax = 64;
 
     /// <summary>What a client that has not said who it is may leave unread.</summary>
     private const int UnauthenticatedBytes = 1024;
+
+    /// <summary>An empty one, for replies that are held: those who send large values need no new one each time.</summary>
+    private Backlog? _spare;
 
     /// <summary>Sends the bytes of a session's replies, and the blocks between them.</summary>
     public void Send(EpollConnection connection, SessionOutput output, int start, int end)
@@ -34,6 +40,31 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         }
 
         SendSlow(connection, output, start, end);
+    }
+
+    /// <summary>Keeps replies for the end of the turn, where nothing else waits to be sent and they are short.</summary>
+    /// <returns>False when they are to be sent now.</returns>
+    public bool TryHold(EpollConnection connection, SessionOutput output, int start, int end)
+    {
+        if (connection.State != EpollConnectionState.Open || output.HasReference(end)) return false;
+        if (connection.Backlog != null ? !connection.HoldsReplies : end - start > HeldBytesMax) return false;
+        if (connection.Backlog?.Length > HeldBytesMax) return false;
+        connection.Backlog ??= _spare ?? new Backlog();
+        if (connection.Backlog == _spare) _spare = null;
+        connection.Backlog.Append(output.Buffer.Start + start, end - start);
+        connection.HoldsReplies = true;
+        return true;
+    }
+
+    /// <summary>Sends what was kept.</summary>
+    /// <returns>False when the connection failed.</returns>
+    public bool SendHeld(EpollConnection connection)
+    {
+        var backlog = connection.Backlog;
+        connection.HoldsReplies = false;
+        if (!Flush(connection)) return false;
+        if (connection.Backlog == null) _spare = backlog;
+        return true;
     }
 
     /// <summary>Sends some of what waits.</summary>

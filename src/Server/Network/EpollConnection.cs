@@ -47,6 +47,15 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>It has had its share of a turn, and more of its input is here: nothing is received before that has been run.</summary>
     public bool HasMore;
 
+    /// <summary>The last receive has filled all the room it had: probably more has arrived.</summary>
+    public bool HasFilledRoom;
+
+    /// <summary>Its last argument was large, so that the next one is likely to be: what is received in front of that is to be little.</summary>
+    public bool SendsLarge;
+
+    /// <summary>What waits in the backlog was not sent because more was about to be received: it is sent at the end of the turn.</summary>
+    public bool HoldsReplies;
+
     /// <summary>In one of the worker's lists of the name.</summary>
     public bool IsWaiting, IsContinuing;
 

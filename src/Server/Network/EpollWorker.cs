@@ -16,6 +16,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 {
     private const int SweepMs = 100;
 
+    /// <summary>Until so much has been received in a turn, who sends large arguments is received from more than once in it.</summary>
+    private const long BytesATurn = 1024 * 1024;
+
     /// <summary>Of those who continue so many have their share between two looks at the clock.</summary>
     private const int ContinuingGroup = 4;
 
@@ -33,12 +36,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private readonly ConnectionSender _sender;
     private readonly ConnectionSlots _slots = new();
     private readonly List<EpollConnection> _ready = new(Poller.EventsMax);
+    private List<EpollConnection> _arriving = [], _again = [];
     private readonly List<EpollConnection> _waiting = [];
     private readonly List<EpollConnection> _continuing = [];
     private readonly EpollConnection[] _group = new EpollConnection[CommandWindow.SessionsMax];
     private readonly Thread _thread;
 
     private long _now;
+    private long _bytesInAtBegin;
     private long _sweepDue;
     private int _lingering;
     private bool _sweepNeeded;
@@ -113,9 +118,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             if (connection != null) Close(connection);
         Array.Clear(_group);
         _window.Begin();
-        foreach (var connection in _ready)
-            if (connection.State is EpollConnectionState.Open or EpollConnectionState.Broken) AfterTurn(connection);
-        _ready.Clear();
+        foreach (var left in new[] { _ready, _arriving, _again })
+        {
+            foreach (var connection in left)
+                if (connection.State is EpollConnectionState.Open or EpollConnectionState.Broken) AfterTurn(connection);
+            left.Clear();
+        }
     }
 
     /// <returns>True when the worker is to end.</returns>
@@ -126,6 +134,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _store.BeginTurn();
         TakeEvents(events);
         int served = _ready.Count;
+        _bytesInAtBegin = _counters.BytesIn;
         RunGroups(_ready);
         if (_continuing.Count > 0) RunContinuing();
         TakeInbox();
@@ -184,8 +193,21 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         else Close(connection);
     }
 
-    /// <summary>Phases A to E for all of a list, at most 16 at a time.</summary>
+    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving, for as long as more of them is there:
+    /// several such commands of a pipeline take one turn, and their replies one call.</summary>
     private void RunGroups(List<EpollConnection> ready)
+    {
+        RunAll(ready);
+        // Ends: who is in the list once more has been received from, and nobody is once so many bytes have been received in the turn.
+        while (_arriving.Count > 0)
+        {
+            (_again, _arriving) = (_arriving, _again);
+            RunAll(_again);
+        }
+    }
+
+    /// <summary>Phases A to E for all of a list, at most 16 at a time.</summary>
+    private void RunAll(List<EpollConnection> ready)
     {
         for (int from = 0; from < ready.Count; from += CommandWindow.SessionsMax)
             RunGroup(ready, from, Math.Min(ready.Count, from + CommandWindow.SessionsMax));
@@ -221,7 +243,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
             if (length == 0 && session.Steps == null && session.Held == null)
             {
-                if (connection.EndOfInput) AfterTurn(connection);
+                if (connection.EndOfInput | connection.HasFilledRoom | connection.HoldsReplies) EndPart(connection);
                 continue;
             }
 
@@ -237,7 +259,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             _reader.Keep(connection, _window.Consumed(i));
             // A large argument that has begun has its head in Pending: what it waits for has to be received.
             connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0 && connection.Session.Blocks is not { IsFilling: true };
-            AfterTurn(connection);
+            EndPart(connection);
         }
 
         Array.Clear(_group, 0, count);
@@ -248,6 +270,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         try
         {
             Fault.Point("reply.send");
+            // With a large argument on its way: what is answered now would wake the client for one reply of several.
+            if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index]) && _sender.TryHold(_group[index], output, start, end)) return;
             _sender.Send(_group[index], output, start, end);
         }
         catch (Exception exception)
@@ -257,6 +281,18 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             _group[index].State = EpollConnectionState.Broken;
             output.DropReferences(end);
         }
+    }
+
+    private bool MayReceiveMore(EpollConnection connection) =>
+        connection.HasFilledRoom && !connection.EndOfInput && _counters.BytesIn - _bytesInAtBegin < BytesATurn;
+
+    /// <summary>Ends a connection's part of a group: it has another one in this turn, or its turn is over.</summary>
+    private void EndPart(EpollConnection connection)
+    {
+        var session = connection.Session;
+        bool isArriving = session.Blocks is { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0 && connection.State == EpollConnectionState.Open;
+        if (isArriving && MayReceiveMore(connection)) _arriving.Add(connection);
+        else AfterTurn(connection);
     }
 
     /// <summary>Decides what becomes of a connection after its commands have been run.</summary>
@@ -275,7 +311,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private void AfterTurnSlow(EpollConnection connection, Session session)
     {
-        if (!_sender.CheckLimits(connection, _now) || !_reader.CheckLimits(connection))
+        bool isOpen = !connection.HoldsReplies || _sender.SendHeld(connection);
+        if (!isOpen || !_sender.CheckLimits(connection, _now) || !_reader.CheckLimits(connection))
         {
             Close(connection);
             return;

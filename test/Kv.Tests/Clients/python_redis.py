@@ -26,6 +26,10 @@ assert r.rename("k", "renamed") and r.copy("renamed", "copied") and r.type("copi
 assert sorted(r.keys("*")) == [b"copied", b"n", b"renamed"] and r.dbsize() == 3
 assert r.randomkey() in (b"copied", b"n", b"renamed")
 
+r.set("moved", "v", px=100000)
+assert r.migrate(host, port, ["moved", "nothing"], 5, 5000) == b"OK" and r.migrate(host, port, "nothing", 5, 5000) == b"NOKEY"
+assert redis.Redis(host=host, port=port, db=5).getdel("moved") == b"v" and not r.exists("moved")
+
 with r.pipeline(transaction=False) as pipe:
     for i in range(10000):
         pipe.set(f"pipe:{i}", i)

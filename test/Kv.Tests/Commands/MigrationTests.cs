@@ -199,6 +199,66 @@ public sealed class MigrationTests
         CheckIntegrity(server);
     }
 
+    // A list is sent again and again while others push onto it: each element arrives once, or is still here.
+    [Fact]
+    public void No_write_is_lost_and_none_arrives_twice()
+    {
+        const int lists = 32, pushes = 20_000;
+        using KvInstance source = KvInstance.Start("--worker-threads", "2"), target = KvInstance.Start();
+        using RespClient mover = source.Connect(), taker = target.Connect();
+        var arrived = new List<int>();
+        int moves = 0, changes = 0;
+        using var threads = new TestThreads();
+        int running = 1;
+        threads.Start(() =>
+        {
+            using var writer = source.Connect();
+            var random = Seed.NewRandom();
+            for (int i = 0; i < pushes; i++) writer.Ok($"RPUSH l{random.Next(lists)} {i}");
+            Volatile.Write(ref running, 0);
+        });
+        for (int list = 0; Volatile.Read(ref running) != 0 && !threads.IsStopping; list = (list + 1) % lists)
+        {
+            string reply = mover.Command($"MIGRATE {target.Host} {target.Port} l{list} 0 30000").ToString();
+            if (reply == "+NOKEY") continue;
+            if (reply == "+OK") moves++;
+            else Assert.StartsWith("-ERR 1 of the keys have changed", reply);
+            if (reply == "+OK") Take(taker, list);
+            else changes++;
+            taker.Ok($"DEL l{list}");
+        }
+
+        threads.Finish(TimeBudget.OfSeconds(0));
+        for (int list = 0; list < lists; list++) Take(mover, list);
+        Assert.Equal(Enumerable.Range(0, pushes), arrived.Order());
+        Assert.True(moves > 0, $"{moves} moves, {changes} of lists that had changed");
+        CheckIntegrity(source, target);
+
+        void Take(RespClient client, int list) =>
+            arrived.AddRange(client.Ok($"LRANGE l{list} 0 -1").Items!.Select(item => int.Parse(item.String, System.Globalization.CultureInfo.InvariantCulture)));
+    }
+
+    [Fact]
+    public void A_target_that_reads_nothing_ends_it_too()
+    {
+        var clock = new TestClock();
+        using var server = KvInstance.Start(clock);
+        using RespClient client = server.Connect(), other = server.Connect();
+        using var target = new FakeTarget();
+        other.Ok("SETRANGE k 50000000 x");
+        other.Ok("CONFIG SET rdbcompression no");
+        server.Block(client, $"MIGRATE 127.0.0.1 {target.Port} k 0 700");
+        target.Await("SELECT");
+        target.Answer("+OK\r\n");
+        Eventually.Holds(() =>
+        {
+            clock.Advance(100);
+            return client.HasInput;
+        }, () => "its time does not end");
+        Assert.Equal("-IOERR error or timeout writing to target instance", client.Read().ToString());
+        Assert.Equal(":50000001", other.Ok("STRLEN k").ToString());
+    }
+
     [Fact]
     public void A_key_that_has_moved_to_another_database_and_is_replaced_stays()
     {

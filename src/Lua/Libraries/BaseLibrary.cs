@@ -72,8 +72,9 @@ internal static class BaseLibrary
     {
         int level = call.IntegerAt(1, 1);
         LuaValue value = call[0];
-        if (level > 0 && value.ToText() is { } text && call.Machine.Place(level) is { Length: > 0 } place)
-            value = new LuaString([.. System.Text.Encoding.Latin1.GetBytes(place), .. text.Span]);
+        // A number becomes a string, also where there is no place to put in front.
+        if (level > 0 && value.ToText() is { } text)
+            value = new LuaString([.. System.Text.Encoding.Latin1.GetBytes(call.Machine.Place(level)), .. text.Span]);
         return call.Error(value);
     }
 

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace Kv.Lua.Syntax;
 
 /// <summary>Divides the text of a chunk into words.</summary>
-/// <param name="text">The chunk; its first line is passed over when it begins with '#'.</param>
+/// <param name="text">The chunk.</param>
 /// <param name="chunkName">As errors name it.</param>
 internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
 {
@@ -51,7 +51,6 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
             return;
         }
 
-        if (_at == 0 && !_text.IsEmpty && _text[0] == '#') SkipLine();
         Kind = Scan();
     }
 

@@ -475,6 +475,7 @@ internal ref struct Parser
                 case TokenKind.LeftBracket:
                     _lexer.Next();
                     var key = Expression();
+                    key = ConstantOf(key) ?? key;
                     Take(TokenKind.RightBracket, "]");
                     expression = new IndexExpression(_lexer.LineBefore, expression, key);
                     break;

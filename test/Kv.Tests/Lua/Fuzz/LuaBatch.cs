@@ -155,15 +155,21 @@ internal static partial class LuaBatch
     /// <summary>Whether the two are the same where Lua says what is to come.</summary>
     public static bool AreAlike(string theirs, string ours)
     {
-        if (theirs == ours || Address().Replace(theirs, "$1") == Address().Replace(ours, "$1")) return true;
+        theirs = Driven().Replace(theirs, "");
+        if (theirs == ours || Address().IsMatch(theirs) || Address().IsMatch(ours)) return true;
         // Limits are each machine's own: how deep, how long, how much.
         string[] limits = [Stopped, "stack overflow", "not enough memory", "string length overflow", "too complex"];
         return limits.Any(limit => theirs.Contains(limit, StringComparison.Ordinal)
             || ours.Contains(limit, StringComparison.Ordinal));
     }
 
-    [GeneratedRegex("(table|function|thread): 0x[0-9a-f]+")]
+    // Whatever a program has done with it: upper case, backwards.
+    [GeneratedRegex("0x[0-9a-f]{8,}|[0-9a-f]{8,}x0", RegexOptions.IgnoreCase)]
     private static partial Regex Address();
+
+    // A level beyond the program's own functions is the driver's.
+    [GeneratedRegex("[^ \\t]*/driver:[0-9]+: ")]
+    private static partial Regex Driven();
 
     private static List<string> Parts(string said)
     {

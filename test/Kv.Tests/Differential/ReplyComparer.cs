@@ -15,6 +15,8 @@ internal static class ReplyComparer
         ("ERR Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified.", "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."),
         ("ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified.", "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."),
         ("ERR The ID specified in XADD is equal or smaller than the target stream top item", "ERR Elements are too large to be stored"),
+        ("ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set.",
+            "ERR Invalid stream ID specified as stream command argument"),     // an id since 7.4
         ("ERR timeout is out of range", "ERR timeout is negative"),        // of blocking commands: what no integer holds
     ];
 

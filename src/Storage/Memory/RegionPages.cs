@@ -2,21 +2,24 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//   0       4       8    12    16           20     24      28     32        48             56               280
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+----------------+------------------+------------------+
-//  | pages | phase | at | end | next round | room | found | used | walk 16 | run, units 8 | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+----------------+------------------+------------------+
-//   how many pages it counts for; of a round: which phase, which page is next, and behind the last; units that the region has when the next
-//   round may begin; bytes that the next piece to be moved needs; units of pages that the round has emptied; units that the region had a while
-//   ago; how far the walk over the collection is; a free piece that the next page may have more of; what was in the lists when the round
-//   began, and has not been looked at; in a round, the first of the free pieces that begin in a page
-//   free units: of a page, 0 to 512, and the highest bit: the page is closed, what is free in it is in no list
+//   0       4       8    12    16           20     24      28     32        64             72       76      80               304
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
+//  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
+//   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must be free, in 1,024ths,
+//   when the next round begins; bytes that the next piece to be moved needs; units in memory at which moving ends; units that the region
+//   had a while ago; how far the walk over the collection is; a free piece that the next page may have more of; free pieces that were
+//   sorted; eighths of what is free that pieces which move are expected to fit into; what was in the lists and has not been looked at;
+//   in a round, the first of the free pieces that begin in a page and are in no list
+//   free units: of a page, 0 to 512, and two bits:  15 the page is closed, what is free in it is in no list
+//                                                   14 the page is the system's, all of it is free, and no free piece begins in it
 //
-//  A round:  sort     the sparsest pages are closed; free pieces go from the lists to the pages that they begin in
-//            join     page after page they are put in order, those that lie side by side become one, and go back to the lists, but for
-//                     what is in closed pages
-//            move     the collection is walked, and what lies in a closed page moves elsewhere
-//            collect  closed pages that are free now go to the lists as a whole, and no page stays closed
+//  A round:  sort       free pieces go from the lists to the pages that they begin in; then the sparsest pages are closed
+//            join       page after page they are put in order, those that lie side by side become one, and go back to the lists, but for
+//                       what is in closed pages, which stays with its page
+//            move       the collection is walked, and what lies in a closed page moves elsewhere
+//            collect    the same as join, of the pages that were closed, which are open then
+//            give back  where more is free than is soon used again, whole pages of it go back to the system
 
 /// <summary>What a round of tidying a region is doing.</summary>
 internal enum TidyPhase : uint
@@ -26,6 +29,7 @@ internal enum TidyPhase : uint
     Join,
     Move,
     Collect,
+    GiveBack,
 }
 
 /// <summary>How much of each page of a region is free, so that whole pages become free again out of pieces of any size.</summary>
@@ -38,16 +42,17 @@ internal readonly unsafe struct RegionPages(byte* start)
 {
     public const int PageUnits = 512, PageBytes = PageUnits * Region.UnitBytes;
 
-    /// <summary>Free lists of a region.</summary>
-    public const int Lists = 56;
+    /// <summary>What the share that is free is told in.</summary>
+    public const uint DeadShareUnit = 1024;
 
-    private const int WalkOffset = 32, RunOffset = 48, OldListsOffset = 56, HeaderBytes = OldListsOffset + (Lists * sizeof(uint));
-    private const ushort Closed = 0x8000;
+    /// <summary>What the walk over a collection has to say where it is.</summary>
+    public const int WalkBytes = 32;
+
+    private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 80, HeaderBytes = OldListsOffset + (FreePieces.Lists * sizeof(uint));
+    private const ushort Closed = 0x8000, GivenBack = 0x4000;
     private const int BytesPerPage = sizeof(uint) + sizeof(ushort);
-    private const uint Mask = (2 * PageUnits) - 1;
-
-    // Of a page: below that emptying it copies more than seven bytes for each that it wins.
-    private const uint LeastFree = PageUnits / 8, StepUnits = 32;
+    private const uint Mask = (2 * PageUnits) - 1, StepUnits = 16;
+    private const int Steps = (PageUnits / (int)StepUnits) + 1, ShareAtFirst = 6;
 
     /// <summary>Pages that it counts for.</summary>
     public uint Count => ((uint*)start)[0];
@@ -59,19 +64,25 @@ internal readonly unsafe struct RegionPages(byte* start)
 
     public ref uint End => ref ((uint*)start)[3];
 
-    /// <summary>When a new round may begin: when the region has had to grow by so much since the last.</summary>
+    /// <summary>When a new round may begin: when so much of what is in memory is free, as a part of <see cref="DeadShareUnit"/>.</summary>
     public ref uint NextRound => ref ((uint*)start)[4];
 
     /// <summary>Bytes of the next piece that is to be moved, when these were more than were reserved.</summary>
     public ref uint Room => ref ((uint*)start)[5];
 
-    /// <summary>Units of free pages that the round has found.</summary>
-    public ref uint Found => ref ((uint*)start)[6];
+    /// <summary>Units in memory at which moving ends: pieces did not fit into what is free.</summary>
+    public ref uint Limit => ref ((uint*)start)[6];
 
-    /// <summary>Units that the region had when that was last asked.</summary>
+    /// <summary>Units that the region had in memory, and free, when that was last asked.</summary>
     public ref uint UsedBefore => ref ((uint*)start)[7];
 
-    /// <summary>What was in the lists when the round began, and has not been looked at.</summary>
+    /// <summary>Free pieces that this round has sorted.</summary>
+    public ref uint Pieces => ref ((uint*)start)[18];
+
+    /// <summary>Eighths of what is free into which pieces that move are expected to fit.</summary>
+    public ref uint Share => ref ((uint*)start)[19];
+
+    /// <summary>What was in the lists, and has not been looked at.</summary>
     public uint* OldLists => (uint*)(start + OldListsOffset);
 
     /// <summary>Where the walk over the collection goes on: what it means is the collection's.</summary>
@@ -80,7 +91,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <summary>A free piece that ends where the next page to be looked at begins, or in it; 0 units: none.</summary>
     public uint* Run => (uint*)(start + RunOffset);
 
-    /// <summary>Of each page, in a round, the first of the free pieces that begin in it.</summary>
+    /// <summary>Of each page, in a round, the first of the free pieces that begin in it and are in no list.</summary>
     public uint* Firsts => (uint*)(start + HeaderBytes);
 
     /// <summary>Bytes of the whole piece.</summary>
@@ -92,7 +103,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         get
         {
             long sum = 0;
-            for (uint page = 0; page < Count; page++) sum += Free[page] & ~Closed;
+            for (uint page = 0; page < Count; page++) sum += Free[page] & Mask;
             return sum;
         }
     }
@@ -105,7 +116,9 @@ internal readonly unsafe struct RegionPages(byte* start)
     {
         Unsafe.InitBlockUnaligned(start, 0, (uint)bytes);
         *(uint*)start = (uint)((bytes - HeaderBytes) / BytesPerPage);
-        return new RegionPages(start);
+        var pages = new RegionPages(start);
+        pages.Share = ShareAtFirst;
+        return pages;
     }
 
     /// <summary>Brings everything into a larger one.</summary>
@@ -131,12 +144,51 @@ internal readonly unsafe struct RegionPages(byte* start)
     }
 
     /// <summary>Counts a free piece that is taken.</summary>
+    /// <returns>Units of pages that were the system's, and are to be charged for again.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Take(uint piece, uint units)
+    public uint Take(uint piece, uint units)
     {
-        uint page = piece / PageUnits;
-        if ((piece + units - 1) / PageUnits != page) TakeLong(piece, units);
-        else Free[page] = (ushort)(Free[page] - units);
+        uint page = piece / PageUnits, free = Free[page];
+        if ((piece + units - 1) / PageUnits != page || (free & GivenBack) != 0) return TakeLong(piece, units);
+        Free[page] = (ushort)(free - units);
+        return 0;
+    }
+
+    /// <summary>Has a page for what is written to a free piece that begins there.</summary>
+    /// <inheritdoc cref="Take"/>
+    public uint Touch(uint piece)
+    {
+        ref ushort free = ref Free[piece / PageUnits];
+        if ((free & GivenBack) == 0) return 0;
+        free = (ushort)(free & ~GivenBack);
+        return PageUnits;
+    }
+
+    /// <summary>Free units of a page.</summary>
+    public uint FreeOf(uint page) => Free[page] & Mask;
+
+    /// <summary>Whether a page, which is free, is the system's.</summary>
+    public bool IsGivenBack(uint page) => (Free[page] & GivenBack) != 0;
+
+    /// <summary>Notes that pages are the system's. No free piece begins in them.</summary>
+    /// <returns>Units of those that have not been.</returns>
+    public uint GiveToSystem(uint page, uint end)
+    {
+        uint units = 0;
+        for (; page < end; page++)
+        {
+            if ((Free[page] & GivenBack) != 0) continue;
+            Free[page] |= GivenBack;
+            units += PageUnits;
+        }
+
+        return units;
+    }
+
+    /// <summary>Forgets what was the system's: of a copy, which has all of its pages.</summary>
+    public void ForgetGivenBack()
+    {
+        for (uint page = 0; page < Count; page++) Free[page] = (ushort)(Free[page] & ~GivenBack);
     }
 
     /// <summary>Whether a piece is in a page that is to be emptied.</summary>
@@ -157,64 +209,66 @@ internal readonly unsafe struct RegionPages(byte* start)
         return ((Free[page] | Free[page + 1 < Count ? page + 1 : page]) & Closed) != 0;
     }
 
-    /// <summary>Begins a round: closes the sparsest pages.</summary>
+    /// <summary>Closes the sparsest pages, as many as what moves has room for elsewhere.</summary>
     /// <param name="pages">All that are in use from their first to their last unit.</param>
-    /// <param name="spare">So many units more than are in free pages may be moved.</param>
-    /// <param name="together">How many pages, side by side, are emptied or not: one to use them again, some to give them back.</param>
-    public void Close(uint pages, long spare, uint together)
+    /// <param name="free">Units that are free and in memory.</param>
+    /// <param name="spare">So many units more than fit into what is free may be moved.</param>
+    /// <param name="together">How many pages, side by side, are emptied or not: one where pieces are short, more where they are long.</param>
+    /// <param name="least">Units of a page that must be free for that.</param>
+    public void Close(uint pages, long free, long spare, uint together, uint least)
     {
-        // Units that are in use in pages of which so many times 32 are free.
-        const int steps = (PageUnits / (int)StepUnits) + 1;
-        Span<long> used = stackalloc long[steps];
-        used.Clear();
-        long most = spare;
+        // Of pages with so many times 16 units free: what it costs to empty them, in units.
+        Span<long> costs = stackalloc long[Steps];
+        costs.Clear();
+        for (uint page = 0; page < pages; page += together)
+            if (TryCost(page, pages, together, out int step, out long cost)) costs[step] += cost;
+
+        // The sparsest, as long as there is room. Ends: at the first step.
+        long room = spare + (free * Share / 8);
+        int last = Steps - 1;
+        for (int first = (int)(least / StepUnits); last >= first && costs[last] <= room; last--) room -= costs[last];
+        bool isPartly = last >= least / StepUnits;
         for (uint page = 0; page < pages; page += together)
         {
-            uint all = FreeOf(page, pages, together, out uint count);
-            used[(int)(all / count / StepUnits)] += (PageUnits * count) - all;
-            for (uint i = page; i < page + count; i++) most += Free[i] == PageUnits ? PageUnits : 0;
+            if (!TryCost(page, pages, together, out int step, out long cost) || step < last || (step == last && !isPartly)) continue;
+            if (step == last && (room -= cost) < 0) continue;
+            for (uint i = page, end = Math.Min(page + together, pages); i < end; i++)
+                if ((Free[i] & GivenBack) == 0) Free[i] |= Closed;
         }
 
-        // The sparsest, as long as they are worth it. Ends: at the first step.
-        uint least = PageUnits;
-        for (int step = steps - 1; least > LeastFree && used[step] <= most; step--)
+        End = pages;
+    }
+
+    /// <summary>What it costs to empty pages that belong together: the pieces in them, and what these could have filled.</summary>
+    /// <returns>False when all of them are empty.</returns>
+    private bool TryCost(uint page, uint pages, uint together, out int step, out long cost)
+    {
+        uint all = 0, count = 0;
+        for (uint end = Math.Min(page + together, pages); page < end; page++)
         {
-            most -= used[step];
-            least = (uint)step * StepUnits;
+            if ((Free[page] & GivenBack) != 0) continue;
+            all += Free[page] & Mask;
+            count++;
         }
 
-        for (uint page = 0; page < pages; page += together)
-        {
-            uint all = FreeOf(page, pages, together, out uint count);
-            if (all / count < least || all == PageUnits * count) continue;
-            for (uint i = page; i < page + count; i++) Free[i] |= Closed;
-        }
-
-        (At, End, Found, Phase, Run[1]) = (0, pages, 0, TidyPhase.Sort, 0);
+        (step, cost) = (0, 0);
+        if (all == PageUnits * count) return false;
+        step = (int)(all / count / StepUnits);
+        cost = (PageUnits * count) - all + (all * Share / 8);
+        return true;
     }
 
     /// <summary>Opens a page.</summary>
-    /// <returns>Whether it was closed, and all of it is free.</returns>
+    /// <returns>Whether it was closed.</returns>
     public bool Open(uint page)
     {
         if (Free[page] < Closed) return false;
         Free[page] = (ushort)(Free[page] & Mask);
-        if (Free[page] != PageUnits) return false;
-        Found += PageUnits;
         return true;
     }
 
     /// <summary>Whether what is free in a page is in no list.</summary>
     public bool IsPageClosed(uint page) => Free[page] >= Closed;
-
-    /// <summary>Free units of pages that belong together.</summary>
-    private uint FreeOf(uint page, uint pages, uint together, out uint count)
-    {
-        count = Math.Min(together, pages - page);
-        uint all = 0;
-        for (uint i = 0; i < count; i++) all += Free[page + i] & Mask;
-        return all;
-    }
 
     private bool GiveLong(uint piece, uint units)
     {
@@ -232,15 +286,19 @@ internal readonly unsafe struct RegionPages(byte* start)
         return isOpen;
     }
 
-    private void TakeLong(uint piece, uint units)
+    private uint TakeLong(uint piece, uint units)
     {
+        uint givenBack = 0;
         // Ends: each round counts the units of a page.
         while (units != 0)
         {
-            uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits));
-            Free[page] = (ushort)(Free[page] - here);
+            uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits)), free = Free[page];
+            if ((free & GivenBack) != 0) givenBack += PageUnits;
+            Free[page] = (ushort)((free & ~(uint)GivenBack) - here);
             piece += here;
             units -= here;
         }
+
+        return givenBack;
     }
 }

@@ -118,7 +118,11 @@ internal readonly unsafe ref struct HeldValue
     public void NoteIfSparse()
     {
         SparseRegions sparse = _changes.Store.Sparse;
-        if (!HoldsRegion || Region.NotedAt == sparse.Now || !RegionRebuild.MayBeWanted(this)) return;
+        if (!HoldsRegion) return;
+        bool isNoted = Region.NotedAt == sparse.Now, wasFull = _changes.Store.Room.WasFull;
+        if ((isNoted && !wasFull) || !RegionRebuild.MayBeWanted(this)) return;
+        if (wasFull) _changes.Store.Room.Doubt();
+        if (isNoted) return;
         Region.NotedAt = sparse.Now;
         sparse.Note(_held.Database, _held.Key);
     }

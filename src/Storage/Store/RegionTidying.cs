@@ -2,7 +2,7 @@ namespace Kv.Storage;
 
 /// <summary>Empties sparse pages of a large collection, a little with each change, so that what its elements leave behind is used again whatever their lengths.</summary>
 /// <remarks>
-/// Whoever changes a collection that has to grow though a tenth of it is free does a piece of the work: some microseconds. So it keeps
+/// Whoever changes a collection that has to grow though an eighth of it is free, or of which a sixth is, does a piece of the work: some microseconds. So it keeps
 /// pace with the changes, and a collection that is never left alone is tidied, too. The store's thread does the same for one that has become sparse.
 /// Invariant: no reservation is open. A round takes memory of its own (docs/storage-format.md, Region).
 /// Threads: the owner of the record's lock.
@@ -10,13 +10,17 @@ namespace Kv.Storage;
 internal static unsafe class RegionTidying
 {
     private const int PagesPerStep = 256, PiecesPerStep = 32, BucketsPerStep = 8, LeavesPerStep = 4;
-    private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 64;
+
+    // Of a page, one of so many units must be free for it to be emptied: that copies seven bytes for each that it wins, or thirty-one. And one of
+    // so many may stay free, for what comes next.
+    private const uint Least = 8, LeastThorough = 32, KeptFree = 16;
+    private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 256;
 
     /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before the collection has grown by a 128th.</summary>
     public static void KeepPace(HeldValue value)
     {
         if (Step(value)) return;
-        long steps = Math.Min(value.Region.TakeGrowth() / GrowthPerStep, StepsMax);
+        long steps = Math.Min(TakeGrowth(value.Region) / GrowthPerStep, StepsMax);
         // Ends: fewer each round.
         for (; steps > 0; steps--)
             if (Step(value)) return;
@@ -24,33 +28,49 @@ internal static unsafe class RegionTidying
 
     /// <summary>Does a piece of the work.</summary>
     /// <param name="share">So many times what a change does.</param>
-    /// <param name="together">Where a round begins: how many pages are emptied together.</param>
+    /// <param name="isThorough">Whether all that can be won is to be, and nothing that is free is kept for what comes next.</param>
     /// <returns>True when a round has ended, or there is no memory to go on.</returns>
-    public static bool Step(HeldValue value, int share = 1, int together = 1)
+    public static bool Step(HeldValue value, int share = 1, bool isThorough = false)
     {
         Region region = value.Region;
-        if (region.Round.Phase == TidyPhase.None) region.BeginRound(together);
-        switch (region.Round.Phase)
+        RegionRound round = region.Round;
+        switch (region.Pages.Phase)
         {
+            case TidyPhase.None:
+                round.Begin();
+                return false;
             case TidyPhase.Sort:
-                region.Sort(PiecesPerStep * share);
+                round.Sort(PiecesPerStep * share, isThorough ? LeastThorough : Least);
                 return false;
             case TidyPhase.Join:
-                region.Join(PiecesPerStep * share);
+                round.Join(PiecesPerStep * share);
                 return false;
             case TidyPhase.Move:
                 return !TryMove(value, share);
+            case TidyPhase.Collect:
+                round.Collect(PagesPerStep * share);
+                return false;
             default:
-                return region.Collect(PagesPerStep * share);
+                return round.GiveBack(PiecesPerStep, isThorough ? uint.MaxValue : KeptFree);
         }
+    }
+
+    /// <summary>Bytes that it has more in memory, or free, since this was last asked, in a round.</summary>
+    private static long TakeGrowth(Region region)
+    {
+        RegionPages pages = region.Pages;
+        uint now = region.TouchedUnits + region.DeadUnits;
+        long grown = now - (long)pages.UsedBefore;
+        pages.UsedBefore = now;
+        return grown * Region.UnitBytes;
     }
 
     private static bool TryMove(HeldValue value, int share)
     {
-        long bytes = Math.Max(BytesPerStep * share, value.Region.Round.Room);
+        long bytes = Math.Max(BytesPerStep, value.Region.Pages.Room);
         if (!value.TryReserve(bytes, isWatched: false)) return false;
         Region region = value.Region;
-        RegionPages round = region.Round;
+        RegionPages round = region.Pages;
         var mover = new PieceMover(region, bytes);
         ulong* walk = round.Walk;
         bool isDone, goesOn;
@@ -62,7 +82,7 @@ internal static unsafe class RegionTidying
                 isDone = (long)walk[0] >= list.Leaves;
                 break;
             case ValueKind.Stream:
-                goesOn = new LargeStream(region).MoveLeaves(ref mover, ref *(StreamId*)walk, LeavesPerStep * share, out isDone);
+                goesOn = new StreamMover(new LargeStream(region)).Move(ref mover, walk, LeavesPerStep * share, out isDone);
                 break;
             default:
                 goesOn = MoveMembers(value, ref mover, walk, share, out isDone);
@@ -70,7 +90,7 @@ internal static unsafe class RegionTidying
         }
 
         round.Room = goesOn ? 0 : mover.Wanted;
-        if (goesOn && isDone) region.BeginCollecting();
+        if ((goesOn && isDone) || region.Round.IsOverLimit) region.Round.BeginCollecting();
         return true;
     }
 

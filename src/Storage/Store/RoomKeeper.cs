@@ -78,6 +78,9 @@ internal sealed class RoomKeeper(Store store)
         }
     }
 
+    /// <summary>Whether it was full when that was last looked at.</summary>
+    public bool WasFull => Volatile.Read(ref _freedWhenFull) != NotFull;     // stale: whoever asks next waits for a round, or does not
+
     /// <summary>A large collection has memory to give back: a store that was found full may be so no more.</summary>
     public void Doubt() => Volatile.Write(ref _freedWhenFull, NotFull);
 

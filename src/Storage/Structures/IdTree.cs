@@ -255,6 +255,68 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return (counts[0] * SizeOf(IdNode.Max, 0)) + (counts[1] * SizeOf(IdNode.Max, ChildBytes)) + (counts[2] * SizeOf(IdNode.Max, LargestPayload));
     }
 
+    /// <summary>Gives nodes that were put by back to the region.</summary>
+    /// <param name="most">At most so many.</param>
+    public static void GiveSpare(Region region, int most)
+    {
+        for (int list = 0; list < 3; list++)
+        {
+            ref uint spare = ref LargeStream.SpareNodes(region)[list];
+            // Ends: one less each round.
+            for (; spare != 0 && most > 0; most--)
+            {
+                uint name = spare;
+                spare = new IdNode(region.At(name)).Next;
+                LargeStream.SpareCounts(region)[list]--;
+                region.Give(name, IdNode.BytesFor(IdNode.Max, list == 0 ? 0 : list == 1 ? ChildBytes : LargestPayload));
+            }
+        }
+    }
+
+    /// <summary>Moves nodes out of pages that are to be emptied.</summary>
+    /// <param name="next">An id of the leaf that is next; goes up.</param>
+    /// <param name="most">At most so many leaves, with what is above them; goes down.</param>
+    /// <param name="isDone">Whether that was the last.</param>
+    /// <returns>False when the mover has not enough reserved.</returns>
+    public bool MoveNodes(ref PieceMover mover, ref StreamId next, ref int most, out bool isDone)
+    {
+        isDone = IsEmpty;
+        // Ends: a leaf further each round.
+        for (; !isDone && most > 0; most--)
+        {
+            var path = default(IdPath);
+            FindPath(next, ref path);
+            for (int level = (int)head->Height; level >= 0; level--)
+                if (!TryMoveNode(ref mover, ref path, level)) return false;
+            uint following = NodeAt(path.Node(0)).Next;
+            isDone = following == 0;
+            if (!isDone) next = NodeAt(following).Ids[0];
+        }
+
+        return true;
+    }
+
+    private bool TryMoveNode(ref PieceMover mover, ref IdPath path, int level)
+    {
+        uint name = path.Node(level);
+        int bytes = IdNode.BytesFor(NodeAt(name).Capacity, level == 0 ? payload : ChildBytes);
+        if (!mover.TryCopy(name, bytes, out uint moved)) return false;
+        if (moved == name) return true;
+        IdNode node = NodeAt(moved);
+        if (level == head->Height) head->Root = moved;
+        else NodeAt(path.Node(level + 1)).Children[path.Place(level + 1)] = moved;
+        if (level == 0)
+        {
+            if (node.Previous != 0) NodeAt(node.Previous).Next = moved;
+            if (node.Next != 0) NodeAt(node.Next).Previous = moved;
+            else head->Last = moved;
+        }
+
+        path.Set(level, moved, path.Place(level));
+        region.Give(name, bytes);
+        return true;
+    }
+
     /// <summary>Throws when these are others than are counted. For tests.</summary>
     public static void CheckSpare(Region region)
     {

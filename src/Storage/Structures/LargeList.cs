@@ -8,7 +8,8 @@ namespace Kv.Storage;
 /// made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other is an eighth of the list, or as much
 /// as is being added, and stays as it is. A leaf that is made at the left is reversed: pushing and popping at
 /// either end moves no bytes (lengthening, the slots). As long as its elements are equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own.
-/// A leaf without elements is given back; neighbours that are sparse become one.
+/// A leaf without elements is given back, neighbours that are sparse become one, and one in between that has much spare gives that back. One that
+/// is full becomes a larger one, as long as there is one, and is divided then: so it stays about as large as what is in it.
 /// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
 /// </remarks>
@@ -20,7 +21,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Most bytes of an element that shares a leaf.</summary>
     public const int SharedBytesMax = 1024;
 
-    private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2;
+    private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2, SpareShift = 4, MuchSpareShift = 3;
 
     private readonly Region _region = region;
 
@@ -227,7 +228,8 @@ internal readonly unsafe struct LargeList(Region region)
             return;
         }
 
-        if (TryInsertAt(at, offset, element)) return;
+        if (TryInsertAt(at, offset, element) || (offset == 0 && TryInsertAt(at - 1, (int)directory.Counts[at - 1], element))) return;
+        if (TryEnlarge(at, element.Length) && TryInsertAt(at, offset, element)) return;
         if (offset != 0) at = SplitAt(at, offset, directory.Leaf(at).SizeFor(element.Length)) + 1;
         // The end of the leaf before is the same place. Neither has room where all would need slots.
         if (TryInsertAt(at - 1, (int)directory.Counts[at - 1], element) || TryInsertAt(at, 0, element)) return;
@@ -261,19 +263,39 @@ internal readonly unsafe struct LargeList(Region region)
         {
             int at = Directory.Find(index, out int offset);
             ListLeaf leaf = Directory.Leaf(at);
-            if (leaf.IsAlone) ListLeaf.WriteAlone(_region.At(Directory.Names[at]), element);
-            else leaf.Replace(offset, element);
+            if (leaf.IsAlone)
+            {
+                ListLeaf.WriteAlone(_region.At(Directory.Names[at]), element);
+                return;
+            }
+
+            bool isShorter = element.Length < leaf[offset].Length;
+            leaf.Replace(offset, element);
+            if (isShorter) Refit(at);
             return;
         }
 
-        Remove(index, 1);
+        int place = Directory.Find(index, out int old);
+        if (element.Length <= SharedBytesMax && TryEnlarge(place, element.Length))
+        {
+            Directory.Leaf(place).Replace(old, element);
+            return;
+        }
+
+        TakeOut(index, 1);
         Insert(index, element);
     }
 
     /// <summary>Takes elements out: whole leaves at once. Needs no memory.</summary>
     public void Remove(long index, long count)
     {
-        if (count == 0) return;
+        if (count != 0) Refit(TakeOut(index, count));
+    }
+
+    /// <summary>Takes elements out, and the leaves that become empty.</summary>
+    /// <returns>The leaf where they began, or what comes behind it now.</returns>
+    private int TakeOut(long index, long count)
+    {
         ListDirectory directory = Directory;
         int at = directory.Find(index, out int offset), firstEmpty = -1, empty = 0;
         directory.Count -= count;
@@ -293,15 +315,54 @@ internal readonly unsafe struct LargeList(Region region)
         }
 
         if (empty != 0) directory.Remove(firstEmpty, empty);
-        // At the ends a leaf is soon empty, or filled again.
-        if (at > 0 && at < directory.Leaves - 1)
-        {
-            if (!TryJoin(at)) TryJoin(at - 1);
-            if (directory.Counts[at] == 0) directory.Remove(at, 1);
-            else if (at + 1 < directory.Leaves && directory.Counts[at + 1] == 0) directory.Remove(at + 1, 1);
-            else if (directory.Counts[at - 1] == 0) directory.Remove(at - 1, 1);
-        }
+        return at;
     }
+
+    /// <summary>Has a leaf that has lost some of its bytes take no more than it needs. No reservation is open: it may take a leaf.</summary>
+    private void Refit(int at)
+    {
+        ListDirectory directory = Directory;
+        // At the ends a leaf is soon empty, or filled again.
+        if (at <= 0 || at >= directory.Leaves - 1) return;
+        if (!TryJoin(at)) TryJoin(at - 1);
+        if (directory.Counts[at] == 0) directory.Remove(at, 1);
+        else if (directory.Counts[at + 1] == 0) directory.Remove(at + 1, 1);
+        else if (directory.Counts[at - 1] == 0) directory.Remove(at - 1, 1);
+        else Shrink(at);
+    }
+
+    /// <summary>Gives back what a leaf has spare, if that is much.</summary>
+    private void Shrink(int at)
+    {
+        ListDirectory directory = Directory;
+        ListLeaf leaf = directory.Leaf(at);
+        if (leaf.IsAlone || leaf.Count == 0) return;
+        int old = leaf.Capacity, capacity = (int)SizeWithSpare(leaf.UsedBytes);
+        if (old - capacity < Math.Max(LeafStep, old >> MuchSpareShift)) return;
+        uint name = directory.Names[at];
+        bool isLast = _region.IsLast(name, old);
+        leaf.Narrow(capacity);
+        directory.LeafBytes -= old - capacity;
+        if (isLast) _region.Shorten(name, old, capacity);
+        else _region.Give(name + ((uint)capacity / Region.UnitBytes), old - capacity);
+    }
+
+    /// <summary>Has a leaf that has no room for an element become a larger one, if there is one. It takes what was reserved.</summary>
+    private bool TryEnlarge(int at, int length)
+    {
+        ListDirectory directory = Directory;
+        ListLeaf leaf = directory.Leaf(at);
+        if (leaf.IsAlone) return false;
+        int wanted = leaf.UsedBytes + leaf.SizeFor(length);
+        if (ListLeaf.HeaderBytes + wanted > LeafBytesMax) return false;
+        uint old = directory.Names[at], name = TakeLeaf(SizeWithSpare(wanted), leaf.IsReversed);
+        leaf.Split(leaf.IsReversed ? leaf.Count : 0, new ListLeaf(_region.At(name)));
+        directory.Names[at] = name;
+        GiveLeaf(old);
+        return true;
+    }
+
+    private static long SizeWithSpare(int bytes) => Math.Min(LeafBytesMax, RoundUp(ListLeaf.HeaderBytes + bytes + (bytes >> SpareShift)));
 
     /// <summary>Takes out elements that equal one.</summary>
     /// <inheritdoc cref="ListLeaf.RemoveEqual"/>
@@ -351,7 +412,8 @@ internal readonly unsafe struct LargeList(Region region)
         }
 
         // Ends: from the last leaf to the first.
-        for (; at > 0 && leavesMost > 0; at--, leavesMost--) TryJoin(at - 1);
+        for (; at > 0 && leavesMost > 0; at--, leavesMost--)
+            if (!TryJoin(at - 1) && at < directory.Leaves - 1 && directory.Counts[at] != 0) Shrink(at);
         if (at > 0) return false;
         directory.RemoveEmpty();
         return true;
@@ -440,11 +502,13 @@ internal readonly unsafe struct LargeList(Region region)
         ListLeaf leaf = directory.Leaf(at);
         int has = (int)directory.Counts[at], moved = leaf.BytesBehind(offset);
         bool isReversed = leaf.IsReversed;
-        uint name = TakeLeaf(ListLeaf.HeaderBytes + moved + Math.Max(size, moved / 4), isReversed);
+        uint name = TakeLeaf(ListLeaf.HeaderBytes + moved + Math.Max(size, moved >> SpareShift), isReversed);
         leaf.Split(offset, new ListLeaf(_region.At(name)));
         int left = offset, right = has - offset;
         directory.Insert(isReversed ? at : at + 1, name, isReversed ? left : right);
-        directory.Counts[isReversed ? at + 1 : at] = (uint)(isReversed ? right : left);
+        int kept = isReversed ? at + 1 : at;
+        directory.Counts[kept] = (uint)(isReversed ? right : left);
+        if (kept != 0 && kept != directory.Leaves - 1) Shrink(kept);
         return at;
     }
 
@@ -466,6 +530,16 @@ internal readonly unsafe struct LargeList(Region region)
         {
             for (int i = left.Count - 1; i >= 0; i--) right.Push(left: true, left[i]);
             Move(at, at + 1);
+        }
+        else if (_region.CanTake(LeafBytesMax))
+        {
+            uint name = TakeLeaf(SizeWithSpare(size), isReversed: false);
+            var joined = new ListLeaf(_region.At(name));
+            for (int i = 0, count = left.Count; i < count; i++) joined.Push(left: false, left[i]);
+            for (int i = 0, count = right.Count; i < count; i++) joined.Push(left: false, right[i]);
+            GiveLeaf(directory.Names[at]);
+            directory.Names[at] = name;
+            Move(at + 1, at);
         }
         else
         {

@@ -378,10 +378,10 @@ internal readonly unsafe struct LargeStream(Region region)
 
     /// <summary>Moves leaves out of pages that are to be emptied.</summary>
     /// <param name="next">The first id of the leaf that is next, or an id ahead of it; goes up.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">At most so many; goes down.</param>
     /// <param name="isDone">Whether that was the last.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
-    public bool MoveLeaves(ref PieceMover mover, ref StreamId next, int most, out bool isDone)
+    public bool MoveLeaves(ref PieceMover mover, ref StreamId next, ref int most, out bool isDone)
     {
         uint name = next.IsZero ? FirstLeaf : LeafOf(next);
         isDone = false;

@@ -188,6 +188,15 @@ internal readonly unsafe struct ListLeaf(byte* start)
         SetWord(0, capacity);
     }
 
+    /// <summary>Says that the room is smaller than it was, and still enough.</summary>
+    public void Narrow(int capacity)
+    {
+        Compact();
+        int bytes = AllSlotsBytes;
+        Buffer.MemoryCopy(_start + Capacity - bytes, _start + capacity - bytes, bytes, bytes);
+        SetWord(0, capacity);
+    }
+
     /// <summary>Puts an element at the left or the right end. There must be room.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Push(bool left, ReadOnlySpan<byte> element)

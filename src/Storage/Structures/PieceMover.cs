@@ -8,7 +8,7 @@ namespace Kv.Storage;
 internal unsafe ref struct PieceMover(Region region, long bytes)
 {
     /// <summary>Longer pieces stay: their pages are their own, but for the first and the last.</summary>
-    public const int PieceBytesMax = 256 * 1024;
+    public const int PieceBytesMax = 64 * 1024;
 
     private const int AlignBytes = 56;
 
@@ -19,7 +19,7 @@ internal unsafe ref struct PieceMover(Region region, long bytes)
     public uint Wanted { get; private set; }
 
     /// <summary>Whether a piece of up to a page, whose size is not known, may be in a page that is to be emptied.</summary>
-    public readonly bool MayWant(uint piece) => _region.Round.MayBeClosed(piece);
+    public readonly bool MayWant(uint piece) => _region.Pages.MayBeClosed(piece);
 
     /// <summary>Copies a piece elsewhere if it has to move. The old one is still there, for the caller to give back.</summary>
     /// <param name="moved">The other piece, or the same one.</param>
@@ -28,7 +28,7 @@ internal unsafe ref struct PieceMover(Region region, long bytes)
     {
         moved = piece;
         int size = Region.SizeOf(bytes);
-        if (size > PieceBytesMax || !_region.Round.IsClosed(piece, (uint)size / Region.UnitBytes)) return true;
+        if (size > PieceBytesMax || !_region.Pages.IsClosed(piece, (uint)size / Region.UnitBytes)) return true;
         if (size + AlignBytes > _bytes)
         {
             Wanted = (uint)size + AlignBytes;

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Kv.Tests.Harness;
 using Kv.Tests.Network;
 
@@ -57,12 +58,39 @@ public sealed class RoomAtMaxMemoryTests
         Assert.Equal(count - 1, client.Ok("DBSIZE").Integer);
     }
 
-    private static int Fill(RespClient client, string name, string value, int most, int batch = Batch)
+    // Of one large collection, too: what is deleted of it is free in its own memory only.
+    [Theory]
+    [InlineData("HSET k {0} {1}", "HDEL k {0}", "HLEN k")]
+    [InlineData("SADD k {0}{1}", "SREM k {0}{1}", "SCARD k")]
+    [InlineData("ZADD k {0} {0}{1}", "ZREM k {0}{1}", "ZCARD k")]
+    [InlineData("RPUSH k {0}{1}", "LPOP k", "LLEN k")]
+    [InlineData("XADD k {0}-1 f {1}", "XDEL k {0}-1", "XLEN k")]
+    public void What_is_deleted_of_a_collection_can_be_added_again(string add, string delete, string count)
+    {
+        using var server = KvInstance.Start("--maxmemory", "48mb", "--worker-threads", "1");
+        using var client = server.Connect();
+        string value = new('v', 100);
+        string Line(string format, int i) => string.Format(CultureInfo.InvariantCulture, format, i + 1, value);
+        int full = FillWith(client, i => Line(add, i), int.MaxValue), deleted = full / 5;
+        // Of a stream whole leaves are given back, of the others any elements. Nodes of a tree that have lost elements have room for others of their scores only.
+        bool isStream = delete[0] == 'X';
+        Assert.True(full > 100_000, $"{full} elements");
+        deleted = (int)Pipeline(client, deleted, i => Line(delete, isStream ? i : i * 5)).Count(reply => reply.Type == '$' || reply.String == "1");
+        int added = deleted * 4 / 5;
+        Assert.Equal(added, FillWith(client, i => Line(add, (2 * full) + i), added));
+        Assert.Equal(full - deleted + added, client.Ok(count).Integer);
+        server.Server.Store.CheckIntegrity();
+    }
+
+    private static int Fill(RespClient client, string name, string value, int most, int batch = Batch) =>
+        FillWith(client, i => $"SET {name}{i} {value}", most, batch);
+
+    private static int FillWith(RespClient client, Func<int, string> line, int most, int batch = Batch)
     {
         for (int done = 0; done < most; done += batch)
         {
             int size = Math.Min(batch, most - done), from = done;
-            var replies = Pipeline(client, size, i => $"SET {name}{from + i} {value}");
+            var replies = Pipeline(client, size, i => line(from + i));
             int taken = replies.Count(reply => !reply.IsError);
             foreach (var reply in replies.Where(reply => reply.IsError)) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
             if (taken < size) return done + taken;

@@ -44,13 +44,13 @@ public sealed class RegionGrowthTests(ITestOutputHelper output)
             long used = test.Store.Budget.BlockBytes, fresh = model.BytesOfNew();
             double times = (used - SpareBytes) / (double)fresh;
             output.WriteLine($"{check}: {used} bytes, {fresh} if it is made anew, {times:0.000}");
-            if (check > 2) worst = Math.Max(worst, times);
+            worst = Math.Max(worst, times);
         }
 
         model.Compare(test);
-        // Before, it grew with each change. Lengths that differ by a thousand times, or suddenly, cost more; and where elements of a list are
-        // exchanged, its leaves are half full. A stream is twice as large for the moment in which its region grows.
-        double most = mix == "in phases" ? 4.5 : type == "list" ? 3.5 : type == "stream" || mix is "long" or "two lengths" ? 2.5 : 1.6;
+        // 1.25 is the aim; a list of short elements, whose leaves have some spare, was seen at 1.253. Where lengths have just changed more becomes
+        // free than is looked at meanwhile.
+        double most = mix == "in phases" ? 1.4 : 1.3;
         Assert.True(worst <= most, $"{worst:0.000} times what it needs; {Seed.Hint}");
     }
 

@@ -10,7 +10,7 @@ namespace Kv.Storage;
 internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 {
     private const int ElementsPerStep = 1024;
-    private const long SpareMin = 64 * 1024;
+    private const long SpareMin = 64 * 1024, LeastSpare = 16 * 1024;
 
     private Region _target;
     private MemberPlace _place;
@@ -29,27 +29,27 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     /// <summary>Whether the key has its new region, or needs none.</summary>
     public bool IsDone { get; private set; }
 
-    /// <summary>Whether a collection has so much memory that it does not need that it is to be seen to while the store is nearly full.</summary>
+    /// <summary>Bytes that a collection has and does not need.</summary>
+    public static long SpareBytes(HeldValue value) => value.Region.TouchedBytes - NeededBytes(value);
+
+    /// <summary>Whether these are so many that it is to be seen to while the store is nearly full.</summary>
     public static bool MayBeWanted(HeldValue value)
     {
         long touched = value.Region.TouchedBytes;
-        return touched > SpareMin && touched - NeededBytes(value) > Math.Max(SpareMin, touched / 16);
+        return touched > LeastSpare && SpareBytes(value) > Math.Max(LeastSpare, touched / 16);
     }
 
     /// <summary>Whether it is to be seen to.</summary>
     /// <param name="isTight">Whether the store is nearly full.</param>
-    public static bool IsWanted(HeldValue value, bool isTight = false)
-    {
-        if (!value.Exists || !value.HoldsRegion) return false;
-        long needed = NeededBytes(value);
-        return isTight ? MayBeWanted(value) : value.Region.TouchedBytes - needed > (needed / 5) + SpareMin;
-    }
+    public static bool IsWanted(HeldValue value, bool isTight) =>
+        isTight ? MayBeWanted(value) : SpareBytes(value) > (NeededBytes(value) / 5) + SpareMin;
 
     /// <summary>Whether a copy is the way: what is left is little, or what is spare is in the collection's own pieces.</summary>
-    public static bool IsBest(HeldValue value)
+    /// <param name="isTight">Whether the store is nearly full: for a moment all is there twice.</param>
+    public static bool IsBest(HeldValue value, bool isTight)
     {
-        long needed = NeededBytes(value), touched = value.Region.TouchedBytes;
-        return needed <= touched / 2 || !value.Region.CanGiveBack || value.Region.UsedBytes - needed > (touched - needed) / 2;
+        long needed = NeededBytes(value), touched = value.Region.TouchedBytes, inPieces = value.Region.UsedBytes - needed;
+        return !value.Region.CanGiveBack || needed <= touched / (isTight ? 8 : 2) || inPieces > Math.Max((touched - needed) / 2, needed / 8);
     }
 
     // A list keeps leaves that are empty, a tree nodes with a few elements each, and a stream nodes that are in no tree.

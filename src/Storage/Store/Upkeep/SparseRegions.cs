@@ -7,7 +7,8 @@ namespace Kv.Storage;
 /// What is left of one moves to a region of its size (<see cref="RegionRebuild"/>), if that is little, or its sparse pages are emptied and
 /// go back to the system (<see cref="RegionTidying"/>), between the operations of others. Who needs a key meanwhile ends the first, not the second.
 /// None is forgotten: where something is in the way it is tried again later, each time twice as much later, up to some seconds.
-/// While the store holds nearly all that it may, little that is free is much, and those that have most come first.
+/// While the store holds nearly all that it may, little that is free is much, and those that have most come first: a writer that found no room
+/// waits for it (<see cref="RoomKeeper"/>).
 /// Threads: any may note one, with its key locked; the store's own works on them.
 /// </remarks>
 internal sealed class SparseRegions(Store store)
@@ -16,10 +17,13 @@ internal sealed class SparseRegions(Store store)
     private const int LooksPerRound = 128;
 
     /// <summary>Steps of tidying in a round, each with the key held for itself, and how much a step does.</summary>
-    private const int StepsPerRound = 512, ShareOfStep = 8, PagesTogether = 16, GivenPerStep = 32;
+    private const int StepsPerRound = 1024, ShareOfStep = 8;
 
     /// <summary>Rounds after which a collection that changes is noted again: it may have got another key meanwhile.</summary>
     private const int RoundsPerAge = 64;
+
+    // More is free than what could not be given back last time: by an eighth of that, or by so much where a writer waits.
+    private const int DueShare = 8, WantedBytes = 16 * 1024;
 
     private const int PausesMax = 6;            // 64 rounds, which is 6 s of an idle store
     private const int DisturbedMax = 2;         // then a small one is done in one go
@@ -30,6 +34,7 @@ internal sealed class SparseRegions(Store store)
     private readonly HashSet<(Database Database, byte[] Key)> _known = new(new ByKey());
     private readonly List<Noted> _ordered = [];
     private long _round;
+    private int _steps;
     private byte _now = 1;
 
     private sealed class Noted(Database database, byte[] key)
@@ -37,11 +42,14 @@ internal sealed class SparseRegions(Store store)
         public readonly Database Database = database;
         public readonly byte[] Key = key;
         public int Disturbed;
-        public long Due, FreeBytes;
+        public long Due, FreeBytes, FreeBytesLeft;
     }
 
     /// <summary>What a region says that is noted now: never 0.</summary>
     public byte Now => Volatile.Read(ref _now);     // stale: it is noted once more, or a little later
+
+    /// <summary>Whether the next round may find more, though the store is nearly full.</summary>
+    public bool HasMore { get; private set; }
 
     /// <summary>Notes a collection.</summary>
     public void Note(Database database, ReadOnlySpan<byte> key)
@@ -57,16 +65,20 @@ internal sealed class SparseRegions(Store store)
         // Ends: as many as there are now.
         for (int left = _arrived.Count; left > 0 && _arrived.TryDequeue(out var arrived); left--)
             if (_known.Add(arrived)) _noted.Enqueue(new Noted(arrived.Database, arrived.Key));
+        HasMore = false;
         if (_noted.Count == 0) return;
-        bool isTight = store.Budget.IsNearlyFull;
+        _steps = StepsPerRound;
+        bool isTight = store.Budget.IsNearlyFull, isWanted = store.Room.IsWanted;
         if (isTight) PutMostFreeFirst(session);
         for (int left = isTight ? _noted.Count : Math.Min(_noted.Count, LooksPerRound); left > 0; left--)
         {
             Noted noted = _noted.Dequeue();
-            if (noted.Due > _round && !isTight) _noted.Enqueue(noted);
+            bool isDue = noted.Due <= _round || (isTight && noted.FreeBytes > noted.FreeBytesLeft + (isWanted ? WantedBytes : noted.FreeBytesLeft / DueShare));
+            if (!isDue || _steps == 0) _noted.Enqueue(noted);
             else if (Work(session, noted, isTight)) _known.Remove((noted.Database, noted.Key));
             else _noted.Enqueue(noted);
             session.Tick();
+            HasMore |= isTight && _steps == 0;
             isTight = isTight && store.Budget.IsNearlyFull;
         }
     }
@@ -82,7 +94,7 @@ internal sealed class SparseRegions(Store store)
             {
                 session.Use(noted.Database);
                 using var held = session.Hold(session.Key(noted.Key), DataType.Any);
-                if (held.Status == StoreStatus.Ok && held.Value.HoldsRegion) noted.FreeBytes = held.Value.Region.TouchedBytes - RegionRebuild.NeededBytes(held.Value);
+                if (held.Status == StoreStatus.Ok && held.Value.HoldsRegion) noted.FreeBytes = RegionRebuild.SpareBytes(held.Value);
             }
 
             _ordered.Add(noted);
@@ -113,7 +125,7 @@ internal sealed class SparseRegions(Store store)
             }
 
             isWanted = RegionRebuild.IsWanted(value, isTight);
-            copies = isWanted && RegionRebuild.IsBest(value);
+            copies = isWanted && RegionRebuild.IsBest(value, isTight);
             if (copies && noted.Disturbed >= DisturbedMax && RegionRebuild.NeededBytes(value) <= InOneGoBytes) isDone = rebuild.TryRun(value);
             else if (copies) use = held.TryBeginUse(rebuild);
         }
@@ -133,17 +145,20 @@ internal sealed class SparseRegions(Store store)
     }
 
     /// <summary>Empties sparse pages, some at each hold of the key.</summary>
-    /// <returns>False when there is more to do, and it got on.</returns>
-    private static bool Tidy(StoreSession session, Noted noted, bool isTight)
+    /// <returns>False when a round has ended that had little to give back: another is of no use soon.</returns>
+    private bool Tidy(StoreSession session, Noted noted, bool isTight)
     {
-        bool hasEnded = false;
-        for (int step = 0; step < StepsPerRound; step++)
+        // Ends: fewer each round.
+        for (; _steps > 0; _steps--)
         {
             using (var held = session.Hold(session.Key(noted.Key), DataType.Any))
             {
                 if (held.Status != StoreStatus.Ok || !held.Value.HoldsRegion || !held.Value.Region.CanGiveBack) return false;
-                if (!hasEnded) hasEnded = RegionTidying.Step(held.Value, ShareOfStep, PagesTogether);
-                else if (!held.Value.Region.GiveBackFree(GivenPerStep)) return !RegionRebuild.IsWanted(held.Value, isTight);
+                if (RegionTidying.Step(held.Value, ShareOfStep, isThorough: true))
+                {
+                    noted.FreeBytesLeft = RegionRebuild.SpareBytes(held.Value);
+                    return !RegionRebuild.IsWanted(held.Value, isTight);
+                }
             }
 
             session.Tick();

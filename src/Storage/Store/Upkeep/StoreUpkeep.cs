@@ -51,7 +51,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         store.Deferred.Run();
         store.Log.Trim();
         Extents.Shared.Trim();
-        room.EndRound(wasWanted, _reclaimer.HasMore);
+        room.EndRound(wasWanted, _reclaimer.HasMore || store.Sparse.HasMore);
     }
 
     private void RunOnline()

@@ -132,6 +132,21 @@ public sealed class LongTransactionTests
         Assert.True(isAfter, "the last step");
     }
 
+    // The steps have the session's queue until the end.
+    [Fact]
+    public void Clients_are_listed_while_one_of_them_is_in_a_long_EXEC()
+    {
+        using var instance = KvInstance.Start("--worker-threads", "2");
+        using RespClient client = instance.Connect(), other = instance.Connect();
+        other.Ok($"RPUSH list {string.Join(' ', Enumerable.Range(0, 200))}");
+        client.Ok("MULTI");
+        for (int i = 0; i < 5000; i++) client.Send("SORT list ALPHA LIMIT 0 1");
+        for (int i = 0; i < 5000; i++) client.Read();
+        client.Send("EXEC");
+        while (!client.HasInput) other.Ok("CLIENT LIST");
+        Assert.Equal(5000, client.Read().Items!.Count);
+    }
+
     [Fact]
     public void Who_waits_for_a_key_is_served_after_the_last_step()
     {

@@ -6,7 +6,6 @@ using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;
-using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -52,7 +51,6 @@ public sealed class KvServer : IAsyncDisposable
         Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
-        Scripts = new ScriptEngine(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         AuthFailures = new AuthFailures(() => TickMs);
         if (options.OwnsProcess) _heap = new ManagedHeap(Store.Budget, time);
@@ -130,9 +128,6 @@ public sealed class KvServer : IAsyncDisposable
     internal ConnectionTable Connections { get; } = new();
 
     internal Remainders Remainders { get; }
-
-    /// <summary>Runs scripts.</summary>
-    internal ScriptEngine Scripts { get; }
 
     internal CommandTable Commands { get; }
 

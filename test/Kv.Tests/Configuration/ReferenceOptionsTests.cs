@@ -23,7 +23,7 @@ public class ReferenceOptionsTests
     private static readonly string[] OurOwn =
     [
         "auth-timeout", "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj", "proto-max-args",
-        "subscription-limit", "multi-queue-limit", "watch-limit", "script-time-limit", "script-memory-limit", "script-cache-limit",
+        "subscription-limit", "multi-queue-limit", "watch-limit",
         "proto-inline-max-size", "max-key-bytes", "max-reply-bytes", "client-output-pause",
         "set-max-listpack-entries", "set-max-listpack-value", "cluster-announce-human-nodename", "locale-collate",      // of 7.2
         "aof-rewrite-cpulist", "bgsave-cpulist", "bio-cpulist", "hide-user-data-from-log", "max-new-connections-per-cycle",     // of 7.4

@@ -243,6 +243,7 @@ internal static class CommandGenerators
         ["HELLO"] = "switches the protocol; transcripts and handshakes",
         ["RESET"] = "switches the protocol; transcripts",
         ["QUIT"] = "ends the connection; transcripts",
+        ["MIGRATE"] = "needs another server; MigrationTests",
         ["SUBSCRIBE"] = "changes what the connection may do; transcripts",
         ["PSUBSCRIBE"] = "changes what the connection may do; transcripts",
         ["SSUBSCRIBE"] = "changes what the connection may do; transcripts",

@@ -166,9 +166,11 @@ public sealed unsafe class MemoryBugs
             Eventually.Holds(() => server.Server.Clients <= 1, () => $"{server.Server.Clients} clients are counted");
             clients.ForEach(client => client.Dispose());
             Assert.Equal("1", control.Info("connected_clients"));
-            Assert.Equal(0, server.Server.PubSub.SubscriberCount);
-            Assert.Equal(0, server.Server.PubSub.ChannelCount);
-            Assert.Equal(0, server.Server.PubSub.PatternCount);
+            // What a client was subscribed to ends after it is no longer counted.
+            var pubSub = server.Server.PubSub;
+            Eventually.Holds(
+                () => pubSub is { SubscriberCount: 0, ChannelCount: 0, PatternCount: 0 },
+                () => $"{pubSub.SubscriberCount} subscribers, {pubSub.ChannelCount} channels, {pubSub.PatternCount} patterns");
         }
 
         Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0, () => $"{server.Server.PubSub.MessageBytes} bytes of messages");

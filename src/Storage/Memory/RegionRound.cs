@@ -87,7 +87,7 @@ internal readonly unsafe struct RegionRound(Region region)
     {
         RegionPages pages = Pages;
         pages.Share = IsOverLimit ? pages.Share / 2 : Math.Min(8, pages.Share + 1);
-        (pages.Phase, pages.At, pages.Run[1], pages.Found) = (TidyPhase.Collect, 0, 0, 0);
+        (pages.Phase, pages.At, pages.Run[1]) = (TidyPhase.Collect, 0, 0);
     }
 
     /// <summary>Opens closed pages; what is free in them goes to the lists.</summary>
@@ -154,9 +154,8 @@ internal readonly unsafe struct RegionRound(Region region)
             foreach (var (first, end) in given[..count]) region.NoteGivenBack(pages.GiveToSystem(first, end));
         if (!isAll) return false;
         pages.Phase = TidyPhase.None;
-        // One that has found little is of no use soon.
-        bool isUseful = pages.Found >= region.TouchedUnits / 128 || !region.IsMuchDead;
-        pages.NextRound = !isUseful ? (uint)(region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits) + (RegionPages.DeadShareUnit / 64) : 0;
+        // One that has not found what it looked for is of no use soon.
+        pages.NextRound = region.IsMuchDead ? (uint)(region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits) + (RegionPages.DeadShareUnit / 64) : 0;
         region.IsTidied = false;
         return true;
     }

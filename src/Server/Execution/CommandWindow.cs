@@ -195,14 +195,15 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         _table.Clear();
         int count = 0;
-        for (; _parsing < _inputCount; _parsing++)
+        // A session may end just where the window is full: the next one begins in the next window.
+        for (; _parsing < _inputCount && count < CommandsMax; _parsing++)
         {
             ref var input = ref _inputs[_parsing];
             var session = input.Session;
             if (input.Stopped) continue;
             if (session.Steps != null || session.Held != null)
             {
-                _slots[count] = new WindowSlot { Kind = new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
+                SlotAt(count) = new WindowSlot { Kind = new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
                 return count + 1;
             }
 
@@ -244,7 +245,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 input.Parsed = position;
                 if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
                 input.Error = status;
-                _slots[count] = new WindowSlot { Kind = new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
+                SlotAt(count) = new WindowSlot { Kind = new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
                 return ~(count + 1);
             }
 
@@ -320,17 +321,20 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private void AddSlot(int at, in CommandEntry entry, int first, int arguments, int end, int database, bool slow)
     {
         byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0, member = entry.Member < arguments ? entry.Member : (byte)0;
-        var slot = _slots + at;
-        *slot = new WindowSlot
+        ref var slot = ref SlotAt(at);
+        slot = new WindowSlot
         {
             Kind = new WindowSlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, MemberIs = entry.MemberIs, Slow = slow },
             First = first, Count = arguments, End = end, Database = database,
         };
         if (key == 0) return;
         Argument* argument = _table.Items + first + key;
-        slot->Hash = _store.HashKey(argument->Pointer, argument->Length);
-        _store.LookAheadIndex(database)?.Prefetch(slot->Hash);
+        slot.Hash = _store.HashKey(argument->Pointer, argument->Length);
+        _store.LookAheadIndex(database)?.Prefetch(slot.Hash);
     }
+
+    /// <summary>A place of the window, checked: past its end is memory of others. (<see cref="ParseRun"/> checks its own.)</summary>
+    private ref WindowSlot SlotAt(int place) => ref new Span<WindowSlot>(_slots, CommandsMax)[place];
 
     private void Probe(int count)
     {

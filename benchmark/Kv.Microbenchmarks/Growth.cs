@@ -3,7 +3,8 @@ using System.Numerics;
 
 namespace Kv.Microbenchmarks;
 
-/// <summary>Inserts into an index that grows from its smallest, and into one of the final size: how many take over 1 ms.</summary>
+/// <summary>Inserts into an index that grows from its smallest, and into one of the final size: how many take over 1
+/// ms.</summary>
 /// <remarks>What both have in common (page faults, the machine's other work) is not the doubling's.</remarks>
 internal static class Growth
 {
@@ -30,7 +31,9 @@ internal static class Growth
 
         double seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
         var stats = filled.Store.Stats;
-        Console.WriteLine($"{name}: {keys:N0} keys in {seconds:F1} s ({seconds / keys * 1e9:F0} ns each), {stats.IndexGrowths} doublings, "
+        Console.WriteLine(
+            $"{name}: {keys:N0} keys in {seconds:F1} s ({seconds / keys * 1e9:F0} ns each), {stats.IndexGrowths} "
+            + $"doublings, "
             + $"{slow} inserts over 1 ms, the longest {worst * 1000.0 / Stopwatch.Frequency:F1} ms");
     }
 }

@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Microbenchmarks;
 
-/// <summary>Reads of one key by one thread and by two: readers write nothing shared, so two should do twice as much.</summary>
+/// <summary>Reads of one key by one thread and by two: readers write nothing shared, so two should do twice as
+/// much.</summary>
 internal static unsafe class HotKey
 {
     public static void Run(int seconds)
@@ -17,9 +18,11 @@ internal static unsafe class HotKey
             var (one, oneCpu) = Measure(filled.Store, 1, seconds);
             var (two, twoCpu) = Measure(filled.Store, 2, seconds);
             best = Math.Max(best, two / one);
-            // On a machine that others use the threads do not get their cores: what a read costs in processor time still shows
-            // whether two disturb each other.
-            Console.WriteLine($"1 thread {one / 1e6:F1} M reads/s ({oneCpu:F1} ns of processor each), 2 threads {two / 1e6:F1} M reads/s "
+            // On a machine that others use the threads do not get their cores: what a read costs in processor time
+            // still shows whether two disturb each other.
+            Console.WriteLine(
+                $"1 thread {one / 1e6:F1} M reads/s ({oneCpu:F1} ns of processor each), 2 threads {two / 1e6:F1} M "
+                + $"reads/s "
                 + $"({twoCpu:F1} ns): {two / one:F2} times");
         }
 

@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Microbenchmarks;
 
-/// <summary>Reading and overwriting random keys, plainly and with a look-ahead of 32; a result is for one key.</summary>
+/// <summary>Reading and overwriting random keys, plainly and with a look-ahead of 32; a result is for one
+/// key.</summary>
 /// <remarks>1,024 keys stay in the first cache. 16 M keys miss it with bucket and record: about 1 GB.</remarks>
 [MemoryDiagnoser]
 public unsafe class IndexBenchmarks
@@ -76,7 +77,8 @@ public unsafe class IndexBenchmarks
                 {
                     LookAhead(session, numbers + from, hashes, hints);
                     for (int i = 0; i < Window; i++)
-                        session.Read(session.Key(new ReadOnlySpan<byte>(numbers + from + i, 8), hashes[i], hints[i]), DataType.String, ref take);
+                        session.Read(session.Key(new ReadOnlySpan<byte>(numbers + from + i, 8), hashes[i], hints[i]),
+                            DataType.String, ref take);
                 }
             }
         }

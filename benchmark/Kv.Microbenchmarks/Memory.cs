@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Microbenchmarks;
 
-/// <summary>What a key of 8 bytes with a value of 8 costs, from one doubling to the next; then what comes back.</summary>
+/// <summary>What a key of 8 bytes with a value of 8 costs, from one doubling to the next; then what comes
+/// back.</summary>
 internal static unsafe class Memory
 {
     public static void Run(long keys)
@@ -25,8 +26,11 @@ internal static unsafe class Memory
             Settle(filled);
             long resident = ResidentBytes() - before;
             var stats = store.Stats;
-            Console.WriteLine($"{done,12:N0} keys: {(double)resident / done:F1} bytes a key resident, {(double)store.UsedBytes / done:F1} accounted "
-                + $"(index {(double)stats.IndexBytes / done:F1}, log {(double)stats.LogBytes / done:F1}), {stats.IndexGrowths} doublings");
+            Console.WriteLine(
+                $"{done,12:N0} keys: {(double)resident / done:F1} bytes a key resident, "
+                + $"{(double)store.UsedBytes / done:F1} accounted "
+                + $"(index {(double)stats.IndexBytes / done:F1}, log {(double)stats.LogBytes / done:F1}), "
+                    + $"{stats.IndexGrowths} doublings");
         }
 
         filled.Begin();
@@ -41,11 +45,15 @@ internal static unsafe class Memory
         time.Restart();
         Settle(filled);
         long live = store.Count(0) * 24;
-        Console.WriteLine($"reclaimed in {time.Elapsed.TotalSeconds:F1} s: log {store.Stats.LogBytes >> 20} MB for {live >> 20} MB alive "
+        Console.WriteLine(
+            $"reclaimed in {time.Elapsed.TotalSeconds:F1} s: log {store.Stats.LogBytes >> 20} MB for {live >> 20} "
+            + $"MB alive "
             + $"({(double)store.Stats.LogBytes / live:F2} times), resident {(ResidentBytes() - before) >> 20} MB");
         store.FlushAll();
         Settle(filled);
-        Console.WriteLine($"after FLUSHALL: accounted {store.UsedBytes}, resident {(ResidentBytes() - before) >> 20} MB more than at first");
+        Console.WriteLine(
+            $"after FLUSHALL: accounted {store.UsedBytes}, resident {(ResidentBytes() - before) >> 20} MB more than "
+            + $"at first");
     }
 
     private static void Settle(FilledStore filled)
@@ -63,5 +71,6 @@ internal static unsafe class Memory
     }
 
     private static long ResidentBytes() =>
-        long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1], CultureInfo.InvariantCulture) * Environment.SystemPageSize;
+        long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1], CultureInfo.InvariantCulture)
+        * Environment.SystemPageSize;
 }

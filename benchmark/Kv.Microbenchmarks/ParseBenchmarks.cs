@@ -43,7 +43,8 @@ public unsafe class ParseBenchmarks
         {
             while (position < _length)
             {
-                if (CommandParser.Parse(input, _length, ref position, _table, _limits, true, ref state, out _, out int count) != ParseStatus.Complete)
+                if (CommandParser.Parse(input, _length, ref position, _table, _limits, true, ref state, out _,
+                    out int count) != ParseStatus.Complete)
                     throw new InvalidOperationException("the input of the benchmark is not a command");
                 arguments += count;
             }

@@ -2,8 +2,8 @@ using System.Globalization;
 using BenchmarkDotNet.Running;
 using Kv.Microbenchmarks;
 
-// What BenchmarkDotNet cannot measure (threads, memory, single slow calls) are commands of their own; README.md says how
-// to read each.
+// What BenchmarkDotNet cannot measure (threads, memory, single slow calls) are commands of their own; README.md says
+// how to read each.
 long argument = args.Length > 1 && long.TryParse(args[1], CultureInfo.InvariantCulture, out long number) ? number : 0;
 switch (args.FirstOrDefault())
 {

@@ -3,7 +3,8 @@ using RespBenchmark.Workload;
 
 namespace Kv.Microbenchmarks;
 
-/// <summary>Rendering requests for one send: the cost of an operation in the load generator before the kernel.</summary>
+/// <summary>Rendering requests for one send: the cost of an operation in the load generator before the
+/// kernel.</summary>
 public class RenderBenchmarks
 {
     private const int Commands = 512;
@@ -11,7 +12,8 @@ public class RenderBenchmarks
     private RequestSource _source = null!;
     private SessionStream _session;
 
-    /// <summary>GET and SET are patched in place; MIX is rendered command by command; ZIPF is a GET of another distribution.</summary>
+    /// <summary>GET and SET are patched in place; MIX is rendered command by command; ZIPF is a GET of another
+    /// distribution.</summary>
     [Params("GET", "SET", "MIX", "ZIPF")]
     public string Shape { get; set; } = "GET";
 

@@ -6,10 +6,11 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Host;
 
-/// <summary>Log lines on standard output or in a file: <c>2026-01-31T12:00:00.101Z notice Server: text</c>, one line an event.</summary>
+/// <summary>Log lines on standard output or in a file: <c>2026-01-31T12:00:00.101Z notice Server: text</c>, one line an
+/// event.</summary>
 /// <remarks>
-/// A factory and loggers of our own behind the usual interfaces: the console provider of the framework needs containers,
-/// options and its own thread, which takes longer than the rest of the start.
+/// A factory and loggers of our own behind the usual interfaces: the console provider of the framework needs
+/// containers, options and its own thread, which takes longer than the rest of the start.
 /// Threads: any; the lines are written by <see cref="LineQueue"/>'s.
 /// </remarks>
 internal sealed class LineLogging : ILoggerFactory, ILogFigures
@@ -22,7 +23,8 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
     {
         _options = options;
         _lines = new LineQueue(options.LogFile.Length > 0
-            ? new FileStream(options.LogFile, FileMode.Append, FileAccess.Write, FileShare.ReadWrite | FileShare.Delete, 1)
+            ? new FileStream(options.LogFile, FileMode.Append, FileAccess.Write,
+                FileShare.ReadWrite | FileShare.Delete, 1)
             : Console.OpenStandardOutput());
     }
 
@@ -32,7 +34,8 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
     /// <summary>Goes by these options from now on: the server's, which CONFIG SET loglevel changes.</summary>
     public void Follow(ServerOptions options) => _options = options;
 
-    public ILogger CreateLogger(string categoryName) => new Logger(this, categoryName[(categoryName.LastIndexOf('.') + 1)..]);
+    public ILogger CreateLogger(string categoryName) =>
+        new Logger(this, categoryName[(categoryName.LastIndexOf('.') + 1)..]);
 
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException("log lines go to one place");
 
@@ -84,11 +87,14 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
 
         public bool IsEnabled(LogLevel level) => lines.IsEnabled(level);
 
-        public void Log<TState>(LogLevel level, EventId id, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        public void Log<TState>(LogLevel level, EventId id, TState state, Exception? exception,
+            Func<TState, Exception?, string> formatter)
         {
             if (!lines.IsEnabled(level)) return;
             lines._lines.Add(Format(level, category, formatter(state, exception), exception),
-                dropped => Format(LogLevel.Warning, "Log", $"{dropped} lines are missing here: they came faster than the log takes them", null));
+                dropped =>
+                    Format(LogLevel.Warning, "Log",
+                        $"{dropped} lines are missing here: they came faster than the log takes them", null));
         }
     }
 }

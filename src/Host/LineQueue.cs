@@ -1,6 +1,7 @@
 namespace Kv.Host;
 
-/// <summary>Lines on their way to the log, which one thread writes: nobody who logs waits for a pipe that is full or a disk that is slow.</summary>
+/// <summary>Lines on their way to the log, which one thread writes: nobody who logs waits for a pipe that is full or a
+/// disk that is slow.</summary>
 /// <remarks>
 /// Bounded: what does not fit is dropped and counted, and a line in its place says how many. Threads: any adds.
 /// </remarks>
@@ -48,7 +49,8 @@ internal sealed class LineQueue : IDisposable
         }
     }
 
-    /// <summary>Writes what is left, for a second at most; after that the thread is left behind, and its stream with it.</summary>
+    /// <summary>Writes what is left, for a second at most; after that the thread is left behind, and its stream with
+    /// it.</summary>
     public void Dispose()
     {
         lock (_guard)

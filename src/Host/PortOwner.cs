@@ -2,7 +2,8 @@ using System.Globalization;
 
 namespace Kv.Host;
 
-/// <summary>Finds out who listens on a port, for the message that it is taken. Linux; silent where it may not look.</summary>
+/// <summary>Finds out who listens on a port, for the message that it is taken. Linux; silent where it may not
+/// look.</summary>
 internal static class PortOwner
 {
     /// <returns>", held by process N (name)", or nothing.</returns>
@@ -10,7 +11,8 @@ internal static class PortOwner
     {
         try
         {
-            return Find(port) is { } pid ? $", held by process {pid} ({File.ReadAllText($"/proc/{pid}/comm").Trim()})" : "";
+            return Find(port) is { } pid
+                ? $", held by process {pid} ({File.ReadAllText($"/proc/{pid}/comm").Trim()})" : "";
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -20,11 +22,13 @@ internal static class PortOwner
 
     private static int? Find(int port)
     {
-        var inodes = ListeningInodes("/proc/net/tcp", port).Concat(ListeningInodes("/proc/net/tcp6", port)).Select(inode => $"socket:[{inode}]").ToHashSet();
+        var inodes = ListeningInodes("/proc/net/tcp", port).Concat(ListeningInodes("/proc/net/tcp6", port))
+            .Select(inode => $"socket:[{inode}]").ToHashSet();
         if (inodes.Count == 0) return null;
         foreach (string process in Directory.EnumerateDirectories("/proc"))
         {
-            if (!int.TryParse(Path.GetFileName(process), NumberStyles.None, CultureInfo.InvariantCulture, out int pid)) continue;
+            if (!int.TryParse(Path.GetFileName(process), NumberStyles.None, CultureInfo.InvariantCulture, out int pid))
+                continue;
             try
             {
                 foreach (string descriptor in Directory.EnumerateFileSystemEntries(Path.Combine(process, "fd")))
@@ -46,7 +50,8 @@ internal static class PortOwner
         foreach (string line in File.ReadLines(table))
         {
             string[] fields = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
-            if (fields.Length > 9 && fields[3] == "0A" && fields[1].EndsWith(suffix, StringComparison.Ordinal)) yield return fields[9];
+            if (fields.Length > 9 && fields[3] == "0A" && fields[1].EndsWith(suffix, StringComparison.Ordinal))
+                yield return fields[9];
         }
     }
 }

@@ -19,7 +19,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     private readonly ServerOptions _options = parsed.Options!;
     private int _signals;
 
-    /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to end.</returns>
+    /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to
+    /// end.</returns>
     public async Task<int> RunAsync()
     {
         LineLogging log;
@@ -52,7 +53,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
         catch (ListenException exception)
         {
-            return Fail(exception.Message + (exception.AddressInUse ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
+            return Fail(exception.Message + (exception.AddressInUse
+                ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
         }
         catch (IOException exception)
         {
@@ -73,7 +75,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
 
             AnnounceReady(kv, log, server);
             await Task.WhenAny(ending.Task, kv.StopRequested);
-            server.LogInformation("Ending: answering what was received, then closing {Clients} connections", kv.Clients);
+            server.LogInformation("Ending: answering what was received, then closing {Clients} connections",
+                kv.Clients);
             await kv.StopAsync();
             if (!kv.EndedInOrder)
             {
@@ -97,39 +100,52 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     private void Announce(LineLogging log, ILogger server)
     {
         int cores = Environment.ProcessorCount;
-        server.LogInformation("Kv {Version} (redis {Redis}), RESP2 and RESP3, .NET {Runtime}, {Cores} {Unit}, pid {Pid}",
-            ServerVersion.KvVersion, ServerVersion.RedisVersion, Environment.Version, cores, cores == 1 ? "core" : "cores", Environment.ProcessId);
+        server.LogInformation(
+            "Kv {Version} (redis {Redis}), RESP2 and RESP3, .NET {Runtime}, {Cores} {Unit}, pid {Pid}",
+            ServerVersion.KvVersion, ServerVersion.RedisVersion, Environment.Version, cores,
+            cores == 1 ? "core" : "cores", Environment.ProcessId);
         foreach (string warning in parsed.Warnings) server.LogWarning("{Warning}", warning);
         var memory = log.CreateLogger("Kv.Server.Memory");
         long machine = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, mappings = SystemMemory.Read().SystemMappingsMax;
         if (mappings < MappingsWanted)
-            memory.LogWarning("vm.max_map_count is {Limit}: with many large collections, memory is refused before the limit is reached. Set it to {Wanted}", mappings, MappingsWanted);
+            memory.LogWarning(
+                "vm.max_map_count is {Limit}: with many large collections, memory is refused before the limit is "
+                + "reached. Set it to {Wanted}", mappings, MappingsWanted);
         if (_options.MaxMemory > 0)
         {
-            memory.LogInformation("maxmemory {Limit}, {Percent}% of the machine's or cgroup's {Machine}, {Policy}", Size(_options.MaxMemory),
+            memory.LogInformation("maxmemory {Limit}, {Percent}% of the machine's or cgroup's {Machine}, {Policy}",
+                Size(_options.MaxMemory),
                 100 * _options.MaxMemory / Math.Max(machine, 1), Size(machine), "noeviction");
         }
         else
         {
-            memory.LogWarning("no maxmemory is set; the machine or cgroup has {Machine}, and a cache that fills it is killed. Set --maxmemory", Size(machine));
+            memory.LogWarning(
+                "no maxmemory is set; the machine or cgroup has {Machine}, and a cache that fills it is killed. Set "
+                + "--maxmemory", Size(machine));
         }
     }
 
     private void AnnounceReady(KvServer kv, LineLogging log, ILogger server)
     {
         bool open = !_options.ProtectedMode || _options.RequirePass.Length > 0;
-        var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint ? $"tcp {endpoint}" : $"unix {endpoint}");
-        log.CreateLogger("Kv.Server.Network").LogInformation("{Endpoints}; {Mode}; {Workers} {Transport} workers", string.Join(", ", endpoints),
-            open ? "open to all that reach it" : "protected mode, loopback only (open with --requirepass and --bind)", kv.Workers, kv.Transport);
-        log.CreateLogger("Kv.Server.Data").LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));
+        var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint
+            ? $"tcp {endpoint}" : $"unix {endpoint}");
+        log.CreateLogger("Kv.Server.Network")
+            .LogInformation("{Endpoints}; {Mode}; {Workers} {Transport} workers", string.Join(", ", endpoints),
+            open ? "open to all that reach it" : "protected mode, loopback only (open with --requirepass and --bind)",
+            kv.Workers, kv.Transport);
+        log.CreateLogger("Kv.Server.Data")
+            .LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));
         int port = kv.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0;
         var sinceStart = DateTime.UtcNow - Process.GetCurrentProcess().StartTime.ToUniversalTime();
-        server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", port, (long)sinceStart.TotalMilliseconds);
+        server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", port,
+            (long)sinceStart.TotalMilliseconds);
     }
 
     private void WritePidFile()
     {
-        if (_options.PidFile.Length > 0) File.WriteAllText(_options.PidFile, Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
+        if (_options.PidFile.Length > 0)
+            File.WriteAllText(_options.PidFile, Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
     }
 
     private void DeletePidFile(ILogger log)

@@ -9,7 +9,8 @@ namespace Kv.Protocol;
 //   flags  bit 0  in block: the bytes are in a large block that the caller owns, not in the input buffer
 //          bit 1  relative: only inside ParseState; the pointer is an offset from the command's first byte
 
-/// <summary>One argument of a command: where its bytes are. The bytes belong to the input buffer (or a block).</summary>
+/// <summary>One argument of a command: where its bytes are. The bytes belong to the input buffer (or a
+/// block).</summary>
 [StructLayout(LayoutKind.Sequential, Size = SizeBytes)]
 public unsafe struct Argument
 {

@@ -73,7 +73,8 @@ public sealed unsafe class ArgumentTable : IDisposable
         _items[_count++] = new Argument { Pointer = pointer, Length = length, Flags = flags };
     }
 
-    /// <summary>Room for <paramref name="count"/> more, which <see cref="Commit"/> adds once they have been written.</summary>
+    /// <summary>Room for <paramref name="count"/> more, which <see cref="Commit"/> adds once they have been
+    /// written.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal Argument* Reserve(int count)
     {
@@ -94,7 +95,8 @@ public sealed unsafe class ArgumentTable : IDisposable
         _count = count;
     }
 
-    /// <summary>Memory for text that exists nowhere in the input (unquoted inline arguments); lives until Clear.</summary>
+    /// <summary>Memory for text that exists nowhere in the input (unquoted inline arguments); lives until
+    /// Clear.</summary>
     internal byte* AllocateText(int bytes)
     {
         if (_text == null || _text->Size - _text->Used < bytes)
@@ -113,7 +115,8 @@ public sealed unsafe class ArgumentTable : IDisposable
     /// <summary>Gives back what the last text did not need, from <paramref name="end"/> on.</summary>
     internal void ReturnText(byte* end)
     {
-        Debug.Assert(end >= (byte*)(_text + 1) && end - (byte*)(_text + 1) <= _text->Used, "not the end of the last text");
+        Debug.Assert(end >= (byte*)(_text + 1)
+            && end - (byte*)(_text + 1) <= _text->Used, "not the end of the last text");
         _text->Used = (int)(end - (byte*)(_text + 1));
     }
 
@@ -151,7 +154,8 @@ public sealed unsafe class ArgumentTable : IDisposable
         return bytes;
     }
 
-    /// <summary>A piece of text memory; its bytes follow it. Chunks never move, so arguments can point into them.</summary>
+    /// <summary>A piece of text memory; its bytes follow it. Chunks never move, so arguments can point into
+    /// them.</summary>
     private struct TextChunk
     {
         public TextChunk* Next;

@@ -8,8 +8,8 @@ namespace Kv.Protocol;
 //   the head: 10 bytes and the name's, at most 16, so that one vector holds it
 //   the tail, of commands of five arguments and more: the last two, if 32 bytes hold them; options repeat as well
 
-/// <summary>How the last command began and ended. A pipeline repeats it, so the next one needs one compare where it would have needed
-/// a count, a length and a look-up of the name; and one for its options.</summary>
+/// <summary>How the last command began and ended. A pipeline repeats it, so the next one needs one compare where it
+/// would have needed a count, a length and a look-up of the name; and one for its options.</summary>
 internal struct CommandHead
 {
     private const int NameOffset = 8, NameBytesMax = 6, ArgumentsMax = 9, TailArguments = 2, WithTailMin = 5;
@@ -62,7 +62,8 @@ internal struct CommandHead
 
     /// <summary>Reads the rest of a command whose head matches.</summary>
     /// <param name="items">Room for all <see cref="Arguments"/>.</param>
-    /// <returns>The byte behind the command; null when it does not end before <paramref name="end"/>, or is unusual.</returns>
+    /// <returns>The byte behind the command; null when it does not end before <paramref name="end"/>, or is
+    /// unusual.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly unsafe byte* ReadRest(byte* at, byte* end, Argument* items, RespLimits limits)
     {
@@ -78,7 +79,8 @@ internal struct CommandHead
     private readonly unsafe byte* ReadTail(byte* at, byte* end, Argument* items, RespLimits limits)
     {
         // at <= end, and the input is readable for 64 bytes past that; a match counts only if it ends by `end`.
-        if ((Vector256.Load(at) & _tailMask) != _tail || at + _tailBytes > end) return ReadOtherTail(at, end, items, limits);
+        if ((Vector256.Load(at) & _tailMask) != _tail || at + _tailBytes > end)
+            return ReadOtherTail(at, end, items, limits);
         items[0].Pointer = at + _tailFirst;
         *(long*)&items[0].Length = _tailFirstBytes;     // and Flags = 0
         items[1].Pointer = at + _tailLast;

@@ -9,9 +9,9 @@ namespace Kv.Protocol;
 
 /// <summary>Turns a client's bytes into the arguments of one command at a time, without copying them.</summary>
 /// <remarks>
-/// Input buffers are readable for <see cref="PaddingBytes"/> past their length, so that headers are read as whole words.
-/// What lies there never influences a result: the fast path believes nothing until the frame is known to end inside the
-/// input, and whatever looks odd is decided by the slow path, which reads no byte beyond it.
+/// Input buffers are readable for <see cref="PaddingBytes"/> past their length, so that headers are read as whole
+/// words. What lies there never influences a result: the fast path believes nothing until the frame is known to end
+/// inside the input, and whatever looks odd is decided by the slow path, which reads no byte beyond it.
 /// Invariant: the result does not depend on where the input was cut, but for inline lines longer than the limit.
 /// </remarks>
 public static unsafe class CommandParser
@@ -27,7 +27,8 @@ public static unsafe class CommandParser
     private const ulong TwoDigitBulk = 0x0A0D000000ul | RespType.Bulk;
     private const ushort CrLf = 0x0A0D;
 
-    /// <summary>"$0\r\n\r\n": what the smallest argument takes, so that counts are believed only with bytes behind them.</summary>
+    /// <summary>"$0\r\n\r\n": what the smallest argument takes, so that counts are believed only with bytes behind
+    /// them.</summary>
     private const int MinArgumentBytes = 6;
 
     /// <summary>Parses the command that begins at <paramref name="position"/>.</summary>
@@ -62,7 +63,8 @@ public static unsafe class CommandParser
     }
 
     /// <summary>Reads whole bulks of up to six-digit lengths.</summary>
-    /// <returns>The byte behind the last; null when one is unusual, wrong, or ends beyond <paramref name="end"/>.</returns>
+    /// <returns>The byte behind the last; null when one is unusual, wrong, or ends beyond
+    /// <paramref name="end"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal static byte* ReadBulks(byte* at, byte* end, int count, Argument* slot, RespLimits limits)
     {
@@ -192,7 +194,8 @@ public static unsafe class CommandParser
         bool keeping = expected != 0;
         if (!keeping)
         {
-            ParseStatus status = ReadCount(command, available, limits, authenticated, ref state, out offset, out expected);
+            ParseStatus status = ReadCount(command, available, limits, authenticated, ref state, out offset,
+                out expected);
             if (status != ParseStatus.Complete) return status;
         }
 
@@ -208,7 +211,8 @@ public static unsafe class CommandParser
         for (; done < expected; done++)
         {
             int body = offset;
-            ParseStatus status = ReadLength(command, available, limits, authenticated, ref state, ref body, out int bytes);
+            ParseStatus status = ReadLength(command, available, limits, authenticated, ref state, ref body,
+                out int bytes);
             if (status == ParseStatus.Complete)
             {
                 long end = (long)body + bytes;
@@ -258,7 +262,8 @@ public static unsafe class CommandParser
         }
 
         if (announced > limits.MaxArguments) return ParseStatus.InvalidMultibulkLength;
-        if (announced > RespLimits.UnauthenticatedArguments && !authenticated) return ParseStatus.UnauthenticatedMultibulk;
+        if (announced > RespLimits.UnauthenticatedArguments && !authenticated)
+            return ParseStatus.UnauthenticatedMultibulk;
         count = (int)Math.Max(announced, 0);        // "*-1" is an empty command, like "*0"
         return ParseStatus.Complete;
     }
@@ -309,7 +314,8 @@ public static unsafe class CommandParser
         }
 
         if (command[from + bytes + 1] != '\n') return HeaderStatus.Invalid;
-        if (!NumberText.TryParseInt64(new ReadOnlySpan<byte>(command + from, bytes), out value)) return HeaderStatus.Invalid;
+        if (!NumberText.TryParseInt64(new ReadOnlySpan<byte>(command + from, bytes), out value))
+            return HeaderStatus.Invalid;
         offset = from + bytes + 2;
         return HeaderStatus.Complete;
     }

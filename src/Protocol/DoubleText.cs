@@ -124,7 +124,8 @@ internal static class DoubleText
             }
             else if (c == 'E')
             {
-                exponent += int.Parse(text[(index + 1)..length], NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+                exponent += int.Parse(text[(index + 1)..length], NumberStyles.AllowLeadingSign,
+                    CultureInfo.InvariantCulture);
                 break;
             }
             else

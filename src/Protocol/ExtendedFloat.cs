@@ -6,17 +6,19 @@ using System.Text;
 
 namespace Kv.Protocol;
 
-/// <summary>A binary number with a mantissa of 64 bits, as INCRBYFLOAT adds them: 0.1 + 0.2 is 0.3, to 17 decimals.</summary>
+/// <summary>A binary number with a mantissa of 64 bits, as INCRBYFLOAT adds them: 0.1 + 0.2 is 0.3, to 17
+/// decimals.</summary>
 /// <remarks>
-/// The reference computes in the 80-bit format of x87 processors and prints 17 decimals; clients see the difference to a
-/// double in the third addition. Value: mantissa x 2^exponent, mantissa normalized (bit 63 set) or 0. Rounding: to nearest,
-/// ties to even. The exponent's upper limit is that of x87, the lower one is open: what lies below 2^-16445 prints as 0.
-/// Cost: no allocation for texts of up to 38 digits and 27 decimals and exponents that keep the number below 2^128;
-/// <see cref="BigInteger"/> for the rest of what a text may say.
+/// The reference computes in the 80-bit format of x87 processors and prints 17 decimals; clients see the difference to
+/// a double in the third addition. Value: mantissa x 2^exponent, mantissa normalized (bit 63 set) or 0. Rounding: to
+/// nearest, ties to even. The exponent's upper limit is that of x87, the lower one is open: what lies below 2^-16445
+/// prints as 0. Cost: no allocation for texts of up to 38 digits and 27 decimals and exponents that keep the number
+/// below 2^128; <see cref="BigInteger"/> for the rest of what a text may say.
 /// </remarks>
 public readonly struct ExtendedFloat
 {
-    /// <summary>Bytes that any text of <see cref="FormatHuman"/> fits into: 4,933 digits, sign, point, 17 decimals, rounded up.</summary>
+    /// <summary>Bytes that any text of <see cref="FormatHuman"/> fits into: 4,933 digits, sign, point, 17 decimals,
+    /// rounded up.</summary>
     public const int MaxHumanBytes = 5 * 1024;
 
     private const int ExponentMax = 16383 - 63;
@@ -60,7 +62,8 @@ public readonly struct ExtendedFloat
         return Round(negative, mantissa, Math.Max(exponent, 1) - 1075, sticky: false);
     }
 
-    /// <summary>Reads a decimal or hexadecimal (0x1.8p3) number, inf or infinity; not nan, no blanks, no other text.</summary>
+    /// <summary>Reads a decimal or hexadecimal (0x1.8p3) number, inf or infinity; not nan, no blanks, no other
+    /// text.</summary>
     /// <returns>False for any other text, and for a number too large or too small for the format.</returns>
     public static bool TryParse(ReadOnlySpan<byte> text, out ExtendedFloat value)
     {
@@ -342,7 +345,8 @@ public readonly struct ExtendedFloat
         return true;
     }
 
-    /// <summary>Nothing at all, or a letter, a sign and digits to the end; held to a million, which is past any limit.</summary>
+    /// <summary>Nothing at all, or a letter, a sign and digits to the end; held to a million, which is past any
+    /// limit.</summary>
     private static bool TryParseExponent(ReadOnlySpan<byte> text, char letter, out int exponent)
     {
         exponent = 0;
@@ -390,7 +394,8 @@ public readonly struct ExtendedFloat
     }
 
     private static ExtendedFloat Bounded(bool negative, ulong mantissa, int exponent) =>
-        exponent > ExponentMax ? new ExtendedFloat(negative, 0, 0, infinite: true) : new ExtendedFloat(negative, mantissa, exponent);
+        exponent > ExponentMax ? new ExtendedFloat(negative, 0, 0, infinite: true)
+        : new ExtendedFloat(negative, mantissa, exponent);
 
     private static bool IsDigit(byte letter) => letter is >= (byte)'0' and <= (byte)'9';
 
@@ -398,6 +403,7 @@ public readonly struct ExtendedFloat
     [
         1, 5, 25, 125, 625, 3125, 15625, 78125, 390625, 1953125, 9765625, 48828125, 244140625, 1220703125, 6103515625,
         30517578125, 152587890625, 762939453125, 3814697265625, 19073486328125, 95367431640625, 476837158203125,
-        2384185791015625, 11920928955078125, 59604644775390625, 298023223876953125, 1490116119384765625, 7450580596923828125,
+        2384185791015625, 11920928955078125, 59604644775390625, 298023223876953125, 1490116119384765625,
+        7450580596923828125,
     ];
 }

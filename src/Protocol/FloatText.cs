@@ -68,7 +68,8 @@ internal readonly ref struct FloatText
     private static ReadOnlySpan<byte> TakeDigits(scoped ref ReadOnlySpan<byte> rest, bool hex)
     {
         int count = 0;
-        while (count < rest.Length && (hex ? char.IsAsciiHexDigit((char)rest[count]) : char.IsAsciiDigit((char)rest[count])))
+        while (count < rest.Length
+            && (hex ? char.IsAsciiHexDigit((char)rest[count]) : char.IsAsciiDigit((char)rest[count])))
             count++;
         ReadOnlySpan<byte> digits = rest[..count];
         rest = rest[count..];

@@ -4,7 +4,8 @@ namespace Kv.Protocol;
 //       \_________/  \_____/
 //        \n \r \t \b \a \" \\ \xHH    only \'       a quote may begin inside a word; behind its end comes a space
 
-/// <summary>Splits a line typed by hand (or by a health check) into arguments, with the quoting rules of Redis.</summary>
+/// <summary>Splits a line typed by hand (or by a health check) into arguments, with the quoting rules of
+/// Redis.</summary>
 internal static unsafe class InlineParser
 {
     /// <summary>Parses one line up to LF or CR LF; an empty one gives no arguments.</summary>

@@ -8,7 +8,8 @@ public static unsafe class NumberText
     /// <summary>The longest text of a 64-bit integer: sign and 19 digits.</summary>
     public const int MaxInt64Bytes = 20;
 
-    /// <summary>The longest text of <see cref="FormatDouble"/>: sign, "0.", 6 zeros, 17 digits; or with exponent.</summary>
+    /// <summary>The longest text of <see cref="FormatDouble"/>: sign, "0.", 6 zeros, 17 digits; or with
+    /// exponent.</summary>
     public const int MaxDoubleBytes = 32;
 
     /// <summary>The longest text of <see cref="FormatHumanDouble"/>.</summary>
@@ -61,7 +62,8 @@ public static unsafe class NumberText
 
     /// <summary>Parses a double as the commands of Redis take it: what C's strtod takes in whole, hexadecimal and
     /// infinities included; but no leading space, no NaN, nothing that overflows or vanishes.</summary>
-    public static bool TryParseDouble(ReadOnlySpan<byte> text, out double value) => DoubleText.TryParse(text, out value);
+    public static bool TryParseDouble(ReadOnlySpan<byte> text, out double value) =>
+        DoubleText.TryParse(text, out value);
 
     /// <summary>Writes a double in the form of Redis 7.2: the shortest digits that read back the same.</summary>
     /// <param name="destination">At least <see cref="MaxDoubleBytes"/>.</param>
@@ -76,7 +78,8 @@ public static unsafe class NumberText
         ? ExtendedFloat.FromDouble(value).FormatHuman(destination)
         : FormatDouble(value, destination);
 
-    /// <summary>Writes an integer at <paramref name="at"/>; room for its <see cref="LengthOf"/> is the caller's care.</summary>
+    /// <summary>Writes an integer at <paramref name="at"/>; room for its <see cref="LengthOf"/> is the caller's
+    /// care.</summary>
     /// <returns>The byte behind it.</returns>
     internal static byte* Write(byte* at, long value)
     {
@@ -106,7 +109,8 @@ public static unsafe class NumberText
         return end;
     }
 
-    // The digits of 2^n are those of its power of ten below or at; one compare corrects the estimate 1233/4096 ~ log10(2).
+    // The digits of 2^n are those of its power of ten below or at; one compare corrects the estimate 1233/4096 ~
+    // log10(2).
     private static int DigitsOf(ulong value)
     {
         int estimate = ((BitOperations.Log2(value | 1) + 1) * 1233) >> 12;

@@ -11,11 +11,13 @@ namespace Kv.Protocol;
 //  +-------------------------+---------------------------------+---------------+
 //   slack: a writer may store whole words past what it reserved, and so past the capacity
 
-/// <summary>Bytes on their way to clients, in native memory that grows by doubling and is given back after a peak.</summary>
+/// <summary>Bytes on their way to clients, in native memory that grows by doubling and is given back after a
+/// peak.</summary>
 /// <remarks>
 /// Threads: none; belongs to one worker or session. <see cref="Start"/> moves when the buffer grows.
-/// Memory of 64 KB to 4 MB comes from the owner's source, where there is one: a heap that grew for a storm of replies keeps what was freed
-/// below something that was not. Shorter buffers are cheap on the heap, and longer ones it maps, and grows without copying.
+/// Memory of 64 KB to 4 MB comes from the owner's source, where there is one: a heap that grew for a storm of replies
+/// keeps what was freed below something that was not. Shorter buffers are cheap on the heap, and longer ones it maps,
+/// and grows without copying.
 /// </remarks>
 public sealed unsafe class OutputBuffer : IDisposable
 {
@@ -42,7 +44,8 @@ public sealed unsafe class OutputBuffer : IDisposable
     /// <param name="initialBytes">The first allocation, made by the first write.</param>
     /// <param name="keptBytes">What <see cref="Clear"/> keeps for the next replies.</param>
     /// <param name="source">Where memory of medium size comes from; the heap without.</param>
-    public OutputBuffer(int initialBytes = DefaultInitialBytes, int keptBytes = DefaultKeptBytes, IBufferMemory? source = null)
+    public OutputBuffer(int initialBytes = DefaultInitialBytes, int keptBytes = DefaultKeptBytes,
+        IBufferMemory? source = null)
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(initialBytes);
         _initialBytes = initialBytes;
@@ -50,10 +53,12 @@ public sealed unsafe class OutputBuffer : IDisposable
         _source = source;
     }
 
-    /// <summary>The most that it may hold from <see cref="LimitFrom"/> on (max-reply-bytes); one more byte is a <see cref="ReplyTooLargeException"/>.</summary>
+    /// <summary>The most that it may hold from <see cref="LimitFrom"/> on (max-reply-bytes); one more byte is a
+    /// <see cref="ReplyTooLargeException"/>.</summary>
     public int LimitBytes { get; set; } = BytesMax;
 
-    /// <summary>Where that begins which <see cref="LimitBytes"/> bounds: a reply, behind those of other commands and behind messages.</summary>
+    /// <summary>Where that begins which <see cref="LimitBytes"/> bounds: a reply, behind those of other commands and
+    /// behind messages.</summary>
     public int LimitFrom { get; set; }
 
     public byte* Start => _start;
@@ -71,7 +76,8 @@ public sealed unsafe class OutputBuffer : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Reserve(int bytes)
     {
-        if ((uint)(_capacity - _length) < (uint)bytes) Grow(bytes);      // a sum of the caller's that has overflowed, too
+        // a sum of the caller's that has overflowed, too
+        if ((uint)(_capacity - _length) < (uint)bytes) Grow(bytes);
         return _start + _length;
     }
 
@@ -143,7 +149,8 @@ public sealed unsafe class OutputBuffer : IDisposable
         _capacity = (int)(bytes - SlackBytes);
     }
 
-    private bool IsOfSource(long bytes) => _source != null && bytes is > SourceBytesMin + SlackBytes and <= SourceBytesMax;
+    private bool IsOfSource(long bytes) =>
+        _source != null && bytes is > SourceBytesMin + SlackBytes and <= SourceBytesMax;
 
     private void Free()
     {

@@ -10,7 +10,8 @@ namespace Kv.Protocol;
 //   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $1048576\r\n        <some bytes of the body> |
 //   \___________ the head: stays in the input __________/\__ BigBulkLength in all, most of it not yet arrived
 //
-//  Parse answers NeedMoreData with BigBulkLength > 0. The caller then either reads on into the input as always and calls
+//  Parse answers NeedMoreData with BigBulkLength > 0. The caller then either reads on into the input as always and
+// calls
 //  Parse again (anything works, it only costs a copy), or takes the body out of the input:
 //
 //   1. makes a block of BigBulkLength bytes, copies what is there of the body into it, and cuts the input down to
@@ -24,14 +25,16 @@ namespace Kv.Protocol;
 //   4. calls Parse, which checks the CR LF and goes on: to the next big bulk (the same again), or to Complete, with the
 //      blocks among the arguments, marked Argument.InBlock.
 //
-//  The blocks belong to the caller throughout. When the command never completes (protocol error, disconnect), the blocks
+//  The blocks belong to the caller throughout. When the command never completes (protocol error, disconnect), the
+// blocks
 //  already handed over are found in KeptArguments; free them before Reset.
 
-/// <summary>How far the parser came in a command that has arrived in part. One a session; default is a fresh one.</summary>
+/// <summary>How far the parser came in a command that has arrived in part. One a session; default is a fresh
+/// one.</summary>
 /// <remarks>
 /// Holds offsets from the command's first byte, so that the input may move between calls. Commands of up to 16 KB are
-/// parsed again from their start (once their next missing byte is there); of larger ones the arguments found are kept in
-/// native memory: 16 bytes for each that arrived, none for those announced.
+/// parsed again from their start (once their next missing byte is there); of larger ones the arguments found are kept
+/// in native memory: 16 bytes for each that arrived, none for those announced.
 /// </remarks>
 public unsafe struct ParseState : IDisposable
 {
@@ -50,7 +53,8 @@ public unsafe struct ParseState : IDisposable
     /// <summary>Bytes of the command without which another attempt gets no further; 0 when nothing is known.</summary>
     public int BytesNeeded { get; internal set; }
 
-    /// <summary>The length of the big bulk that the command now waits for; 0 when it waits for something else.</summary>
+    /// <summary>The length of the big bulk that the command now waits for; 0 when it waits for something
+    /// else.</summary>
     public int BigBulkLength { get; private set; }
 
     /// <summary>Where the big bulk's body begins, from the command's first byte.</summary>
@@ -62,7 +66,8 @@ public unsafe struct ParseState : IDisposable
     /// <summary>Arguments announced by a command that is being continued; 0 while it is not.</summary>
     internal int Expected { get; private set; }
 
-    /// <summary>Up to here, from the command's first byte, all is taken: arguments, or an inline line without newline.</summary>
+    /// <summary>Up to here, from the command's first byte, all is taken: arguments, or an inline line without
+    /// newline.</summary>
     internal int Offset { get; set; }
 
     /// <summary>A big bulk was completed; its CR LF is still to be checked, at <see cref="Offset"/>.</summary>
@@ -100,7 +105,8 @@ public unsafe struct ParseState : IDisposable
 
     public void Dispose() => Reset();
 
-    /// <summary>From now on the command is continued at <see cref="Offset"/>, with this many arguments in all.</summary>
+    /// <summary>From now on the command is continued at <see cref="Offset"/>, with this many arguments in
+    /// all.</summary>
     internal void BeginKeeping(int expected, int offset)
     {
         Expected = expected;

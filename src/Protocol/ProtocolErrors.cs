@@ -1,12 +1,13 @@
 namespace Kv.Protocol;
 
-/// <summary>The text of each protocol error, byte for byte as Redis 7.0 sends it (but for the two that it lacks).</summary>
+/// <summary>The text of each protocol error, byte for byte as Redis 7.0 sends it (but for the two that it
+/// lacks).</summary>
 public static class ProtocolErrors
 {
     /// <summary>The error's text, without "-" and CR LF, for <see cref="ReplyWriter.WriteError"/>.</summary>
     /// <param name="status">A protocol error.</param>
-    /// <param name="got"><see cref="ParseState.Got"/>; matters to <see cref="ParseStatus.ExpectedDollar"/> only. Sent as
-    /// it is, unprintable or not, but CR, LF and NUL as a space.</param>
+    /// <param name="got"><see cref="ParseState.Got"/>; matters to <see cref="ParseStatus.ExpectedDollar"/> only. Sent
+    /// as it is, unprintable or not, but CR, LF and NUL as a space.</param>
     public static byte[] Text(ParseStatus status, byte got) => status switch
     {
         ParseStatus.InvalidMultibulkLength => [.. "ERR Protocol error: invalid multibulk length"u8],

@@ -102,7 +102,8 @@ public sealed unsafe class ReplyWriter : IDisposable
         _output.LimitFrom = limitFrom;
     }
 
-    /// <summary>Ends a reply that was made of several, each begun with <see cref="BeginReply"/>: an array of what commands answered.</summary>
+    /// <summary>Ends a reply that was made of several, each begun with <see cref="BeginReply"/>: an array of what
+    /// commands answered.</summary>
     /// <param name="start">Where it begins.</param>
     public void EndReplies(int start)
     {
@@ -281,7 +282,8 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <summary>Begins an array, set or map whose length is known only after its elements have been written.</summary>
     public ReplyMark BeginArray() => Mark();
 
-    /// <summary>Puts the header in front of the elements written since <paramref name="begin"/>; moves their bytes.</summary>
+    /// <summary>Puts the header in front of the elements written since <paramref name="begin"/>; moves their
+    /// bytes.</summary>
     public void EndArray(ReplyMark begin, int count) => InsertHeader(begin, RespType.Array, count, count);
 
     /// <inheritdoc cref="EndArray"/>
@@ -296,11 +298,12 @@ public sealed unsafe class ReplyWriter : IDisposable
         else InsertHeader(begin, RespType.Array, elements, elements);
     }
 
-    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the replies of SCAN and its kin begin
-    /// with: an array of two, the cursor and the array of the elements.</summary>
+    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the replies of SCAN and its
+    /// kin begin with: an array of two, the cursor and the array of the elements.</summary>
     public void EndScan(ReplyMark begin, ulong cursor, int count)
     {
-        Span<byte> header = stackalloc byte[(3 * HeaderBytes) + NumberText.MaxInt64Bytes + 2], digits = stackalloc byte[NumberText.MaxInt64Bytes];
+        Span<byte> header = stackalloc byte[(3 * HeaderBytes) + NumberText.MaxInt64Bytes + 2],
+            digits = stackalloc byte[NumberText.MaxInt64Bytes];
         System.Buffers.Text.Utf8Formatter.TryFormat(cursor, digits, out int length);
         fixed (byte* start = header)
         {
@@ -314,8 +317,8 @@ public sealed unsafe class ReplyWriter : IDisposable
         _owed += count - 1;
     }
 
-    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the reply of XAUTOCLAIM begins with: an array
-    /// of three, the cursor and the array of the elements. The third is still owed.</summary>
+    /// <summary>Puts in front of the elements written since <paramref name="begin"/> what the reply of XAUTOCLAIM
+    /// begins with: an array of three, the cursor and the array of the elements. The third is still owed.</summary>
     /// <param name="cursor">Some tens of bytes.</param>
     public void EndCursor(ReplyMark begin, ReadOnlySpan<byte> cursor, int count)
     {

@@ -1,25 +1,30 @@
 namespace Kv.Protocol;
 
-/// <summary>Every limit of the protocol, with its reason. One object per server; CONFIG SET changes it at run time.</summary>
+/// <summary>Every limit of the protocol, with its reason. One object per server; CONFIG SET changes it at run
+/// time.</summary>
 /// <remarks>
-/// Threads: written by whichever session runs CONFIG SET, read by all without a barrier. Each is one aligned word, and a
-/// parser that still sees the old value for a moment behaves as though the change came a moment later.
+/// Threads: written by whichever session runs CONFIG SET, read by all without a barrier. Each is one aligned word, and
+/// a parser that still sees the old value for a moment behaves as though the change came a moment later.
 /// </remarks>
 public sealed class RespLimits
 {
-    /// <summary>Bytes after '*' or '$' up to the CR. A 64-bit number has 20; the rest is for leniency no client needs.</summary>
+    /// <summary>Bytes after '*' or '$' up to the CR. A 64-bit number has 20; the rest is for leniency no client
+    /// needs.</summary>
     public const int MaxHeaderBytes = 32;
 
-    /// <summary>Arguments of a command before AUTH: AUTH and HELLO need at most 7, so nobody can make us hold more.</summary>
+    /// <summary>Arguments of a command before AUTH: AUTH and HELLO need at most 7, so nobody can make us hold
+    /// more.</summary>
     public const int UnauthenticatedArguments = 10;
 
     /// <summary>Bytes of one argument before AUTH: room for a token of any size in use, not for parking data.</summary>
     public const int UnauthenticatedBulkBytes = 16 * 1024;
 
-    /// <summary>Aggregates inside aggregates in a reply. Deeper than any command answers; bounds the reader's recursion.</summary>
+    /// <summary>Aggregates inside aggregates in a reply. Deeper than any command answers; bounds the reader's
+    /// recursion.</summary>
     public const int MaxReplyDepth = 128;
 
-    /// <summary>The parser's one- and two-digit lengths pass without a check, hence a lower bound; Redis has the same.</summary>
+    /// <summary>The parser's one- and two-digit lengths pass without a check, hence a lower bound; Redis has the
+    /// same.</summary>
     public const int MinMaxBulkBytes = 1024 * 1024;
 
     /// <summary>The parser's one-digit counts pass without a check, hence a lower bound.</summary>
@@ -29,7 +34,8 @@ public sealed class RespLimits
     private int _maxArguments = 1024 * 1024;
     private int _maxInlineBytes = 64 * 1024;
 
-    /// <summary>Bytes of one argument (proto-max-bulk-len): no value is larger, and lengths stay far inside an int.</summary>
+    /// <summary>Bytes of one argument (proto-max-bulk-len): no value is larger, and lengths stay far inside an
+    /// int.</summary>
     public int MaxBulkBytes
     {
         get => _maxBulkBytes;
@@ -43,7 +49,8 @@ public sealed class RespLimits
         set => _maxArguments = AtLeast(value, MinMaxArguments);
     }
 
-    /// <summary>Bytes of an inline command before its newline: typed by hand, so that a lost peer is noticed early.</summary>
+    /// <summary>Bytes of an inline command before its newline: typed by hand, so that a lost peer is noticed
+    /// early.</summary>
     public int MaxInlineBytes
     {
         get => _maxInlineBytes;

@@ -20,8 +20,8 @@ public sealed class RespValue
     /// <summary>Of a double.</summary>
     public double Double { get; private init; }
 
-    /// <summary>The text of all that has one: strings, errors, numbers as they were sent. A verbatim string's is without
-    /// its "txt:".</summary>
+    /// <summary>The text of all that has one: strings, errors, numbers as they were sent. A verbatim string's is
+    /// without its "txt:".</summary>
     public byte[] Bytes { get; private init; } = [];
 
     /// <summary>The three letters before a verbatim string's text.</summary>

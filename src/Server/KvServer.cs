@@ -14,8 +14,10 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace Kv.Server;
 
-/// <summary>A whole server: a store, its clients, and what they share. Any number of them fit into one process.</summary>
-/// <remarks>Threads: any. No static state: two servers do not notice each other, and nothing is left after disposal.</remarks>
+/// <summary>A whole server: a store, its clients, and what they share. Any number of them fit into one
+/// process.</summary>
+/// <remarks>Threads: any. No static state: two servers do not notice each other, and nothing is left after
+/// disposal.</remarks>
 public sealed class KvServer : IAsyncDisposable
 {
     private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -42,9 +44,11 @@ public sealed class KvServer : IAsyncDisposable
             MaxMemoryBytes = options.MaxMemory,
             PackedLimits = options.PackedLimits,
             Time = time,
-            Stalled = stall => Log.LogWarning("Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
+            Stalled = stall => Log.LogWarning(
+                "Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
                 stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),
-            UpkeepFailed = exception => Log.LogCritical(exception, "A round of the store's upkeep failed; the next one begins anew"),
+            UpkeepFailed = exception => Log.LogCritical(
+                exception, "A round of the store's upkeep failed; the next one begins anew"),
         });
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
@@ -65,12 +69,15 @@ public sealed class KvServer : IAsyncDisposable
     /// <returns>A server that accepts connections. The caller disposes it.</returns>
     /// <exception cref="ArgumentException">An option is out of range.</exception>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
-    /// <exception cref="IOException">The process may open so few files that no client could be served. Nothing is left behind.</exception>
-    public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null, CancellationToken cancellation = default) =>
+    /// <exception cref="IOException">The process may open so few files that no client could be served. Nothing is left
+    /// behind.</exception>
+    public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null,
+        CancellationToken cancellation = default) =>
         StartAsync(options, log, TimeProvider.System, CommandTable.Instance, cancellation);
 
     internal static async Task<KvServer> StartAsync(
-        ServerOptions options, ILoggerFactory? log, TimeProvider time, CommandTable commands, CancellationToken cancellation)
+        ServerOptions options, ILoggerFactory? log, TimeProvider time, CommandTable commands,
+        CancellationToken cancellation)
     {
         ArgumentNullException.ThrowIfNull(options);
         var copy = options.Copy();
@@ -81,7 +88,8 @@ public sealed class KvServer : IAsyncDisposable
         {
             server.FollowOptions();
             server._transport = Transports.Create(server);
-            server.Descriptors = DescriptorLimit.Measure(copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
+            server.Descriptors = DescriptorLimit.Measure(
+                copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
             server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
             return server;
@@ -99,7 +107,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>The store that this server serves.</summary>
     public Store Store { get; }
 
-    /// <summary>Where the server listens, with the real ports; a unix socket is a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</summary>
+    /// <summary>Where the server listens, with the real ports; a unix socket is a
+    /// <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>.</summary>
     public IReadOnlyList<EndPoint> Endpoints => _transport?.Endpoints ?? [];
 
     /// <summary>Clients connected now.</summary>
@@ -147,7 +156,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Clients that wait for a key (BLPOP).</summary>
     internal BlockedClients Blocked { get; }
 
-    /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many descriptors.</summary>
+    /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many
+    /// descriptors.</summary>
     internal int MaxClients => Math.Min(Options.MaxClients, Descriptors.ClientsMax);
 
     internal DescriptorLimit Descriptors { get; private set; } = null!;
@@ -163,7 +173,8 @@ public sealed class KvServer : IAsyncDisposable
     internal StoreStatsBase StatsAtReset { get; set; } = new(default);
 
     /// <summary>40 hexadecimal digits, other ones for each start.</summary>
-    internal string RunId { get; } = Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
+    internal string RunId { get; } =
+        Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
 
     internal DateTimeOffset Started { get; }
 
@@ -181,16 +192,18 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Connects to this server inside of the process, without a socket.</summary>
     /// <returns>
-    /// A stream for one client: write requests in RESP, read the replies. One reader and one writer at a time, as with a
-    /// socket. The caller disposes it, which ends the connection: what was written before is still run. It ends by itself,
-    /// after the replies, on QUIT, CLIENT KILL and when the server stops; writing is then an <see cref="IOException"/>.
+    /// A stream for one client: write requests in RESP, read the replies. One reader and one writer at a time, as with
+    /// a socket. The caller disposes it, which ends the connection: what was written before is still run. It ends by
+    /// itself, after the replies, on QUIT, CLIENT KILL and when the server stops; writing is then an
+    /// <see cref="IOException"/>.
     /// </returns>
     /// <exception cref="InvalidOperationException">The server stops, or has stopped.</exception>
     /// <remarks>
     /// A client like any other: it counts for maxclients (one too many reads the error of Redis and the end), says AUTH
-    /// where there is a password, and CLIENT LIST shows it at in-process:0. A writer that is more than 1 MB ahead waits.
-    /// Cost: some KB, no descriptor, no thread; commands run on the thread pool, and waiting synchronously blocks only the
-    /// caller. The first call makes what the connections share: a worker's buffers for each of worker-threads.
+    /// where there is a password, and CLIENT LIST shows it at in-process:0. A writer that is more than 1 MB ahead
+    /// waits. Cost: some KB, no descriptor, no thread; commands run on the thread pool, and waiting synchronously
+    /// blocks only the caller. The first call makes what the connections share: a worker's buffers for each of
+    /// worker-threads.
     /// </remarks>
     public Stream Connect()
     {
@@ -200,15 +213,18 @@ public sealed class KvServer : IAsyncDisposable
             if (_inProcess == null)
             {
                 _inProcess = _transport as PipelineTransport ?? new PipelineTransport(this, listens: false);
-                if (_inProcess != _transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();   // does nothing that waits
+                // does nothing that waits
+                if (_inProcess != _transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();
             }
 
             return _inProcess.Connect();
         }
     }
 
-    /// <summary>Stops accepting, answers what was received, and closes every connection, within shutdown-timeout.</summary>
-    /// <remarks>A worker that a command keeps longer than that is left behind, and <see cref="EndedInOrder"/> is false.</remarks>
+    /// <summary>Stops accepting, answers what was received, and closes every connection, within
+    /// shutdown-timeout.</summary>
+    /// <remarks>A worker that a command keeps longer than that is left behind, and <see cref="EndedInOrder"/> is
+    /// false.</remarks>
     public Task StopAsync(CancellationToken cancellation = default)
     {
         lock (_stopGuard) return _stopping ??= StopTransportsAsync(cancellation);
@@ -217,11 +233,13 @@ public sealed class KvServer : IAsyncDisposable
     private async Task StopTransportsAsync(CancellationToken cancellation)
     {
         var stopping = _transport?.StopAsync(cancellation) ?? Task.FromResult(true);
-        var stoppingInProcess = _inProcess == null || _inProcess == _transport ? Task.FromResult(true) : _inProcess.StopAsync(cancellation);
+        var stoppingInProcess = _inProcess == null || _inProcess == _transport
+            ? Task.FromResult(true) : _inProcess.StopAsync(cancellation);
         bool ended = await stopping.ConfigureAwait(false) & await stoppingInProcess.ConfigureAwait(false);
         if (ended) return;
         EndedInOrder = false;
-        Log.LogCritical("A command did not end within shutdown-timeout; its worker is left behind, and the store as it is");
+        Log.LogCritical(
+            "A command did not end within shutdown-timeout; its worker is left behind, and the store as it is");
     }
 
     public async ValueTask DisposeAsync()

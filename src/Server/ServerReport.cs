@@ -7,7 +7,8 @@ using Kv.Storage;
 namespace Kv.Server;
 
 /// <summary>Gathers the figures of a server, from wherever they are kept, for INFO and whoever else reports.</summary>
-/// <remarks>Cost: a pass over the connections, the workers' counters and the databases. No lock is held over it.</remarks>
+/// <remarks>Cost: a pass over the connections, the workers' counters and the databases. No lock is held over
+/// it.</remarks>
 internal static class ServerReport
 {
     public static ServerFigures Gather(KvServer server)
@@ -30,7 +31,8 @@ internal static class ServerReport
             Hz = options.Hz,
             Workers = server.Workers,
             UptimeSeconds = (server.TickMs - server.StartedTickMs) / 1000,
-            UnixMicroseconds = (server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond,
+            UnixMicroseconds =
+                (server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond,
 
             ConnectedClients = server.Connections.Count,
             MaxClients = server.MaxClients,
@@ -99,7 +101,8 @@ internal static class ServerReport
 
             Keyspace = Keyspace(server),
             CommandCalls = CommandCalls(server),
-            Errors = [.. server.Counters.Errors.Select(error => new ErrorFigures(error.Code, error.Count)).OrderBy(error => error.Code, StringComparer.Ordinal)],
+            Errors = [.. server.Counters.Errors.Select(error => new ErrorFigures(error.Code, error.Count))
+                .OrderBy(error => error.Code, StringComparer.Ordinal)],
         };
     }
 
@@ -110,7 +113,8 @@ internal static class ServerReport
         {
             long keys = server.Store.Count(database);
             if (keys == 0) continue;
-            all.Add(new(database, keys, server.Store.CountWithExpiry(database), server.Store.AverageTtlMs(database), server.Store.CountWithFieldExpiry(database)));
+            all.Add(new(database, keys, server.Store.CountWithExpiry(database), server.Store.AverageTtlMs(database),
+                server.Store.CountWithFieldExpiry(database)));
         }
         return all;
     }
@@ -134,7 +138,8 @@ internal static class ServerReport
     }
 
     /// <summary>What the connections hold together, and the most that one holds.</summary>
-    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Reserved, long Watching)
+    private readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Reserved,
+        long Watching)
     {
         public static ClientTotals Of(KvServer server)
         {

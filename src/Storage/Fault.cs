@@ -5,11 +5,11 @@ namespace Kv.Storage;
 
 /// <summary>Names the places where an exception, or the end of the process, is worth testing.</summary>
 /// <remarks>
-/// Off, unless the process was started with <c>KV_FAULT=point:n</c> (the n-th pass throws) or <c>KV_FAULT=point:n:kill</c>
-/// (it ends the process as a kill would), or with the runtime's switch <c>Kv.Fault</c>, as the tests are: then
-/// <see cref="Arm"/> says where.
-/// Cost: <see cref="IsOn"/> is a constant once a method is compiled for good, so nothing is left of a point that is off.
-/// Static, against the habit: a point is passed where no server, store or option is at hand.
+/// Off, unless the process was started with <c>KV_FAULT=point:n</c> (the n-th pass throws) or
+/// <c>KV_FAULT=point:n:kill</c> (it ends the process as a kill would), or with the runtime's switch <c>Kv.Fault</c>, as
+/// the tests are: then <see cref="Arm"/> says where.
+/// Cost: <see cref="IsOn"/> is a constant once a method is compiled for good, so nothing is left of a point that is
+/// off. Static, against the habit: a point is passed where no server, store or option is at hand.
 /// Threads: any.
 /// </remarks>
 internal static class Fault
@@ -18,7 +18,8 @@ internal static class Fault
     public static readonly string[] Points =
     [
         // A record is locked, or made and not yet known to anybody.
-        "read.locked", "update.decide", "record.build", "record.publish", "record.write", "block.fill", "expiry.slot", "keys.lock",
+        "read.locked", "update.decide", "record.build", "record.publish", "record.write", "block.fill", "expiry.slot",
+        "keys.lock",
 
         // The parts that records come from and go to.
         "segment.open", "database.create", "index.split", "flush.publish", "swap.publish",
@@ -34,11 +35,13 @@ internal static class Fault
     ];
 
     public static readonly bool IsOn =
-        (AppContext.TryGetSwitch("Kv.Fault", out bool isSet) && isSet) || Environment.GetEnvironmentVariable("KV_FAULT") is { Length: > 0 };
+        (AppContext.TryGetSwitch("Kv.Fault", out bool isSet) && isSet)
+        || Environment.GetEnvironmentVariable("KV_FAULT") is { Length: > 0 };
 
     private static Armed? s_armed = FromEnvironment();
 
-    /// <summary>For tests: called at each pass of every point by the thread that passes it. To hold it up there, so that others meet it.</summary>
+    /// <summary>For tests: called at each pass of every point by the thread that passes it. To hold it up there, so
+    /// that others meet it.</summary>
     public static Action<string>? AtEveryPoint { get; set; }
 
     /// <summary>A place where something may go wrong.</summary>

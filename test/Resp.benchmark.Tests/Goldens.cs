@@ -1,6 +1,7 @@
 namespace RespBenchmark.Tests;
 
-/// <summary>Real outputs of the tools whose text we print, and the command lines of the documents that quote them.</summary>
+/// <summary>Real outputs of the tools whose text we print, and the command lines of the documents that quote
+/// them.</summary>
 internal static class Goldens
 {
     public static string Read(string name) => File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Goldens", name));
@@ -11,12 +12,14 @@ internal static class Goldens
         string grammar = "";
         foreach (string line in Read("seed-commands.txt").Split('\n', StringSplitOptions.RemoveEmptyEntries))
         {
-            if (line.StartsWith('#')) grammar = line[(line.IndexOf("grammar=", StringComparison.Ordinal) + 8)..].Split(' ')[0];
+            if (line.StartsWith('#'))
+                grammar = line[(line.IndexOf("grammar=", StringComparison.Ordinal) + 8)..].Split(' ')[0];
             else yield return (grammar, line);
         }
     }
 
-    /// <summary>The program's name and arguments of a seed's line: after dotnet run's own options, or after the tool's name.</summary>
+    /// <summary>The program's name and arguments of a seed's line: after dotnet run's own options, or after the tool's
+    /// name.</summary>
     public static (string Program, string[] Arguments) Split(string line)
     {
         string[] words = Words(line);
@@ -29,6 +32,7 @@ internal static class Goldens
     private static string[] Words(string line)
     {
         string[] pieces = line.Split('"');
-        return [.. pieces.SelectMany((piece, index) => index % 2 == 1 ? [piece] : piece.Split(' ', StringSplitOptions.RemoveEmptyEntries))];
+        return [.. pieces.SelectMany((piece, index) => index % 2 == 1
+            ? [piece] : piece.Split(' ', StringSplitOptions.RemoveEmptyEntries))];
     }
 }

@@ -2,8 +2,8 @@ using System.Text.RegularExpressions;
 
 namespace RespBenchmark.Tests;
 
-/// <summary>Text without what differs from run to run: numbers, progress drawn over itself, how many rows a table has, the
-/// space at line ends.</summary>
+/// <summary>Text without what differs from run to run: numbers, progress drawn over itself, how many rows a table has,
+/// the space at line ends.</summary>
 internal static partial class MaskedText
 {
     public static string Of(string text)

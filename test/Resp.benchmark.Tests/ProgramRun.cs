@@ -23,20 +23,23 @@ internal sealed record ProgramRun(int ExitCode, string Output, string Errors)
         return With(program, words, interrupt, "", text);
     }
 
-    public static ProgramRun With(string program, string[] words, Interrupt interrupt, string input = "", string? interruptAt = null)
+    public static ProgramRun With(string program, string[] words, Interrupt interrupt, string input = "",
+        string? interruptAt = null)
     {
         using var output = new WatchedWriter(interruptAt, interrupt);
         using var errors = new StringWriter();
         using var watchdog = new Timer(_ => interrupt.Raise(), null, Watchdog, Timeout.InfiniteTimeSpan);
         int exitCode = Entry.Run(program, words, new Surroundings
         {
-            Output = TextWriter.Synchronized(output), Errors = TextWriter.Synchronized(errors), Interrupt = interrupt, Words = words,
+            Output = TextWriter.Synchronized(output), Errors = TextWriter.Synchronized(errors), Interrupt = interrupt,
+                Words = words,
             Input = new MemoryStream(System.Text.Encoding.UTF8.GetBytes(input)),
         });
         return new ProgramRun(exitCode, output.ToString(), errors.ToString());
     }
 
-    /// <summary>Raises a signal, from a thread of its own as the system does, when what was written holds a text.</summary>
+    /// <summary>Raises a signal, from a thread of its own as the system does, when what was written holds a
+    /// text.</summary>
     private sealed class WatchedWriter(string? text, Interrupt interrupt) : StringWriter
     {
         private bool _raised;

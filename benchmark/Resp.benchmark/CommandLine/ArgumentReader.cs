@@ -2,8 +2,8 @@ using System.Globalization;
 
 namespace RespBenchmark.CommandLine;
 
-/// <summary>Walks over the words of a command line, option by option. Values are the next word, or what follows <c>=</c> in
-/// a long option.</summary>
+/// <summary>Walks over the words of a command line, option by option. Values are the next word, or what follows
+/// <c>=</c> in a long option.</summary>
 /// <remarks>A missing or unusable value is a <see cref="UsageException"/> that names the option.</remarks>
 internal sealed class ArgumentReader(IReadOnlyList<string> arguments)
 {
@@ -76,7 +76,8 @@ internal sealed class ArgumentReader(IReadOnlyList<string> arguments)
     {
         string text = Value();
         string[] words = text.Split(',');
-        if (words.Any(string.IsNullOrWhiteSpace)) throw new UsageException($"{Word} takes words between commas, got '{text}'");
+        if (words.Any(string.IsNullOrWhiteSpace))
+            throw new UsageException($"{Word} takes words between commas, got '{text}'");
         return words;
     }
 
@@ -93,9 +94,11 @@ internal sealed class ArgumentReader(IReadOnlyList<string> arguments)
     }
 
     private long Number(string text, long min, long max) =>
-        long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number) && number >= min && number <= max
+        long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
+        && number >= min && number <= max
             ? number
-            : throw new UsageException(min == long.MinValue || max == long.MaxValue || (min == int.MinValue && max == int.MaxValue)
+            : throw new UsageException(min == long.MinValue || max == long.MaxValue
+                || (min == int.MinValue && max == int.MaxValue)
                 ? $"{Word} takes a number, got '{text}'"
                 : $"{Word} takes a number from {min} to {max}, got '{text}'");
 }

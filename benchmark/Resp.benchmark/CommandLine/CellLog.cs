@@ -4,8 +4,10 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.CommandLine;
 
-/// <summary>The histogram files of a cell of a compatible grammar (--hdr), written while it runs; without --hdr nothing.</summary>
-/// <remarks>A file that cannot be written does not end the run: <see cref="Extras.Finish"/> says it after the text.</remarks>
+/// <summary>The histogram files of a cell of a compatible grammar (--hdr), written while it runs; without --hdr
+/// nothing.</summary>
+/// <remarks>A file that cannot be written does not end the run: <see cref="Extras.Finish"/> says it after the
+/// text.</remarks>
 internal sealed class CellLog : IDisposable
 {
     private static readonly TimeSpan Interval = TimeSpan.FromSeconds(1);

@@ -8,8 +8,8 @@ using RespBenchmark.Saturation;
 
 namespace RespBenchmark.CommandLine;
 
-/// <summary>What the compatible grammars say beside the old text: known traps once, and for each cell who was saturated. All
-/// of it goes to stderr and to the files.</summary>
+/// <summary>What the compatible grammars say beside the old text: known traps once, and for each cell who was
+/// saturated. All of it goes to stderr and to the files.</summary>
 /// <remarks>Threads: one; the monitor of a cell has a thread of its own.</remarks>
 internal sealed class CellWatch : IDisposable
 {
@@ -38,7 +38,8 @@ internal sealed class CellWatch : IDisposable
             foreach (string warning in watch.Warnings(sessions, canPin: false))
             {
                 // The trap that has spoiled published comparisons is said so that nobody passes over it.
-                surroundings.Note(warning.StartsWith(Warnings.SpinningThreads, StringComparison.Ordinal) ? $"!!! WARNING !!! {warning}" : $"# WARN {warning}");
+                surroundings.Note(warning.StartsWith(Warnings.SpinningThreads, StringComparison.Ordinal)
+                    ? $"!!! WARNING !!! {warning}" : $"# WARN {warning}");
                 extras.Warnings.Add(warning);
             }
 
@@ -64,7 +65,8 @@ internal sealed class CellWatch : IDisposable
     public ResourceUse? Stop() => _monitor?.Stop();
 
     /// <summary>Judges a cell, says so, and keeps it for the files.</summary>
-    /// <param name="calibrate">Operations a second of the same client against a target that does nothing; null: those of our engine.</param>
+    /// <param name="calibrate">Operations a second of the same client against a target that does nothing; null: those
+    /// of our engine.</param>
     public void Add(CellOutcome outcome, ResourceUse? use, Func<Target, double>? calibrate = null)
     {
         if (_target is not null && use is not null) outcome = Judge(outcome, _target, use, calibrate);
@@ -78,10 +80,15 @@ internal sealed class CellWatch : IDisposable
         Measurement measured = outcome.Measurement;
         bool isLong = measured.Elapsed >= TargetWatch.JudgedMin;
         Verdict verdict = target.Judge(outcome.Plan, measured, use);
-        string advice = isLong ? verdict.Advice(use.ServerSeen, measured.GeneratorLate) : string.Create(CultureInfo.InvariantCulture, $"{measured.Elapsed.TotalMilliseconds:F0} ms are too short to tell");
+        string advice = isLong ? verdict.Advice(use.ServerSeen, measured.GeneratorLate)
+            : string.Create(CultureInfo.InvariantCulture,
+                $"{measured.Elapsed.TotalMilliseconds:F0} ms are too short to tell");
         string server = use.ServerSeen ? Load(use.ServerHot, use.ServerCpu) : "not seen";
-        _surroundings.Note($"# {verdict.Name()}  client {Load(measured.LoopOccupancy.DefaultIfEmpty().Max(), use.ClientCpu)}, server {server}{(advice.Length > 0 ? $": {advice}" : "")}");
-        return outcome with { Use = use, Verdict = verdict, Headroom = _extras.Calibrate ? Headroom(outcome, calibrate) : null };
+        _surroundings.Note(
+            $"# {verdict.Name()}  client {Load(measured.LoopOccupancy.DefaultIfEmpty().Max(), use.ClientCpu)}, server "
+            + $"{server}{(advice.Length > 0 ? $": {advice}" : "")}");
+        return outcome with { Use = use, Verdict = verdict,
+            Headroom = _extras.Calibrate ? Headroom(outcome, calibrate) : null };
     }
 
     private double? Headroom(CellOutcome outcome, Func<Target, double>? calibrate)
@@ -106,5 +113,6 @@ internal sealed class CellWatch : IDisposable
     }
 
     /// <summary>The busiest thread, and all of them in cores.</summary>
-    private static string Load(double hot, double all) => string.Create(CultureInfo.InvariantCulture, $"{100 * hot:F0}% / {all:F2}c");
+    private static string Load(double hot, double all) =>
+        string.Create(CultureInfo.InvariantCulture, $"{100 * hot:F0}% / {all:F2}c");
 }

@@ -11,7 +11,8 @@ internal static class CoreList
         foreach (string part in text.Split(','))
         {
             string[] ends = part.Split('-', 2);
-            if (!int.TryParse(ends[0], out int first) || !int.TryParse(ends[^1], out int last) || first < 0 || last < first || last > CoreMax)
+            if (!int.TryParse(ends[0], out int first) || !int.TryParse(ends[^1], out int last) || first < 0
+                || last < first || last > CoreMax)
                 throw new UsageException($"{option} takes cores like 0-3,5, got '{text}'");
             cores.AddRange(Enumerable.Range(first, last - first + 1));
         }

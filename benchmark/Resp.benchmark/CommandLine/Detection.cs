@@ -6,8 +6,8 @@ namespace RespBenchmark.CommandLine;
 /// <param name="Problem">What makes the line unreadable; null else.</param>
 internal readonly record struct Detected(Grammar Grammar, string[] Arguments, bool Guessed, string? Problem = null);
 
-/// <summary>Tells the four grammars apart. First match wins: the name in <c>--as</c>, the name of the program, a verb, a
-/// Garnet option, a mark of Tair's tool, and else redis-benchmark.</summary>
+/// <summary>Tells the four grammars apart. First match wins: the name in <c>--as</c>, the name of the program, a verb,
+/// a Garnet option, a mark of Tair's tool, and else redis-benchmark.</summary>
 internal static class Detection
 {
     /// <summary>The native verbs.</summary>
@@ -17,21 +17,27 @@ internal static class Detection
     // Garnet's long options but for --threads, --tls and --cluster, which others have too.
     private static readonly HashSet<string> GarnetOptions = new(StringComparer.Ordinal)
     {
-        "--port", "--host", "--clientaddr", "--op", "--dbsize", "--totalops", "--keylength", "--valuelength", "--batchsize",
+        "--port", "--host", "--clientaddr", "--op", "--dbsize", "--totalops", "--keylength", "--valuelength",
+            "--batchsize",
         "--pipeline", "--runtime", "--skipload", "--lset", "--load-threads", "--client", "--online", "--op-workload",
-        "--op-percent", "--itp", "--burst", "--zipf", "--ttl", "--sscardinality", "--auth", "--tlshost", "--cert-file-name",
-        "--cert-password", "--file-logger", "--disable-console-logger", "--logger-level", "--save-freq", "--sync", "--pool",
+        "--op-percent", "--itp", "--burst", "--zipf", "--ttl", "--sscardinality", "--auth", "--tlshost",
+        "--cert-file-name",
+        "--cert-password", "--file-logger", "--disable-console-logger", "--logger-level", "--save-freq",
+        "--sync", "--pool",
         "--client-hist", "--object-dbsize", "--txn", "--cluster-bench", "--replica-ops-percent", "--broadcast",
         "--workload-seed", "--offline-buffers", "--aof", "--index", "--aof-null-device", "--aof-commit-freq",
         "--aof-physical-sublog-count", "--aof-replay-task-count", "--aof-memory-size", "--aof-page-size", "--aof-bench",
         "--aof-bench-type", "--aof-gen-pages", "-b", "-o",
     };
 
-    // The options of redis-benchmark, of Tair's tool and of our own that take the next word; all other dashed words take none.
+    // The options of redis-benchmark, of Tair's tool and of our own that take the next word; all other dashed words
+    // take none.
     private static readonly HashSet<string> ValueOptions = new(StringComparer.Ordinal)
     {
-        "-c", "-n", "-k", "-h", "-p", "-s", "-a", "--user", "-u", "-d", "-P", "-r", "-t", "--dbnum", "--precision", "--threads",
-        "--seed", "--sni", "--cacert", "--cacertdir", "--cert", "--key", "--tls-ciphers", "--tls-ciphersuites", "--cores",
+        "-c", "-n", "-k", "-h", "-p", "-s", "-a", "--user", "-u", "-d", "-P", "-r", "-t", "--dbnum", "--precision",
+            "--threads",
+        "--seed", "--sni", "--cacert", "--cacertdir", "--cert", "--key", "--tls-ciphers",
+        "--tls-ciphersuites", "--cores",
         "--duration", "--warmup", "--rps",
         "--json", "--csv-file", "--md", "--html", "--hdr", "--progress", "--loops", "--session-model", "--server-pid",
         "--garnet-format", "--rb-format", "--online-sweep", "--drain",
@@ -80,7 +86,8 @@ internal static class Detection
         (grammar, problem) = (Grammar.Native, null);
         int index = arguments.FindIndex(word => word == "--as" || word.StartsWith("--as=", StringComparison.Ordinal));
         if (index < 0) return false;
-        string? name = arguments[index].Length > 4 ? arguments[index][5..] : index + 1 < arguments.Count ? arguments[index + 1] : null;
+        string? name = arguments[index].Length > 4 ? arguments[index][5..] : index + 1 < arguments.Count
+            ? arguments[index + 1] : null;
         arguments.RemoveRange(index, arguments[index].Length > 4 || name is null ? 1 : 2);
         switch (name)
         {
@@ -119,11 +126,13 @@ internal static class Detection
         return false;
     }
 
-    /// <summary>The index of the first word that is neither an option nor the value of one; the count when there is none.</summary>
+    /// <summary>The index of the first word that is neither an option nor the value of one; the count when there is
+    /// none.</summary>
     private static int FirstPositional(string[] arguments)
     {
         int index = 0;
-        while (index < arguments.Length && arguments[index].StartsWith('-')) index += ValueOptions.Contains(arguments[index]) ? 2 : 1;
+        while (index < arguments.Length && arguments[index].StartsWith('-'))
+            index += ValueOptions.Contains(arguments[index]) ? 2 : 1;
         return Math.Min(index, arguments.Length);
     }
 

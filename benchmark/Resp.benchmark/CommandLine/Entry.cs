@@ -11,7 +11,8 @@ internal static class Entry
         using var interrupt = Interrupt.Listen();
         var surroundings = new Surroundings
         {
-            Output = output, Errors = errors, Input = Console.OpenStandardInput(), Interrupt = interrupt, IsTerminal = !Console.IsOutputRedirected,
+            Output = output, Errors = errors, Input = Console.OpenStandardInput(), Interrupt = interrupt,
+                IsTerminal = !Console.IsOutputRedirected,
             Words = arguments,
         };
         return Run(ProgramName.Called(), arguments, surroundings);
@@ -29,7 +30,9 @@ internal static class Entry
 
         if (detected.Guessed)
         {
-            surroundings.Note($"(reading this as {Detection.NameOf(detected.Grammar)}; --as native for the options of Resp.benchmark itself)");
+            surroundings.Note(
+                $"(reading this as {Detection.NameOf(detected.Grammar)}; --as native for the options of "
+                + $"Resp.benchmark itself)");
         }
 
         try

@@ -55,7 +55,8 @@ internal sealed class Extras
             case "--hdr": HdrFolder = reader.Value(); return true;
             case "--progress": Progress = (ProgressForm)(1 + reader.Choice("tty", "plain", "off")); return true;
             case "--loops": Loops = ReadLoops(reader); return true;
-            case "--session-model": Model = (SessionModel)reader.Choice("auto", "epoll", "thread", "portable"); return true;
+            case "--session-model": Model = (SessionModel)reader.Choice("auto", "epoll", "thread", "portable");
+            return true;
             case "--server-pid": ServerProcess = ReadProcess(reader); return true;
             case "--calibrate": Calibrate = true; return true;
             case "--fail-on-saturation": FailOnSaturation = true; return true;
@@ -70,7 +71,8 @@ internal sealed class Extras
     }
 
     /// <summary>The plan, driven as these options say.</summary>
-    public CellPlan Apply(CellPlan plan) => plan with { Loops = Loops > 0 ? Loops : plan.Loops, Model = Model, Drain = Drain };
+    public CellPlan Apply(CellPlan plan) =>
+        plan with { Loops = Loops > 0 ? Loops : plan.Loops, Model = Model, Drain = Drain };
 
     public DateTimeOffset Started { get; } = DateTimeOffset.UtcNow;
 

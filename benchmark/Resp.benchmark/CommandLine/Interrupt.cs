@@ -2,8 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace RespBenchmark.CommandLine;
 
-/// <summary>SIGINT and SIGTERM: the first asks what runs to stop, so that what was measured is reported; the second ends the
-/// process as if nobody listened.</summary>
+/// <summary>SIGINT and SIGTERM: the first asks what runs to stop, so that what was measured is reported; the second
+/// ends the process as if nobody listened.</summary>
 /// <remarks>Threads: signals come on a thread of the runtime; all state is under the lock.</remarks>
 internal sealed class Interrupt : IDisposable
 {
@@ -36,7 +36,8 @@ internal sealed class Interrupt : IDisposable
         }
     }
 
-    /// <summary>Calls <paramref name="stop"/> when a signal comes, at once if it came already, until the result is disposed.</summary>
+    /// <summary>Calls <paramref name="stop"/> when a signal comes, at once if it came already, until the result is
+    /// disposed.</summary>
     public IDisposable OnRequest(Action stop)
     {
         lock (_lock)

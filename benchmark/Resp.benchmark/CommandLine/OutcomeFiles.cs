@@ -46,7 +46,8 @@ internal static class OutcomeFiles
             Loops = outcome.Measurement.LoopOccupancy.Count,
         },
         Target = outcome.Plan.Target.Name,
-        Reps = [outcome.Use is { } use ? use.AddTo(Repetition.Of(outcome.Measurement)) : Repetition.Of(outcome.Measurement)],
+        Reps = [outcome.Use is { } use ? use.AddTo(Repetition.Of(outcome.Measurement))
+            : Repetition.Of(outcome.Measurement)],
         Verdict = outcome.Verdict.Name(),
         Headroom = outcome.Headroom,
     }.Summarized();

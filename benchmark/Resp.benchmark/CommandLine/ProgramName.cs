@@ -6,10 +6,11 @@ namespace RespBenchmark.CommandLine;
 internal static class ProgramName
 {
     public static string Version { get; } =
-        typeof(ProgramName).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "0";
+        typeof(ProgramName).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?
+            .InformationalVersion.Split('+')[0] ?? "0";
 
-    /// <summary>The first word of the process's command line, without folders: a symbolic link's name if there is one. Empty
-    /// where the system does not say.</summary>
+    /// <summary>The first word of the process's command line, without folders: a symbolic link's name if there is one.
+    /// Empty where the system does not say.</summary>
     public static string Called()
     {
         try

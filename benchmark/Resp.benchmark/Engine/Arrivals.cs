@@ -1,10 +1,11 @@
 namespace RespBenchmark.Engine;
 
-/// <summary>One loop's schedule of an open loop: when each operation is meant to leave, whatever the replies do.</summary>
-/// <remarks>Poisson: within each window of as many operations as a second has (100 at least) the times are uniform draws in
-/// order, which is a Poisson process that is known to have had so many arrivals; so the rate is exact over every whole
-/// window, while gaps and bursts are those of a Poisson process. Computed one by one: with k draws left in [t, end) the
-/// least lies at t + (end - t) * (1 - u^(1/k)).</remarks>
+/// <summary>One loop's schedule of an open loop: when each operation is meant to leave, whatever the replies
+/// do.</summary>
+/// <remarks>Poisson: within each window of as many operations as a second has (100 at least) the times are uniform
+/// draws in order, which is a Poisson process that is known to have had so many arrivals; so the rate is exact over
+/// every whole window, while gaps and bursts are those of a Poisson process. Computed one by one: with k draws left in
+/// [t, end) the least lies at t + (end - t) * (1 - u^(1/k)).</remarks>
 internal sealed class Arrivals(ArrivalPlan plan, int loop, int loops, ulong seed)
 {
     private readonly double _gap = 1e9 * loops / plan.Rate;

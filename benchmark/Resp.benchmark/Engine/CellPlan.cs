@@ -12,7 +12,8 @@ internal sealed record CellPlan
     /// <summary>Connections, each with its own replies outstanding.</summary>
     public int Sessions { get; init; } = 1;
 
-    /// <summary>The most connections that a run opens while it goes on; 0: none more. There are loops for so many.</summary>
+    /// <summary>The most connections that a run opens while it goes on; 0: none more. There are loops for so
+    /// many.</summary>
     public int SessionsMax { get; init; }
 
     /// <summary>Commands outstanding per session.</summary>
@@ -49,13 +50,16 @@ internal sealed record CellPlan
     /// <summary>A new connection for every request (redis-benchmark -k 0).</summary>
     public bool Reconnect { get; init; }
 
-    /// <summary>One latency for a batch as a whole, first send to last reply, instead of one a reply (online, itp).</summary>
+    /// <summary>One latency for a batch as a whole, first send to last reply, instead of one a reply (online,
+    /// itp).</summary>
     public bool BatchLatency { get; init; }
 
-    /// <summary>Sends without waiting for replies, up to <see cref="InflightBytesMax"/>; no latency is kept (online --burst).</summary>
+    /// <summary>Sends without waiting for replies, up to <see cref="InflightBytesMax"/>; no latency is kept (online
+    /// --burst).</summary>
     public bool Flood { get; init; }
 
-    /// <summary>The share of replies compared with what the key must hold, 0 to 1; needs a workload that tracks keys.</summary>
+    /// <summary>The share of replies compared with what the key must hold, 0 to 1; needs a workload that tracks
+    /// keys.</summary>
     public double VerifyShare { get; init; }
 
     /// <summary>Expected reply bytes and unsent bytes of a session beyond which it reads before it sends.</summary>
@@ -71,7 +75,8 @@ internal enum DepthMode
     Window,
 }
 
-/// <summary>What drives sessions: epoll loops, a blocking thread a session, or two (any stream: TLS, other systems).</summary>
+/// <summary>What drives sessions: epoll loops, a blocking thread a session, or two (any stream: TLS, other
+/// systems).</summary>
 internal enum SessionModel
 {
     Auto,

@@ -6,8 +6,8 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>Drives plain sockets from one thread: sends never block, and a loop that cannot send reads. A loop with a single
-/// session in closed loop blocks in its receive, which saves a system call a round.</summary>
+/// <summary>Drives plain sockets from one thread: sends never block, and a loop that cannot send reads. A loop with a
+/// single session in closed loop blocks in its receive, which saves a system call a round.</summary>
 internal sealed unsafe class EpollLoop : Loop
 {
     private const int ReceiveBytes = 256 * 1024, EventsMax = 256;
@@ -21,8 +21,8 @@ internal sealed unsafe class EpollLoop : Loop
     /// <summary>Before a send nearer than this the loop spins: a sleep would wake too late.</summary>
     private const long SpinBelow = 50_000;
 
-    /// <summary>A sender so late lets one session send all that is due in one system call, which costs as much as ten operations:
-    /// else what is due while it sends makes it later and later.</summary>
+    /// <summary>A sender so late lets one session send all that is due in one system call, which costs as much as ten
+    /// operations: else what is due while it sends makes it later and later.</summary>
     private const long LateFrom = 20_000;
 
     private const int BytesOfOneReading = 1024;
@@ -37,7 +37,8 @@ internal sealed unsafe class EpollLoop : Loop
     private int _open, _turn;
     private long _woke;
 
-    public EpollLoop(CellPlan plan, RunControl control, int number, int loops, Dialer dialer) : base(plan, control, number, loops)
+    public EpollLoop(CellPlan plan, RunControl control, int number, int loops, Dialer dialer)
+        : base(plan, control, number, loops)
     {
         _epoll = Libc.epoll_create1(Libc.EpollCloseOnExec);
         _wake = Libc.eventfd(0, Libc.EventNonBlock | Libc.EventCloseOnExec);
@@ -89,7 +90,8 @@ internal sealed unsafe class EpollLoop : Loop
         {
             if (HasRequest) Obey();
             bool late = Arrivals is not null && !SendingEnded && !SendDue();
-            bool gaveUp = _mayBlock && _open == 1 && TryReceiveBlocking() is { } now ? !Watch(now) : !Watch(WaitForEvents(late));
+            bool gaveUp = _mayBlock && _open == 1 && TryReceiveBlocking() is { } now
+                ? !Watch(now) : !Watch(WaitForEvents(late));
             if (!gaveUp) continue;
             GiveUp();
             return;
@@ -108,7 +110,8 @@ internal sealed unsafe class EpollLoop : Loop
             if (!Sessions[index].IsClosed) session = Sessions[index];
         }
 
-        if (session is null || session.UnsentCount > 0 || session.WatchesWrite || session.Inflight.Commands == 0) return null;
+        if (session is null || session.UnsentCount > 0 || session.WatchesWrite || session.Inflight.Commands == 0)
+            return null;
         Receive(session, flags: 0);
         return _woke;
     }
@@ -132,7 +135,8 @@ internal sealed unsafe class EpollLoop : Loop
             Session session = Sessions[(int)data];
             if (session.IsClosed) continue;
             uint events = Libc.EventsOf(_events, index);
-            if ((events & (Libc.EpollIn | Libc.EpollErr | Libc.EpollHup)) != 0 && !session.Connecting) Receive(session, Libc.MsgDontWait);
+            if ((events & (Libc.EpollIn | Libc.EpollErr | Libc.EpollHup)) != 0 && !session.Connecting)
+                Receive(session, Libc.MsgDontWait);
             if (session.IsClosed || (events & ~Libc.EpollIn) == 0) continue;
             if (session.Connecting) Connected(session);
             else if (session.WatchesWrite) Fill(session);
@@ -232,7 +236,8 @@ internal sealed unsafe class EpollLoop : Loop
     private bool Send(Session session, ReadOnlySpan<byte> bytes)
     {
         nint sent;
-        fixed (byte* start = bytes) sent = Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
+        fixed (byte* start = bytes) sent =
+            Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
         if (sent < 0)
         {
             int error = Marshal.GetLastSystemError();
@@ -260,7 +265,8 @@ internal sealed unsafe class EpollLoop : Loop
     {
         ReadOnlySpan<byte> bytes = session.Unsent;
         nint sent;
-        fixed (byte* start = bytes) sent = Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
+        fixed (byte* start = bytes) sent =
+            Libc.SendNow(session.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
         if (sent < 0)
         {
             int error = Marshal.GetLastSystemError();
@@ -297,7 +303,8 @@ internal sealed unsafe class EpollLoop : Loop
             }
 
             bool isLate = now - Arrivals.Next > LateFrom && !Control.IsLimited && !session.IsCut;
-            int allowance = isLate ? Math.Min(Arrivals.CountDue(Math.Min(now, SendUntil - 1)), OpenRoom(session)) : session.IsCut ? 1 : Claim(1);
+            int allowance = isLate ? Math.Min(Arrivals.CountDue(Math.Min(now, SendUntil - 1)), OpenRoom(session))
+                : session.IsCut ? 1 : Claim(1);
             if (allowance == 0) break;
             if (!sent) _woke = now;
             sent = true;
@@ -314,7 +321,9 @@ internal sealed unsafe class EpollLoop : Loop
 
     /// <summary>Commands that a session with room may send: at least one.</summary>
     private int OpenRoom(Session session) =>
-        Math.Min(Arrivals!.InflightMax - session.Inflight.Commands, (int)Math.Clamp((Plan.InflightBytesMax - session.ExpectedBytes) / LongestReply, 1, Engine.Arrivals.AheadMax));
+        Math.Min(Arrivals!.InflightMax - session.Inflight.Commands,
+            (int)Math.Clamp((Plan.InflightBytesMax - session.ExpectedBytes) / LongestReply, 1,
+            Engine.Arrivals.AheadMax));
 
     private Session? NextWithRoom()
     {
@@ -325,7 +334,8 @@ internal sealed unsafe class EpollLoop : Loop
             if (!session.IsCut) _turn++;
             if (session.IsClosed || session.StreamEnded || session.UnsentCount > 0 || session.Connecting) continue;
             if (session.IsCut) return session;
-            if (session.Inflight.Commands < Arrivals!.InflightMax && session.ExpectedBytes < Plan.InflightBytesMax) return session;
+            if (session.Inflight.Commands < Arrivals!.InflightMax && session.ExpectedBytes < Plan.InflightBytesMax)
+                return session;
         }
 
         return null;

@@ -4,7 +4,8 @@ using RespBenchmark.Measure;
 namespace RespBenchmark.Engine;
 
 /// <summary>Error replies counted by their first word: 15 words and one class for all others.</summary>
-/// <remarks>Threads: its loop's; read when the loop stands still. Allocates when a word is met for the first time.</remarks>
+/// <remarks>Threads: its loop's; read when the loop stands still. Allocates when a word is met for the first
+/// time.</remarks>
 internal sealed class ErrorClasses
 {
     public const int ClassesMax = 16;

@@ -2,10 +2,12 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>Where a session is in its replies: what of the current one is still to come. Default: between two replies.</summary>
+/// <summary>Where a session is in its replies: what of the current one is still to come. Default: between two
+/// replies.</summary>
 internal struct FrameState
 {
-    /// <summary>Frames of the current unit that have not begun; with <see cref="Body"/> and <see cref="LineEnd"/> 0 it is over.</summary>
+    /// <summary>Frames of the current unit that have not begun; with <see cref="Body"/> and <see cref="LineEnd"/> 0 it
+    /// is over.</summary>
     public long Owed;
 
     /// <summary>Bytes of a string's body still to come, and then of its line end.</summary>

@@ -2,8 +2,8 @@ using RespBenchmark.Measure;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>The histograms of one loop, or of all together: service times of each kind, and in an open loop response times
-/// and lags of all kinds.</summary>
+/// <summary>The histograms of one loop, or of all together: service times of each kind, and in an open loop response
+/// times and lags of all kinds.</summary>
 internal sealed class HistogramSet
 {
     public HistogramSet(int kinds, bool openLoop)

@@ -5,7 +5,8 @@ namespace RespBenchmark.Engine;
 /// <summary>Commands of one kind that left together and whose replies are out.</summary>
 internal struct InflightRun
 {
-    /// <summary>When they left, and when they were meant to, in nanoseconds of the clock; equal in a closed loop.</summary>
+    /// <summary>When they left, and when they were meant to, in nanoseconds of the clock; equal in a closed
+    /// loop.</summary>
     public long Sent, Intended;
 
     /// <summary>Replies still missing.</summary>

@@ -24,7 +24,8 @@ internal sealed class LoadRun : IDisposable
     {
         _plan = plan;
         _dialer = dialer;
-        bool portable = plan.Model == SessionModel.Portable || plan.Target.Tls is not null || !OperatingSystem.IsLinux();
+        bool portable = plan.Model == SessionModel.Portable || plan.Target.Tls is not null
+            || !OperatingSystem.IsLinux();
         int loops = LoopCount(plan, dialer);
         _control = new RunControl(loops);
         _loops = new Loop[loops];
@@ -62,7 +63,8 @@ internal sealed class LoadRun : IDisposable
     /// <summary>Threads that drive the sessions.</summary>
     public int Loops => _loops.Length;
 
-    /// <summary>From now on intervals come by kind, too; 224 KiB a kind, so that only who writes them asks for it.</summary>
+    /// <summary>From now on intervals come by kind, too; 224 KiB a kind, so that only who writes them asks for
+    /// it.</summary>
     public void SplitIntervals() => _intervalKinds = [.. _plan.Workload.Kinds.Select(_ => new Histogram())];
 
     /// <summary>Since the measurement began or was reset; cheap, any time.</summary>
@@ -143,7 +145,8 @@ internal sealed class LoadRun : IDisposable
         Collect(_interval);
         RunCounters counters = Counters;
         TimeSpan now = Elapsed;
-        var sample = new IntervalSample(_intervalStart, now - _intervalStart, counters - _intervalBase, _interval) { Kinds = _intervalKinds };
+        var sample = new IntervalSample(_intervalStart, now - _intervalStart, counters - _intervalBase,
+            _interval) { Kinds = _intervalKinds };
         (_intervalBase, _intervalStart) = (counters, now);
         return sample;
     }

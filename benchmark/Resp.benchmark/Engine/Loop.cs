@@ -5,9 +5,10 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>One client thread and the sessions it drives: what may be sent and when, and what a reply means. How bytes move
-/// is left to its kinds: <see cref="EpollLoop"/> and <see cref="PortableLoop"/>.</summary>
-/// <remarks>Threads: all but the marked members belong to the loop's thread (portable: to whoever holds its lock).</remarks>
+/// <summary>One client thread and the sessions it drives: what may be sent and when, and what a reply means. How bytes
+/// move is left to its kinds: <see cref="EpollLoop"/> and <see cref="PortableLoop"/>.</summary>
+/// <remarks>Threads: all but the marked members belong to the loop's thread (portable: to whoever holds its
+/// lock).</remarks>
 internal abstract class Loop : IDisposable
 {
     private readonly object _gate = new();
@@ -27,7 +28,8 @@ internal abstract class Loop : IDisposable
         Number = number;
         Source = plan.Workload.Open(number, loops, plan.Sessions, plan.Seed);
         Recorder = new Recorder(plan.Workload.Kinds, plan.Arrivals is not null);
-        Framer = new ReplyFramer(plan.Workload, Recorder, !plan.BatchLatency && !plan.Flood, plan.VerifyShare, plan.Seed + (ulong)number);
+        Framer = new ReplyFramer(plan.Workload, Recorder, !plan.BatchLatency
+            && !plan.Flood, plan.VerifyShare, plan.Seed + (ulong)number);
         if (plan.Arrivals is { } arrivals) Arrivals = new Arrivals(arrivals, number, loops, plan.Seed);
         _refill = plan.Mode == DepthMode.Window ? Math.Max(1, plan.Depth / 4) : plan.Depth;
         _thread = new Thread(Run) { IsBackground = true, Name = $"loop {number}" };
@@ -70,10 +72,12 @@ internal abstract class Loop : IDisposable
     /// <summary>Nanoseconds of the clock; <see cref="long.MaxValue"/>: none.</summary>
     protected long SendUntil { get; private set; }
 
-    /// <summary>When missing replies are given up. Moves on with each reply in a run that only a count bounds.</summary>
+    /// <summary>When missing replies are given up. Moves on with each reply in a run that only a count
+    /// bounds.</summary>
     protected long WaitUntil { get; private set; }
 
-    protected bool HasRequest => Volatile.Read(ref _request) != 0;     // a stale read delays what was asked by one round
+    // a stale read delays what was asked by one round
+    protected bool HasRequest => Volatile.Read(ref _request) != 0;
 
     public void Start() => _thread.Start();
 
@@ -241,7 +245,8 @@ internal abstract class Loop : IDisposable
             Outstanding -= replies;
             session.HasAnswered = true;
             Recorder.LastReply = now;
-            if (SendUntil == long.MaxValue && !SendingEnded) WaitUntil = now + (_isSpent ? Clock.Of(Plan.Drain) : IdleMax);
+            if (SendUntil == long.MaxValue && !SendingEnded)
+                WaitUntil = now + (_isSpent ? Clock.Of(Plan.Drain) : IdleMax);
             if (Plan.AbortOnError && Recorder.Errors > 0) Abort(session);
             if (Plan.BatchLatency && session.Inflight.Commands == 0 && session is { ToSend: 0, IsCut: false })
                 Recorder.BatchReplied(session.LastKind, now - session.BatchSent);
@@ -289,13 +294,16 @@ internal abstract class Loop : IDisposable
         _claimed = 0;
     }
 
-    /// <summary>Nothing more is to be sent or received: sending has ended, the count is spent, or all streams have ended.</summary>
+    /// <summary>Nothing more is to be sent or received: sending has ended, the count is spent, or all streams have
+    /// ended.</summary>
     protected bool HasNothingLeft
     {
         get
         {
             if (SendingEnded) return Outstanding == 0 && Sessions.TrueForAll(one => !one.IsCut);
-            if (Sessions.Count == 0 && Plan.SessionsMax > Plan.Sessions) return Control.IsSpent || Control.HasNoSessions;      // its own are still to come
+            // its own are still to come
+            if (Sessions.Count == 0 && Plan.SessionsMax > Plan.Sessions)
+                return Control.IsSpent || Control.HasNoSessions;
             // What was granted before the count was spent is still to be sent.
             if (_isSpent && Outstanding == 0) return Sessions.TrueForAll(one => one is { IsCut: false, ToSend: 0 });
             return Sessions.TrueForAll(one => one.IsClosed || (one.StreamEnded && one.Inflight.Commands == 0));

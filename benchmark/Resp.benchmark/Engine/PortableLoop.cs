@@ -5,11 +5,12 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>Drives sessions of any stream (TLS, other systems) with two blocking threads each, a writer and a reader; the
-/// loop's own thread only watches the time.</summary>
-/// <remarks>Threads: whoever touches a session, the source or the recorder holds <see cref="_lock"/>; sends and receives
-/// are made without it.</remarks>
-internal sealed class PortableLoop(CellPlan plan, RunControl control, int number, int loops, Dialer dialer) : Loop(plan, control, number, loops)
+/// <summary>Drives sessions of any stream (TLS, other systems) with two blocking threads each, a writer and a reader;
+/// the loop's own thread only watches the time.</summary>
+/// <remarks>Threads: whoever touches a session, the source or the recorder holds <see cref="_lock"/>; sends and
+/// receives are made without it.</remarks>
+internal sealed class PortableLoop(CellPlan plan, RunControl control, int number, int loops, Dialer dialer)
+    : Loop(plan, control, number, loops)
 {
     private const int ReceiveBytes = 64 * 1024;
     private const int RoundMs = 10;
@@ -126,7 +127,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         lock (_lock)
         {
             if (_exits || session.IsClosed) return false;
-            if (!_runs || SendingEnded || !IsAnswered(session) || (Arrivals is null && Allowance(session) == 0)) return true;
+            if (!_runs || SendingEnded || !IsAnswered(session) || (Arrivals is null && Allowance(session) == 0))
+                return true;
             session.HasAnswered = false;
             session.Connecting = true;
             session.Restart(handshakeReplies: 0);
@@ -163,7 +165,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
     }
 
     /// <summary>All that went over its connection has its reply.</summary>
-    private static bool IsAnswered(Session session) => session is { HasAnswered: true, IsCut: false, Inflight.Commands: 0 };
+    private static bool IsAnswered(Session session) =>
+        session is { HasAnswered: true, IsCut: false, Inflight.Commands: 0 };
 
     /// <summary>Waits for the connection that takes the place of one that ended by our own doing.</summary>
     /// <returns>Null: none did. The connection has failed.</returns>
@@ -171,7 +174,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
     {
         lock (_lock)
         {
-            // Ends: the sender, which began it, has the handshake's time; then there is a new one, or the session is closed.
+            // Ends: the sender, which began it, has the handshake's time; then there is a new one, or the session is
+            // closed.
             while (session.Connecting && !_exits) Monitor.Wait(_lock);
             if (_exits || session.IsClosed || session.Connection == ended) return null;
         }
@@ -180,8 +184,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         return session.Connection;
     }
 
-    /// <summary>Open loop: whether this session may send the next operation; near its time it spins, holding the lock, as
-    /// no other has anything to send before it.</summary>
+    /// <summary>Open loop: whether this session may send the next operation; near its time it spins, holding the lock,
+    /// as no other has anything to send before it.</summary>
     private int Due(Session session)
     {
         if (session.IsCut) return 1;
@@ -192,7 +196,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
             return 0;
         }
 
-        if (session.Inflight.Commands >= Arrivals.InflightMax || session.ExpectedBytes >= Plan.InflightBytesMax) return 0;
+        if (session.Inflight.Commands >= Arrivals.InflightMax || session.ExpectedBytes >= Plan.InflightBytesMax)
+            return 0;
         long ahead = Arrivals.Next - Clock.Now;
         if (ahead > 0)
         {
@@ -238,7 +243,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
             lock (_lock)
             {
                 if (_exits || session.IsClosed) return;
-                if (session.Connecting || session.Connection != connection) continue;      // left over from a connection that is done
+                // left over from a connection that is done
+                if (session.Connecting || session.Connection != connection) continue;
                 int total = carried + received;
                 int used = Received(session, buffer.AsSpan(0, total), received, now);
                 Recorder.Busy += Clock.Now - now;
@@ -260,7 +266,8 @@ internal sealed class PortableLoop(CellPlan plan, RunControl control, int number
         }
     }
 
-    /// <summary>Ends both directions, so that blocked threads return; the socket itself is closed when the run is.</summary>
+    /// <summary>Ends both directions, so that blocked threads return; the socket itself is closed when the run
+    /// is.</summary>
     private static void Shut(Connection? connection)
     {
         try

@@ -6,9 +6,9 @@ namespace RespBenchmark.Engine;
 
 /// <summary>What one loop measures: counters that anyone may read at any time, and two sets of histograms, one of which
 /// the loop fills while the other is read.</summary>
-/// <remarks>Threads: one writer, the loop (or whoever holds its lock). Counters are read without a lock: each is an aligned
-/// 64-bit word with one writer, so a reader sees a value that was true a moment ago. Histograms are read only after
-/// <see cref="Swap"/>, which the loop does itself when asked.</remarks>
+/// <remarks>Threads: one writer, the loop (or whoever holds its lock). Counters are read without a lock: each is an
+/// aligned 64-bit word with one writer, so a reader sees a value that was true a moment ago. Histograms are read only
+/// after <see cref="Swap"/>, which the loop does itself when asked.</remarks>
 internal sealed class Recorder
 {
     private readonly HistogramSet[] _sets;
@@ -108,8 +108,8 @@ internal sealed class Recorder
     /// <summary>Gives the filled histograms away and goes on with the others, which must be empty.</summary>
     public void Swap() => _active = Inactive;
 
-    /// <summary>Forgets all so far. What is outstanding counts as sent from now on, so that Sent = Commands + Lost holds for
-    /// what comes.</summary>
+    /// <summary>Forgets all so far. What is outstanding counts as sent from now on, so that Sent = Commands + Lost
+    /// holds for what comes.</summary>
     public void Reset()
     {
         _sets[0].Reset();

@@ -8,9 +8,11 @@ namespace RespBenchmark.Engine;
 
 /// <summary>Cuts received bytes into replies, each checked against what its command may give, and hands them to the
 /// recorder. Long bodies are passed over by count and never kept; a reply may be cut anywhere.</summary>
-/// <remarks>Threads: its loop's. Both versions of RESP; streamed strings and aggregates ("$?") are not read: no server sends
-/// them. Cost: a reply equal in form to the one before of its kind is one compare of 8 bytes and one of its line end.</remarks>
-internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder, bool latency, double verifyShare, ulong seed)
+/// <remarks>Threads: its loop's. Both versions of RESP; streamed strings and aggregates ("$?") are not read: no server
+/// sends them. Cost: a reply equal in form to the one before of its kind is one compare of 8 bytes and one of its line
+/// end.</remarks>
+internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder, bool latency,
+    double verifyShare, ulong seed)
 {
     /// <summary>Bytes that must be readable behind the input: the compare of a header takes 8 at once.</summary>
     public const int Slack = 8;
@@ -61,7 +63,8 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
         return position;
     }
 
-    /// <summary>The common case: replies of the form of the one before, as many as there are of the oldest run.</summary>
+    /// <summary>The common case: replies of the form of the one before, as many as there are of the oldest
+    /// run.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private int ReadAlike(Session session, ReadOnlySpan<byte> input, long now)
     {
@@ -207,7 +210,8 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
         {
             if (frame.IsNil) recorder.Nil(kind, 1);
             recorder.Replied(run, 1, now, latency);
-            if (frame.Gathers && frame.Type == ReplyRule.Bulk && !workload.Verify(kind, session.Inflight.OldestKey, session.GatheredBytes)) recorder.Wrong++;
+            if (frame.Gathers && frame.Type == ReplyRule.Bulk
+                && !workload.Verify(kind, session.Inflight.OldestKey, session.GatheredBytes)) recorder.Wrong++;
         }
 
         session.ExpectedBytes -= session.ReplyBytes[kind];
@@ -226,7 +230,8 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
 
     private bool Verifies(Session session)
     {
-        if (!_verifies || session.HandshakeReplies > 0 || session.Inflight.OldestKey < 0) return false;      // no key: nothing to compare with
+        // no key: nothing to compare with
+        if (!_verifies || session.HandshakeReplies > 0 || session.Inflight.OldestKey < 0) return false;
         if (verifyShare >= 1) return true;
         _draw ^= _draw << 13;
         _draw ^= _draw >> 7;
@@ -254,7 +259,8 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
     private static int Break(Session session, ReadOnlySpan<byte> input, int position)
     {
         ReadOnlySpan<byte> seen = input.Slice(position, Math.Min(32, input.Length - position));
-        session.Breakage = $"no RESP at byte {session.BytesParsed + position} of the connection: {Convert.ToHexString(seen)}";
+        session.Breakage =
+            $"no RESP at byte {session.BytesParsed + position} of the connection: {Convert.ToHexString(seen)}";
         return Broken;
     }
 
@@ -272,8 +278,10 @@ internal sealed class ReplyFramer(Workload.Workload workload, Recorder recorder,
         _ => ReplyRule.None,
     };
 
-    private static bool IsType(byte type) => type is RespType.SimpleString or RespType.Error or RespType.Integer or RespType.Bulk
-        or RespType.Array or RespType.Null or RespType.Boolean or RespType.Double or RespType.BigNumber or RespType.BulkError
+    private static bool IsType(byte type) =>
+        type is RespType.SimpleString or RespType.Error or RespType.Integer or RespType.Bulk
+        or RespType.Array or RespType.Null or RespType.Boolean or RespType.Double or RespType.BigNumber
+        or RespType.BulkError
         or RespType.Verbatim or RespType.Map or RespType.Set or RespType.Push or RespType.Attribute;
 
     private static bool IsScalar(byte type, ReadOnlySpan<byte> text) => type switch

@@ -6,7 +6,8 @@ namespace RespBenchmark.Engine;
 //   "+OK\r\n"              header  the whole reply, 5 bytes compared   length 5
 //   "$-1\r\n"              header  the whole reply                     length 5, nil
 
-/// <summary>The last reply of a kind, so that an equal one costs one compare: its first bytes (up to 8) and its length.</summary>
+/// <summary>The last reply of a kind, so that an equal one costs one compare: its first bytes (up to 8) and its
+/// length.</summary>
 internal struct ReplyShape
 {
     public const int HeaderBytesMax = 8;

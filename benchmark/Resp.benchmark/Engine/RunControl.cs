@@ -2,8 +2,8 @@ using RespBenchmark.Measure;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>What the controlling thread and the loops agree on: when a phase (warm-up or measurement) runs, how much may
-/// still be sent, and why it ended.</summary>
+/// <summary>What the controlling thread and the loops agree on: when a phase (warm-up or measurement) runs, how much
+/// may still be sent, and why it ended.</summary>
 /// <remarks>Threads: any.</remarks>
 internal sealed class RunControl(int loops)
 {
@@ -95,8 +95,8 @@ internal sealed class RunControl(int loops)
     /// <summary>Grants commands of a counted run; 0 when all are given out.</summary>
     public int Take(int wanted)
     {
-        // Guided shares: large while much is left, so that loops seldom meet here, small at the end, so that they end together.
-        // Ends: another loop's success is the only reason for another round.
+        // Guided shares: large while much is left, so that loops seldom meet here, small at the end, so that they end
+        // together. Ends: another loop's success is the only reason for another round.
         while (true)
         {
             long left = Volatile.Read(ref _budget);
@@ -109,8 +109,8 @@ internal sealed class RunControl(int loops)
     /// <summary>Gives back what a loop without connections cannot send.</summary>
     public void GiveBack(int commands) => Interlocked.Add(ref _budget, commands);
 
-    /// <summary>Notes the first reason for a bad end. A worse one replaces it: no RESP, then an error reply that ends the
-    /// run, then lost connections, then missing replies.</summary>
+    /// <summary>Notes the first reason for a bad end. A worse one replaces it: no RESP, then an error reply that ends
+    /// the run, then lost connections, then missing replies.</summary>
     public void Fail(RunEnd end, string? text)
     {
         lock (_lock)

@@ -3,8 +3,8 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Engine;
 
-/// <summary>One connection of a run: what it has still to send, what it sent and was not answered, and where it is in its
-/// replies.</summary>
+/// <summary>One connection of a run: what it has still to send, what it sent and was not answered, and where it is in
+/// its replies.</summary>
 /// <remarks>Threads: its loop's, or under its loop's lock.</remarks>
 internal sealed class Session
 {
@@ -26,7 +26,8 @@ internal sealed class Session
     /// <summary>Its place among the sessions of its loop.</summary>
     public int Index { get; init; }
 
-    /// <summary>Null once it has been closed, or where descriptors of our own replaced it (a connection a request).</summary>
+    /// <summary>Null once it has been closed, or where descriptors of our own replaced it (a connection a
+    /// request).</summary>
     public Connection? Connection { get; set; }
 
     public int Descriptor { get; set; }
@@ -93,7 +94,8 @@ internal sealed class Session
 
     public ReadOnlySpan<byte> GatheredBytes => _gathered.AsSpan(0, GatheredCount);
 
-    /// <summary>Keeps what the kernel did not take; at most an image, as nothing is rendered before it is out.</summary>
+    /// <summary>Keeps what the kernel did not take; at most an image, as nothing is rendered before it is
+    /// out.</summary>
     public void KeepUnsent(ReadOnlySpan<byte> bytes)
     {
         if (_unsent.Length < bytes.Length) _unsent = new byte[Math.Max(bytes.Length, RequestSource.ImageBytes)];

@@ -1,7 +1,7 @@
 namespace RespBenchmark.Garnet;
 
-/// <summary>The client libraries that Garnet's tool can drive. All but <see cref="SERedis"/> are our engine; only the text
-/// differs.</summary>
+/// <summary>The client libraries that Garnet's tool can drive. All but <see cref="SERedis"/> are our engine; only the
+/// text differs.</summary>
 internal enum GarnetClient
 {
     LightClient,

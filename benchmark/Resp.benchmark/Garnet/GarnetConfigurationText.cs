@@ -3,7 +3,8 @@ namespace RespBenchmark.Garnet;
 /// <summary>The block that a run of Garnet's tool begins with, line for line.</summary>
 internal static class GarnetConfigurationText
 {
-    public const string BatchSizeReplaced = "Batch size parameter should be one entry of size 1, for the online benchmark, "
+    public const string BatchSizeReplaced =
+        "Batch size parameter should be one entry of size 1, for the online benchmark, "
         + "setting to [ 1 ]. Use --itp to control batch size instead.";
 
     private const int DashCount = 34, ThreadPoolMinimum = 1000;

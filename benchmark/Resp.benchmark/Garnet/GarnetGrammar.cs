@@ -44,7 +44,8 @@ internal static class GarnetGrammar
         if (!options.Online)
         {
             if (GarnetOps.Find(options.Op) is null)
-                throw new UsageException($"--op takes one of {string.Join(' ', GarnetOps.All.Select(op => op.Name))}, got '{options.Op}'");
+                throw new UsageException(
+                    $"--op takes one of {string.Join(' ', GarnetOps.All.Select(op => op.Name))}, got '{options.Op}'");
             return;
         }
 

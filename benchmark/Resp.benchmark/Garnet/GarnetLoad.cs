@@ -26,7 +26,8 @@ internal sealed class GarnetLoad(GarnetOptions options, GarnetOp op, Surrounding
         using var attached = surroundings.Interrupt.OnRequest(phase.Stop);
         var outcome = phase.Run(loops: options.Extras.Loops);
         var measured = outcome.Measurement;
-        output.Write(GarnetThroughputText.Result(plan.Name, plan.Sessions, measured.Elapsed, measured.Counters.Ops, options.Extras.GarnetFormat));
+        output.Write(GarnetThroughputText.Result(plan.Name, plan.Sessions, measured.Elapsed, measured.Counters.Ops,
+            options.Extras.GarnetFormat));
         // The original counts after strings only.
         if (options.DbSize <= CountedKeysMax && op.Load != LoadKind.HyperLogLogs && outcome.Stored is { } stored)
             output.Write(GarnetThroughputText.Loaded(stored));

@@ -5,8 +5,8 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Garnet;
 
-/// <summary>Online mode of Garnet's tool on our engine: a mix of operations, a row of latencies every two seconds, a block for
-/// each session count.</summary>
+/// <summary>Online mode of Garnet's tool on our engine: a mix of operations, a row of latencies every two seconds, a
+/// block for each session count.</summary>
 /// <remarks>Threads: one.</remarks>
 internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundings)
 {
@@ -70,7 +70,8 @@ internal sealed class GarnetOnline(GarnetOptions options, Surroundings surroundi
 
     private CellPlan PlanOf(int sessions)
     {
-        var settings = OpSettings.Garnet(options.DbSize, options.KeyLength, options.ValueLength, 1, options.Zipf, options.Ttl,
+        var settings = OpSettings.Garnet(options.DbSize, options.KeyLength, options.ValueLength, 1, options.Zipf,
+            options.Ttl,
             options.SortedSets, online: true);
         var mix = options.OpWorkload.Select((op, index) => (GarnetOps.Find(op)!, options.OpPercent[index]));
         return options.Extras.Apply(new CellPlan

@@ -9,7 +9,8 @@ internal static class GarnetOnlineText
     private const int ColumnWidth = 15;
 
     /// <summary>The line above the rows.</summary>
-    public static string Header { get; } = Columns("min (us);", "5th (us);", "median (us);", "avg (us);", "95th (us);", "99th (us);",
+    public static string Header { get; } =
+        Columns("min (us);", "5th (us);", "median (us);", "avg (us);", "95th (us);", "99th (us);",
         "99.9th (us);", "total_ops;", "iter_tops;", "tpt (Kops/sec)");
 
     /// <summary>What a row of the console and of the log file begins with: the time on a clock of 12 hours.</summary>
@@ -28,7 +29,8 @@ internal static class GarnetOnlineText
             Microseconds(latencies.Min), Microseconds(latencies.ValueAt(0.05)), Microseconds(latencies.ValueAt(0.5)),
             Microseconds(latencies.Count == 0 ? 0 : latencies.Mean), Microseconds(latencies.ValueAt(0.95)),
             Microseconds(latencies.ValueAt(0.99)), Microseconds(latencies.ValueAt(0.999)),
-            totalOps.ToString(CultureInfo.InvariantCulture), rowOps.ToString(CultureInfo.InvariantCulture), Rounded(kiloOps));
+            totalOps.ToString(CultureInfo.InvariantCulture), rowOps.ToString(CultureInfo.InvariantCulture),
+            Rounded(kiloOps));
     }
 
     /// <summary>The two lines after the configuration that say what drives the load.</summary>

@@ -116,7 +116,8 @@ internal sealed class GarnetOptions
         Tls = Tls
             ? new TlsOptions
             {
-                ServerName = TlsHost, Insecure = Insecure, CertificateFile = CertificateFile, CertificatePassword = CertificatePassword,
+                ServerName = TlsHost, Insecure = Insecure, CertificateFile = CertificateFile,
+                    CertificatePassword = CertificatePassword,
             }
             : null,
     };

@@ -8,20 +8,24 @@ internal static class GarnetParser
 {
     private const int SessionsMax = 65_536;
 
-    // Options of a server inside the tool, of transactions and of clusters: we load servers from outside, one at a time.
+    // Options of a server inside the tool, of transactions and of clusters: we load servers from outside, one at a
+    // time.
     private static readonly Dictionary<string, string> Refused = new(StringComparer.Ordinal)
     {
         ["-x"] = "transactions are not built yet", ["--txn"] = "transactions are not built yet",
         ["--cluster-bench"] = "clusters are not built yet", ["--replica-ops-percent"] = "clusters are not built yet",
         ["--broadcast"] = "clusters are not built yet", ["--workload-seed"] = "clusters are not built yet",
         ["--offline-buffers"] = "clusters are not built yet",
-        ["--aof"] = Embedded, ["--cluster"] = Embedded, ["-i"] = Embedded, ["--index"] = Embedded, ["--aof-null-device"] = Embedded,
-        ["--aof-commit-freq"] = Embedded, ["--aof-physical-sublog-count"] = Embedded, ["--aof-replay-task-count"] = Embedded,
+        ["--aof"] = Embedded, ["--cluster"] = Embedded, ["-i"] = Embedded, ["--index"] = Embedded,
+        ["--aof-null-device"] = Embedded,
+        ["--aof-commit-freq"] = Embedded, ["--aof-physical-sublog-count"] = Embedded,
+        ["--aof-replay-task-count"] = Embedded,
         ["--aof-memory-size"] = Embedded, ["--aof-page-size"] = Embedded, ["--aof-bench"] = Embedded,
         ["--aof-bench-type"] = Embedded, ["--aof-gen-pages"] = Embedded,
     };
 
-    private const string Embedded = "it is an option of a server inside the tool; start one beside it and give --host and --port";
+    private const string Embedded =
+        "it is an option of a server inside the tool; start one beside it and give --host and --port";
 
     /// <exception cref="UsageException">Names the option and says why.</exception>
     public static GarnetOptions Parse(IReadOnlyList<string> arguments)
@@ -31,7 +35,8 @@ internal static class GarnetParser
         while (reader.Next())
         {
             reader.SplitShort();
-            if (Refused.TryGetValue(reader.Word, out string? reason)) throw new UsageException($"{reader.Word} is refused: {reason}");
+            if (Refused.TryGetValue(reader.Word, out string? reason))
+                throw new UsageException($"{reader.Word} is refused: {reason}");
             if (!options.Extras.TryRead(reader) && !TryReadCell(options, reader) && !TryReadClient(options, reader))
                 throw new UsageException($"{reader.Word} is no option of Garnet's tool (--help lists them)");
         }
@@ -57,7 +62,8 @@ internal static class GarnetParser
             case "--lset": options.LoadUsingSet = true; return true;
             case "--load-threads": options.LoadThreads = reader.Int32(1, SessionsMax); return true;
             case "-o" or "--online": options.Online = true; return true;
-            case "--op-workload": options.OpWorkload = [.. reader.Words().Select(word => word.ToUpperInvariant())]; return true;
+            case "--op-workload": options.OpWorkload = [.. reader.Words().Select(word => word.ToUpperInvariant())];
+            return true;
             case "--op-percent": options.OpPercent = reader.Int32s(0, 100); return true;
             case "--itp": options.InsideThread = reader.Int32(1, 1 << 20); return true;
             case "--burst": options.Burst = true; return true;

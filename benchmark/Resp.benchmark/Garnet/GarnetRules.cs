@@ -17,11 +17,13 @@ internal static class GarnetRules
     }
 
     /// <summary>Whether keys are loaded before the run.</summary>
-    public static bool Loads(GarnetOptions options) => !options.Online && !options.SkipLoad && GarnetOps.Find(options.Op) is { Load: not LoadKind.None };
+    public static bool Loads(GarnetOptions options) =>
+        !options.Online && !options.SkipLoad && GarnetOps.Find(options.Op) is { Load: not LoadKind.None };
 
     private static void CheckOnline(GarnetOptions options)
     {
-        if (options.Op != "GET") throw new UsageException($"--op {options.Op} is for throughput mode; with --online give --op-workload");
+        if (options.Op != "GET")
+            throw new UsageException($"--op {options.Op} is for throughput mode; with --online give --op-workload");
         if (options.OpWorkload.Length != options.OpPercent.Length)
         {
             throw new UsageException($"--op-workload has {options.OpWorkload.Length} operations, --op-percent "
@@ -31,8 +33,10 @@ internal static class GarnetRules
         int sum = options.OpPercent.Sum();
         if (sum != 100) throw new UsageException($"--op-percent must sum to 100, got {sum}");
         if (options.SortedSets > options.DbSize)
-            throw new UsageException($"--sscardinality {options.SortedSets} is more than the {options.DbSize} keys of --dbsize");
-        if (options.Ttl == 0 && options.OpWorkload.Contains("SETEX")) throw new UsageException("SETEX needs --ttl of at least 1");
+            throw new UsageException(
+                $"--sscardinality {options.SortedSets} is more than the {options.DbSize} keys of --dbsize");
+        if (options.Ttl == 0 && options.OpWorkload.Contains("SETEX"))
+            throw new UsageException("SETEX needs --ttl of at least 1");
         if (options.Burst && options.Client == GarnetClient.SERedis)
             throw new UsageException("--burst is not for --client SERedis, which answers each call");
         if (options.BatchSizes is not [1])

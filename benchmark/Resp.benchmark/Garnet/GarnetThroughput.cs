@@ -33,7 +33,8 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
     {
         if (surroundings.Interrupt.Requested) return;
         long begun = Stopwatch.GetTimestamp();
-        var workload = GarnetOps.Throughput(_op, OpSettings.Garnet(options.DbSize, options.KeyLength, options.ValueLength, batch,
+        var workload = GarnetOps.Throughput(_op,
+            OpSettings.Garnet(options.DbSize, options.KeyLength, options.ValueLength, batch,
             options.Zipf, options.Ttl));
         string about = _op.Name == "PFMERGE" ? GarnetThroughputText.MergeKeys(GarnetOps.MergeKeys(options.DbSize)) : "";
         _output.Write(GarnetThroughputText.Restriction(options.TotalOps, batch));
@@ -69,10 +70,12 @@ internal sealed class GarnetThroughput(GarnetOptions options, Surroundings surro
         log.Follow(run);
         var measured = run.Finish();
         var use = _watch.Stop();
-        _output.Write(GarnetThroughputText.Result(_op.Name, sessions, measured.Elapsed, measured.Counters.Ops, options.Extras.GarnetFormat));
+        _output.Write(GarnetThroughputText.Result(_op.Name, sessions, measured.Elapsed, measured.Counters.Ops,
+            options.Extras.GarnetFormat));
         _output.Flush();
         CellFailures.Note(measured, surroundings);
-        if (measured.Counters.Nils > 0) surroundings.Note($"# {measured.Counters.Nils} of {measured.Counters.Commands} replies were nil");
+        if (measured.Counters.Nils > 0)
+            surroundings.Note($"# {measured.Counters.Nils} of {measured.Counters.Commands} replies were nil");
         _hasErrors |= measured.Counters.Errors > 0 || measured.End is not (RunEnd.Completed or RunEnd.Interrupted);
         _watch.Add(new CellOutcome
         {

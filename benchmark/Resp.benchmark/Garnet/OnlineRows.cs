@@ -3,7 +3,8 @@ using RespBenchmark.Measure;
 
 namespace RespBenchmark.Garnet;
 
-/// <summary>The rows of a block of online mode: cumulative, forgotten after every thirtieth; and the summary at its end.</summary>
+/// <summary>The rows of a block of online mode: cumulative, forgotten after every thirtieth; and the summary at its
+/// end.</summary>
 internal sealed class OnlineRows(GarnetOptions options, Surroundings surroundings, TextWriter? log)
 {
     public static readonly TimeSpan Period = TimeSpan.FromSeconds(2);

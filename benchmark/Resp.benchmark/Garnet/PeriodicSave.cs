@@ -14,7 +14,8 @@ internal sealed class PeriodicSave : IDisposable
     {
         if (options.SaveFrequency == 0) return;
         _connection = ControlConnection.Open(options.Target);
-        _thread = new Thread(() => Save(TimeSpan.FromSeconds(options.SaveFrequency), surroundings)) { IsBackground = true, Name = "save" };
+        _thread = new Thread(() => Save(TimeSpan.FromSeconds(options.SaveFrequency), surroundings)) {
+            IsBackground = true, Name = "save" };
         _thread.Start();
     }
 

@@ -5,7 +5,8 @@ using RespBenchmark.Measure;
 namespace RespBenchmark.Garnet;
 
 /// <summary>What sessions on any thread measured, by kind of operation.</summary>
-/// <remarks>Threads: any; all state is under the lock, which a call of a client library outweighs a hundred times.</remarks>
+/// <remarks>Threads: any; all state is under the lock, which a call of a client library outweighs a hundred
+/// times.</remarks>
 internal sealed class SharedRecorder(int kinds)
 {
     private readonly Lock _lock = new();
@@ -15,7 +16,8 @@ internal sealed class SharedRecorder(int kinds)
 
     public readonly record struct Totals(long Ops, long Errors, long Nils, long Reads)
     {
-        public static Totals operator +(Totals a, Totals b) => new(a.Ops + b.Ops, a.Errors + b.Errors, a.Nils + b.Nils, a.Reads + b.Reads);
+        public static Totals operator +(Totals a, Totals b) =>
+            new(a.Ops + b.Ops, a.Errors + b.Errors, a.Nils + b.Nils, a.Reads + b.Reads);
     }
 
     /// <summary>Read when no session runs any more.</summary>
@@ -36,7 +38,8 @@ internal sealed class SharedRecorder(int kinds)
         lock (_lock) return _ops[kind];
     }
 
-    /// <summary>A group of operations has its replies; the latency is that of the whole, kept under the last's kind.</summary>
+    /// <summary>A group of operations has its replies; the latency is that of the whole, kept under the last's
+    /// kind.</summary>
     public void Done(int[] group, long nanoseconds, long nils, long reads)
     {
         lock (_lock)

@@ -5,8 +5,8 @@ using StackExchange.Redis;
 
 namespace RespBenchmark.Garnet;
 
-/// <summary>Sessions over StackExchange.Redis that do the online mix: one multiplexer for all of them, as its users run it, or with
-/// <c>--pool</c> one each.</summary>
+/// <summary>Sessions over StackExchange.Redis that do the online mix: one multiplexer for all of them, as its users run
+/// it, or with <c>--pool</c> one each.</summary>
 /// <remarks>Threads: one controls; sessions run on the thread pool.</remarks>
 internal sealed class StackExchangeLoad : IDisposable
 {
@@ -24,10 +24,12 @@ internal sealed class StackExchangeLoad : IDisposable
 
     public CancellationToken Stopping => _stop.Token;
 
-    public SharedRecorder.Totals Totals => _recorders.Aggregate(default(SharedRecorder.Totals), (sum, one) => sum + one.Sums);
+    public SharedRecorder.Totals Totals =>
+        _recorders.Aggregate(default(SharedRecorder.Totals), (sum, one) => sum + one.Sums);
 
     /// <summary>Connects.</summary>
-    /// <param name="isBare">The target answers only what the mix sends, as a null server: the library asks it nothing about itself.</param>
+    /// <param name="isBare">The target answers only what the mix sends, as a null server: the library asks it nothing
+    /// about itself.</param>
     /// <exception cref="ConnectException">It could not be connected.</exception>
     public static StackExchangeLoad Connect(GarnetOptions options, Target target, int sessions, bool isBare = false)
     {
@@ -49,11 +51,13 @@ internal sealed class StackExchangeLoad : IDisposable
     /// <summary>Begins the sessions, which go on until <see cref="Stop"/>.</summary>
     public void Start()
     {
-        _recorders = [.. Enumerable.Range(0, Math.Min(_sessions, Environment.ProcessorCount)).Select(_ => new SharedRecorder(_options.OpWorkload.Length))];
+        _recorders = [.. Enumerable.Range(0, Math.Min(_sessions, Environment.ProcessorCount))
+            .Select(_ => new SharedRecorder(_options.OpWorkload.Length))];
         _running =
         [
             .. Enumerable.Range(0, _sessions).Select(number => Task.Run(() => new StackExchangeSession(
-                _options, _connections[number % _connections.Length].GetDatabase(), _recorders[number % _recorders.Length], number).Run(_stop.Token))),
+                _options, _connections[number % _connections.Length].GetDatabase(),
+                _recorders[number % _recorders.Length], number).Run(_stop.Token))),
         ];
     }
 
@@ -85,7 +89,8 @@ internal sealed class StackExchangeLoad : IDisposable
         bool secure = target.Tls is not null;
         var configuration = new ConfigurationOptions
         {
-            ConnectTimeout = patientMs, SyncTimeout = patientMs, ResponseTimeout = patientMs, AbortOnConnectFail = true, Password = target.Password,
+            ConnectTimeout = patientMs, SyncTimeout = patientMs, ResponseTimeout = patientMs, AbortOnConnectFail = true,
+                Password = target.Password,
             Ssl = secure, SslHost = secure ? options.TlsHost : null,
         };
         configuration.EndPoints.Add(target.Host, target.Port);
@@ -93,14 +98,17 @@ internal sealed class StackExchangeLoad : IDisposable
         {
             configuration.TieBreaker = "";
             configuration.ConfigurationChannel = "";
-            configuration.CommandMap = CommandMap.Create(new HashSet<string> { "ECHO", "CLIENT", "CLUSTER", "CONFIG", "INFO", "SUBSCRIBE", "SENTINEL", "ROLE", "TIME", "HELLO" }, available: false);
+            configuration.CommandMap =
+                CommandMap.Create(new HashSet<string> { "ECHO", "CLIENT", "CLUSTER", "CONFIG", "INFO", "SUBSCRIBE",
+                    "SENTINEL", "ROLE", "TIME", "HELLO" }, available: false);
         }
 
         if (options.Insecure) configuration.CertificateValidation += (_, _, _, _) => true;
         if (options.CertificateFile is { } file)
         {
             configuration.CertificateSelection += (_, _, _, _, _) =>
-                System.Security.Cryptography.X509Certificates.X509CertificateLoader.LoadPkcs12FromFile(file, options.CertificatePassword);
+                System.Security.Cryptography.X509Certificates.X509CertificateLoader.LoadPkcs12FromFile(
+                    file, options.CertificatePassword);
         }
 
         return configuration;

@@ -12,10 +12,12 @@ namespace RespBenchmark.Garnet;
 /// <remarks>Threads: one controls; sessions run on the thread pool.</remarks>
 internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings surroundings)
 {
-    private static readonly TimeSpan WarmUp = TimeSpan.FromMilliseconds(300), CalibrationTime = TimeSpan.FromSeconds(2), Second = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan WarmUp = TimeSpan.FromMilliseconds(300), CalibrationTime = TimeSpan.FromSeconds(2),
+        Second = TimeSpan.FromSeconds(1);
 
     private readonly CommandKind[] _kinds = [.. options.OpWorkload.Select(op => new CommandKind(op, ReplyRule.None))];
-    private readonly string _mix = string.Join(',', options.OpWorkload.Zip(options.OpPercent, (op, percent) => $"{op}:{percent}"));
+    private readonly string _mix =
+        string.Join(',', options.OpWorkload.Zip(options.OpPercent, (op, percent) => $"{op}:{percent}"));
     private CellWatch? _watch;
     private bool _hasErrors;
 
@@ -25,7 +27,8 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
         surroundings.Output.Write(GarnetOnlineText.Runner(options.Client, options.InsideThread > 1));
         using var log = OnlineBlocks.OpenLog(options);
         if (options.RunTime == 0) return ExitCode.Ok;
-        using var watch = _watch = CellWatch.Open(options.Target, options.Pool ? options.Threads.Max() : 1, options.Extras, surroundings);
+        using var watch = _watch = CellWatch.Open(options.Target, options.Pool ? options.Threads.Max() : 1,
+            options.Extras, surroundings);
         foreach (int sessions in OnlineBlocks.Sessions(options, surroundings)) RunBlock(sessions, log);
         int exitCode = options.Extras.Finish(surroundings, Grammar.Garnet);
         return _hasErrors ? ExitCode.RunError : exitCode;
@@ -62,14 +65,16 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
         }, use, target => Calibrate(target, sessions));
     }
 
-    /// <summary>A row every two seconds and a line of the histogram files every second, until the rows are all printed.</summary>
+    /// <summary>A row every two seconds and a line of the histogram files every second, until the rows are all
+    /// printed.</summary>
     private void Follow(StackExchangeLoad load, OnlineRows rows, CellLog histograms, long begun, Histogram[] all)
     {
         TimeSpan last = TimeSpan.Zero, rowBegan = TimeSpan.Zero;
         var row = new Histogram();
         Histogram[] interval = NewHistograms();
         long counted = 0;
-        for (int seconds = 1, printed = 0; !load.Stopping.IsCancellationRequested && (options.RunTime < 0 || printed < options.RunTime); seconds++)
+        for (int seconds = 1, printed = 0;
+            !load.Stopping.IsCancellationRequested && (options.RunTime < 0 || printed < options.RunTime); seconds++)
         {
             TimeSpan left = (seconds * Second) - Stopwatch.GetElapsedTime(begun);
             load.Stopping.WaitHandle.WaitOne(left > TimeSpan.Zero ? left : TimeSpan.Zero);
@@ -97,7 +102,8 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
     {
         if (surroundings.Interrupt.Requested) return;
         GarnetOptions ping = options.With(["PING"], [100]);
-        using var load = StackExchangeLoad.Connect(ping, options.Target, Math.Min(sessions, Environment.ProcessorCount));
+        using var load = StackExchangeLoad.Connect(
+            ping, options.Target, Math.Min(sessions, Environment.ProcessorCount));
         Drive(load, WarmUp);
     }
 
@@ -118,7 +124,8 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
         load.WaitForEnd(options.Extras.Drain);
     }
 
-    private Measurement Measured(StackExchangeLoad load, Histogram[] all, TimeSpan elapsed, ResourceUse? use, bool isWhole, bool interrupted)
+    private Measurement Measured(StackExchangeLoad load, Histogram[] all, TimeSpan elapsed, ResourceUse? use,
+        bool isWhole, bool interrupted)
     {
         SharedRecorder.Totals totals = load.Totals;
         var service = new Histogram();
@@ -129,7 +136,9 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
             Elapsed = elapsed,
             Counters = new RunCounters(totals.Ops, commands, commands, totals.Errors, totals.Nils, 0, 0, 0, 0, 0),
             Service = service,
-            Kinds = [.. _kinds.Select((kind, number) => new KindMeasurement(kind.Name, load.OpsOf(number), 0, kind.Name == "GET" ? totals.Nils : 0, all[number]))],
+            Kinds =
+                [.. _kinds.Select((kind, number) => new KindMeasurement(kind.Name, load.OpsOf(number), 0,
+                    kind.Name == "GET" ? totals.Nils : 0, all[number]))],
             Errors = load.Errors(),
             // The library's threads are the pool's: the busiest of the process stands for a loop.
             LoopOccupancy = use is null ? [] : [use.ClientHot],
@@ -140,7 +149,8 @@ internal sealed class StackExchangeOnline(GarnetOptions options, Surroundings su
 
     private CellPlan PlanOf(int sessions) => new()
     {
-        Target = options.Target, Workload = new LibraryWorkload(_kinds), Sessions = sessions, Depth = options.InsideThread, Mode = DepthMode.Batch,
+        Target = options.Target, Workload = new LibraryWorkload(_kinds), Sessions = sessions,
+            Depth = options.InsideThread, Mode = DepthMode.Batch,
     };
 
     private Histogram[] NewHistograms() => [.. _kinds.Select(_ => new Histogram())];

@@ -5,7 +5,8 @@ using StackExchange.Redis;
 
 namespace RespBenchmark.Garnet;
 
-/// <summary>One session that calls StackExchange.Redis as an application does: an operation, or a group of them, then the next.</summary>
+/// <summary>One session that calls StackExchange.Redis as an application does: an operation, or a group of them, then
+/// the next.</summary>
 internal sealed class StackExchangeSession
 {
     private const int MixLength = 100;
@@ -43,10 +44,12 @@ internal sealed class StackExchangeSession
             long sent = Stopwatch.GetTimestamp();
             try
             {
-                for (int index = 0; index < group.Length; index++) group[index] = Call(_options.OpWorkload[kinds[index] = NextKind()]);
+                for (int index = 0; index < group.Length; index++)
+                    group[index] = Call(_options.OpWorkload[kinds[index] = NextKind()]);
                 var replies = await Task.WhenAll(group).ConfigureAwait(false);
                 long latency = Stopwatch.GetElapsedTime(sent).Ticks * TimeSpan.NanosecondsPerTick;
-                _recorder.Done(kinds, latency, replies.Count(reply => reply == Reply.Nil), replies.Count(reply => reply != Reply.Done));
+                _recorder.Done(kinds, latency, replies.Count(reply => reply == Reply.Nil),
+                    replies.Count(reply => reply != Reply.Done));
             }
             catch (RedisServerException refused)
             {
@@ -89,11 +92,13 @@ internal sealed class StackExchangeSession
         string key = Key();
         switch (op)
         {
-            case "GET": return (await _database.StringGetAsync(key).ConfigureAwait(false)).IsNull ? Reply.Nil : Reply.Value;
+            case "GET": return (await _database.StringGetAsync(key).ConfigureAwait(false)).IsNull
+                ? Reply.Nil : Reply.Value;
             case "SET": await _database.StringSetAsync(key, Value(key)).ConfigureAwait(false); break;
             case "SETEX": await _database.StringSetAsync(key, Value(key), Ttl).ConfigureAwait(false); break;
             case "DEL": await _database.KeyDeleteAsync(key).ConfigureAwait(false); break;
-            case "SETBIT": await _database.StringSetBitAsync(key, BitOffset(), _generator.Below(2) == 1).ConfigureAwait(false); break;
+            case "SETBIT": await _database.StringSetBitAsync(key, BitOffset(), _generator.Below(2) == 1)
+                .ConfigureAwait(false); break;
             case "GETBIT": await _database.StringGetBitAsync(key, BitOffset()).ConfigureAwait(false); break;
             case "PUBLISH": await _database.PublishAsync(key, Value(key)).ConfigureAwait(false); break;
             case "SPUBLISH": await _database.ExecuteAsync("SPUBLISH", key, Value(key)).ConfigureAwait(false); break;
@@ -119,7 +124,8 @@ internal sealed class StackExchangeSession
     private string Key() =>
         _draws.Next(ref _generator, ref _stream).ToString(CultureInfo.InvariantCulture).PadLeft(_keyLength, 'X');
 
-    private string Set() => _options.SortedSets == 0 ? SortedSet : $"{SortedSet}{_generator.Below(_options.SortedSets)}";
+    private string Set() =>
+        _options.SortedSets == 0 ? SortedSet : $"{SortedSet}{_generator.Below(_options.SortedSets)}";
 
     private long BitOffset() => _generator.Below(8L * Math.Max(1, _options.ValueLength));
 

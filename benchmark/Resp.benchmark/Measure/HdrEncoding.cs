@@ -14,7 +14,8 @@ namespace RespBenchmark.Measure;
 
 /// <summary>Histograms in the V2 encoding that HDR tools read.</summary>
 /// <remarks>Our counters are HDR's for lowest 1, highest 100 s in ns, 3 digits: same number, same order, same borders
-/// (tests compare with what another implementation wrote). Source: the format is described by the HdrHistogram project.</remarks>
+/// (tests compare with what another implementation wrote). Source: the format is described by the HdrHistogram
+/// project.</remarks>
 internal static class HdrEncoding
 {
     public const int PlainCookie = 0x1c849313, CompressedCookie = 0x1c849314;
@@ -24,7 +25,8 @@ internal static class HdrEncoding
     public static string ToText(Histogram histogram) => Convert.ToBase64String(Compress(histogram));
 
     /// <summary>Reads base64 text back. Sum, smallest and largest are those of the counters: to 0.1 %.</summary>
-    /// <exception cref="FormatException">It is no such text, or a histogram of another shape; the message says which.</exception>
+    /// <exception cref="FormatException">It is no such text, or a histogram of another shape; the message says
+    /// which.</exception>
     public static Histogram FromText(string text)
     {
         byte[] bytes;
@@ -45,7 +47,8 @@ internal static class HdrEncoding
         using var stream = new MemoryStream();
         Span<byte> header = stackalloc byte[8];
         stream.Write(header);
-        using (var zlib = new ZLibStream(stream, CompressionLevel.Optimal, leaveOpen: true)) zlib.Write(Encode(histogram));
+        using (var zlib = new ZLibStream(stream, CompressionLevel.Optimal, leaveOpen: true))
+            zlib.Write(Encode(histogram));
         byte[] bytes = stream.ToArray();
         BinaryPrimitives.WriteInt32BigEndian(bytes, CompressedCookie);
         BinaryPrimitives.WriteInt32BigEndian(bytes.AsSpan(4), bytes.Length - 8);
@@ -123,7 +126,8 @@ internal static class HdrEncoding
         // The normalizing offset says how the writer kept its counts; they are in order here whatever it is.
         if (digits != Histogram.Digits || lowest != 1)
         {
-            throw new FormatException($"a histogram of {digits} digits from {lowest} on; only {Histogram.Digits} from 1 on are read");
+            throw new FormatException(
+                $"a histogram of {digits} digits from {lowest} on; only {Histogram.Digits} from 1 on are read");
         }
 
         int length = BinaryPrimitives.ReadInt32BigEndian(bytes[4..]);
@@ -140,7 +144,8 @@ internal static class HdrEncoding
             long count = ReadZigZag(ref payload);
             if (count < 0)
             {
-                if (count < -(counts.Length - index)) throw new FormatException("a histogram has more counters than 100 s need");
+                if (count < -(counts.Length - index))
+                    throw new FormatException("a histogram has more counters than 100 s need");
                 index += (int)-count;
                 continue;
             }

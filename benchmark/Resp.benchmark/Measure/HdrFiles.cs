@@ -2,7 +2,8 @@ using System.Text;
 
 namespace RespBenchmark.Measure;
 
-/// <summary>The two files of a cell for HDR tools (--hdr DIR): NAME.hlog as the intervals come, NAME.hgrm of all at the end.</summary>
+/// <summary>The two files of a cell for HDR tools (--hdr DIR): NAME.hlog as the intervals come, NAME.hgrm of all at the
+/// end.</summary>
 /// <remarks>Threads: the controlling one. Disposing writes the percentile text.</remarks>
 internal sealed class HdrFiles : IDisposable
 {
@@ -33,7 +34,8 @@ internal sealed class HdrFiles : IDisposable
     {
         _log.Dispose();
         _file.Dispose();
-        using var text = new StreamWriter(_textPath, append: false, new UTF8Encoding(encoderShouldEmitUTF8Identifier: false));
+        using var text = new StreamWriter(_textPath, append: false,
+            new UTF8Encoding(encoderShouldEmitUTF8Identifier: false));
         PercentileText.Write(text, _all);
     }
 

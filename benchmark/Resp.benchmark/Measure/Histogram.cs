@@ -20,7 +20,8 @@ internal sealed class Histogram
     private const int HalfBits = 10, Half = 1 << HalfBits;
     private const int Powers = 27;
 
-    /// <summary>The same in the words of HDR tools: buckets of 2,048, each but the first using its upper half.</summary>
+    /// <summary>The same in the words of HDR tools: buckets of 2,048, each but the first using its upper
+    /// half.</summary>
     public const int BucketCount = Powers, SubBucketCount = 2 * Half;
 
     public const int CounterCount = (Powers + 1) * Half;
@@ -93,10 +94,10 @@ internal sealed class Histogram
         return histogram;
     }
 
-    /// <summary>The same, with the durations of what each one longer than an expected interval held up: its own less one
-    /// interval, less two, as long as an interval is left.</summary>
-    /// <remarks>Every value is taken for the middle of its counter. Cost: counters in use times counters below them, whatever the
-    /// interval.</remarks>
+    /// <summary>The same, with the durations of what each one longer than an expected interval held up: its own less
+    /// one interval, less two, as long as an interval is left.</summary>
+    /// <remarks>Every value is taken for the middle of its counter. Cost: counters in use times counters below them,
+    /// whatever the interval.</remarks>
     public Histogram Corrected(long intervalNs)
     {
         var corrected = new Histogram();

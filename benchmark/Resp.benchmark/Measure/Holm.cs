@@ -4,11 +4,12 @@ namespace RespBenchmark.Measure;
 /// <remarks>Source: S. Holm, Scandinavian Journal of Statistics 6, 1979.</remarks>
 internal static class Holm
 {
-    /// <summary>The corrected p of each, in the same order: below 0.05 it is significant among all of them. NaN (no test
-    /// was made) stays and does not count.</summary>
+    /// <summary>The corrected p of each, in the same order: below 0.05 it is significant among all of them. NaN (no
+    /// test was made) stays and does not count.</summary>
     public static double[] Correct(IReadOnlyList<double> p)
     {
-        int[] order = [.. Enumerable.Range(0, p.Count).Where(index => !double.IsNaN(p[index])).OrderBy(index => p[index])];
+        int[] order = [.. Enumerable.Range(0, p.Count).Where(index => !double.IsNaN(p[index]))
+            .OrderBy(index => p[index])];
         double[] corrected = [.. Enumerable.Repeat(double.NaN, p.Count)];
         double largest = 0;
         for (int place = 0; place < order.Length; place++)

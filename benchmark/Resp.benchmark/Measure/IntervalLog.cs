@@ -3,8 +3,8 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Measure;
 
-/// <summary>The .hlog and .hgrm files of one cell: a line for each kind of command and second, however often the run is asked
-/// for its intervals.</summary>
+/// <summary>The .hlog and .hgrm files of one cell: a line for each kind of command and second, however often the run is
+/// asked for its intervals.</summary>
 /// <remarks>Threads: the controlling one.</remarks>
 internal sealed class IntervalLog : IDisposable
 {

@@ -6,9 +6,10 @@ internal static class MannWhitney
     /// <summary>Values a side below which p cannot reach 0.05: 3 against 3 give 2/20 = 0.10 at best.</summary>
     public const int CountMin = 4;
 
-    /// <summary>The share of all ways to deal the values to the two sides that are at least as uneven as this one. 1 where
-    /// a side is empty.</summary>
-    /// <remarks>Exact with ties too: equal values share the mean of their ranks. Cost: n² · |a| additions, for n values.</remarks>
+    /// <summary>The share of all ways to deal the values to the two sides that are at least as uneven as this one. 1
+    /// where a side is empty.</summary>
+    /// <remarks>Exact with ties too: equal values share the mean of their ranks. Cost: n² · |a| additions, for n
+    /// values.</remarks>
     public static double TwoSided(IReadOnlyCollection<double> a, IReadOnlyCollection<double> b)
     {
         if (a.Count == 0 || b.Count == 0) return 1;

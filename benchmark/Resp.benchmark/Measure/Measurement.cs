@@ -59,11 +59,13 @@ internal readonly record struct RunCounters(
     // Sent: commands handed to the kernel. Commands: replies. Mismatches: replies of a type the command never gives.
     // Wrong: bodies that verification refused. Lost: sent and never answered. Sent = Commands + Lost at the end.
 
-    public static RunCounters operator +(RunCounters a, RunCounters b) => new(a.Ops + b.Ops, a.Commands + b.Commands, a.Sent + b.Sent,
+    public static RunCounters operator +(RunCounters a, RunCounters b) => new(a.Ops + b.Ops, a.Commands + b.Commands,
+        a.Sent + b.Sent,
         a.Errors + b.Errors, a.Nils + b.Nils, a.Mismatches + b.Mismatches, a.Wrong + b.Wrong, a.Lost + b.Lost,
         a.BytesOut + b.BytesOut, a.BytesIn + b.BytesIn);
 
-    public static RunCounters operator -(RunCounters a, RunCounters b) => new(a.Ops - b.Ops, a.Commands - b.Commands, a.Sent - b.Sent,
+    public static RunCounters operator -(RunCounters a, RunCounters b) => new(a.Ops - b.Ops, a.Commands - b.Commands,
+        a.Sent - b.Sent,
         a.Errors - b.Errors, a.Nils - b.Nils, a.Mismatches - b.Mismatches, a.Wrong - b.Wrong, a.Lost - b.Lost,
         a.BytesOut - b.BytesOut, a.BytesIn - b.BytesIn);
 }

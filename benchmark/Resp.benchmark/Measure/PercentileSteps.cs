@@ -1,9 +1,11 @@
 namespace RespBenchmark.Measure;
 
-/// <summary>A step of the percentile spectrum: so many values, this share of all at least, do not exceed Value (ns).</summary>
+/// <summary>A step of the percentile spectrum: so many values, this share of all at least, do not exceed Value
+/// (ns).</summary>
 internal readonly record struct PercentileStep(double Share, long Value, long CountTo);
 
-/// <summary>The levels at which HDR tools show a distribution: some ticks for each halving of what lies beyond.</summary>
+/// <summary>The levels at which HDR tools show a distribution: some ticks for each halving of what lies
+/// beyond.</summary>
 internal static class PercentileSteps
 {
     /// <summary>From 0 to the level the largest value reaches, then 1. A level may repeat a value.</summary>

@@ -1,8 +1,9 @@
 namespace RespBenchmark.Measure;
 
 /// <summary>How many times as large the values of A are as those of B, with the 95 % interval.</summary>
-/// <remarks>The ratio of the geometric means, by Welch's t on the logarithms: swapping A and B gives the reciprocal of all
-/// three. With fewer than 2 values a side there is no interval: it is NaN. Source: B. L. Welch, Biometrika 34, 1947.</remarks>
+/// <remarks>The ratio of the geometric means, by Welch's t on the logarithms: swapping A and B gives the reciprocal of
+/// all three. With fewer than 2 values a side there is no interval: it is NaN. Source: B. L. Welch, Biometrika 34,
+/// 1947.</remarks>
 internal readonly record struct RatioTest(double Ratio, double Low, double High)
 {
     public static RatioTest None { get; } = new(double.NaN, double.NaN, double.NaN);

@@ -22,7 +22,8 @@ internal sealed record Sample(int Count, double Mean, double Deviation, double M
     public double Variation => Deviation / Math.Abs(Mean);
 
     /// <summary>Half the width of the 95 % interval of the mean (Student's t).</summary>
-    public double Interval95 => Count > 1 ? StudentT.Quantile(0.975, Count - 1) * Deviation / Math.Sqrt(Count) : double.NaN;
+    public double Interval95 =>
+        Count > 1 ? StudentT.Quantile(0.975, Count - 1) * Deviation / Math.Sqrt(Count) : double.NaN;
 
     public bool Unstable => Variation > UnstableVariation;
 }

@@ -13,9 +13,11 @@ internal static class Calibration
     private static readonly TimeSpan Length = TimeSpan.FromSeconds(2);
 
     /// <returns>Operations a second.</returns>
-    public static double Run(CellRunner runner, CellPlan plan, Surroundings surroundings) => With(plan.Target, surroundings, (target, process) =>
+    public static double Run(CellRunner runner, CellPlan plan, Surroundings surroundings) =>
+        With(plan.Target, surroundings, (target, process) =>
         runner.Run(TargetWatch.Open(target, process),
-            plan with { Target = target, Duration = Length, Commands = 0, Arrivals = null, VerifyShare = 0 }, "calibration").Repetition.OpsS);
+            plan with { Target = target, Duration = Length, Commands = 0, Arrivals = null, VerifyShare = 0 },
+            "calibration").Repetition.OpsS);
 
     /// <summary>The same for a client that is not our engine.</summary>
     /// <param name="measure">Operations a second against a target.</param>
@@ -25,7 +27,8 @@ internal static class Calibration
     private static double With(Target like, Surroundings surroundings, Func<Target, int, double> measure)
     {
         string socket = Path.Combine(Path.GetTempPath(), $"null-{Guid.NewGuid():N}.sock");
-        Target target = new() { Name = "null", UnixPath = like.UnixPath is null ? null : socket, Port = like.UnixPath is null ? FreePort() : 0 };
+        Target target = new() { Name = "null", UnixPath = like.UnixPath is null ? null : socket,
+            Port = like.UnixPath is null ? FreePort() : 0 };
         string where = target.UnixPath is null ? $"--port {target.Port}" : $"--unix {socket}";
         using StartedServer server = StartedServer.Start($"{Program()} null-server {where}", target, null);
         double rate = measure(target, server.ProcessId);

@@ -38,7 +38,8 @@ internal static class CellGrid
             _ => throw new UsageException($"--mode takes batch or window, not '{verb.Mode}'"),
         },
         Loops = verb.Loops == "auto" ? 0 : ReadList("--loops", verb.Loops, 1024)[0],
-        Model = Enum.TryParse(verb.Model, ignoreCase: true, out SessionModel model) && !char.IsAsciiDigit(verb.Model[0]) ? model
+        Model = Enum.TryParse(verb.Model, ignoreCase: true, out SessionModel model)
+        && !char.IsAsciiDigit(verb.Model[0]) ? model
             : throw new UsageException($"--session-model takes auto, epoll, thread or portable, not '{verb.Model}'"),
         Cores = verb.Cores is { } cores ? CoreList.Parse("--cores", cores) : [],
         Warmup = DurationText.Parse("--warmup", verb.Warmup),
@@ -64,7 +65,9 @@ internal static class CellGrid
         {
             "poisson" when words.Length == 1 => ArrivalShape.Poisson,
             "uniform" when words.Length == 1 => ArrivalShape.Uniform,
-            "burst" when words.Length == 2 && int.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out burst) && burst > 0 => ArrivalShape.Burst,
+            "burst" when words.Length == 2
+            && int.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out burst)
+            && burst > 0 => ArrivalShape.Burst,
             _ => throw new UsageException($"--arrival takes poisson, uniform or burst:N, not '{verb.Arrival}'"),
         };
         return new ArrivalPlan { Rate = rate, Shape = shape, Burst = burst, InflightMax = verb.InflightMax };
@@ -75,7 +78,8 @@ internal static class CellGrid
     {
         double factor = text[^1] switch { 'k' => 1e3, 'M' => 1e6, '%' => 0, _ => 1 };
         string digits = factor == 1 ? text : text[..^1];
-        if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double number) || number <= 0)
+        if (!double.TryParse(digits, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double number)
+            || number <= 0)
             throw new UsageException($"--rate takes operations a second like 50k, 1M or 80%, not '{text}'");
         return factor == 0 ? number / 100 * most() : number * factor;
     }
@@ -85,14 +89,16 @@ internal static class CellGrid
         if (text == "frame") return 0;
         if (text == "value") return 1;
         if (text.StartsWith("sample:", StringComparison.Ordinal)
-            && double.TryParse(text[7..], NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double percent) && percent is > 0 and <= 100)
+            && double.TryParse(text[7..], NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture,
+                out double percent) && percent is > 0 and <= 100)
             return percent / 100;
         throw new UsageException($"--verify takes frame, sample:PERCENT or value, not '{text}'");
     }
 
     private static int[] ReadList(string option, string text, int max) =>
     [
-        .. text.Split(',').Select(word => int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture, out int number) && number >= 1 && number <= max
+        .. text.Split(',').Select(word => int.TryParse(word, NumberStyles.None, CultureInfo.InvariantCulture,
+            out int number) && number >= 1 && number <= max
             ? number
             : throw new UsageException($"{option} takes numbers from 1 to {max} between commas, not '{text}'")),
     ];

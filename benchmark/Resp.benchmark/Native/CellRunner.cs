@@ -40,7 +40,8 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
     /// <param name="label">What the live line and the files call it.</param>
     /// <param name="onInterval">Gets each interval as it ends; null: nobody.</param>
     /// <exception cref="Network.ConnectException">No connection.</exception>
-    public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label, Action<IntervalSample>? onInterval = null)
+    public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label,
+        Action<IntervalSample>? onInterval = null)
     {
         using LoadRun run = LoadRun.Connect(plan);
         using IDisposable attached = surroundings.Interrupt.OnRequest(run.Stop);
@@ -54,11 +55,14 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         ResourceUse use = monitor.Stop();
         live.Clear();
 
-        Repetition repetition = use.AddTo(Repetition.Of(measurement, [.. series.Select((point, second) => With(point, second, use))])) with { Steady = steady };
+        Repetition repetition =
+            use.AddTo(Repetition.Of(measurement,
+                [.. series.Select((point, second) => With(point, second, use))])) with { Steady = steady };
         return (Omission?.ApplyTo(repetition, measurement) ?? repetition, watch.Judge(plan, measurement, use));
     }
 
-    /// <summary>Drives until the last windows are alike, at least <paramref name="time"/> and at most 30 s beyond. False: they never were.</summary>
+    /// <summary>Drives until the last windows are alike, at least <paramref name="time"/> and at most 30 s beyond.
+    /// False: they never were.</summary>
     private bool WarmUp(LoadRun run, TimeSpan time)
     {
         if (time <= TimeSpan.Zero) return true;
@@ -70,7 +74,8 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         }
 
         var windows = new List<double>();
-        for (TimeSpan spent = TimeSpan.Zero; spent < time || (spent < Steadiness.WarmupMax && !Steadiness.IsSteady(windows)); spent += Second)
+        for (TimeSpan spent = TimeSpan.Zero;
+            spent < time || (spent < Steadiness.WarmupMax && !Steadiness.IsSteady(windows)); spent += Second)
         {
             if (surroundings.Interrupt.Requested) return false;
             long before = run.Counters.Ops;
@@ -81,11 +86,13 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
         return Steadiness.IsSteady(windows) || windows.All(ops => ops == 0);
     }
 
-    private List<SeriesPoint> Follow(LoadRun run, CellPlan plan, string label, DateTimeOffset started, Action<IntervalSample>? onInterval)
+    private List<SeriesPoint> Follow(LoadRun run, CellPlan plan, string label, DateTimeOffset started,
+        Action<IntervalSample>? onInterval)
     {
         var series = new List<SeriesPoint>();
         using IntervalLog? log = HdrFolder is { } folder
-            ? new IntervalLog(new HdrFiles(folder, label, started, $"Resp.benchmark {ProgramName.Version}"), TimeSpan.Zero, plan.Workload.Kinds) : null;
+            ? new IntervalLog(new HdrFiles(folder, label, started, $"Resp.benchmark {ProgramName.Version}"),
+                TimeSpan.Zero, plan.Workload.Kinds) : null;
         TimeSpan next = Interval;
         int collections = GC.CollectionCount(0);
         bool ended;
@@ -100,19 +107,23 @@ internal sealed class CellRunner(Surroundings surroundings, LiveLine live)
             onInterval?.Invoke(sample);
             if (sample.Length <= TimeSpan.Zero) continue;
             int now = GC.CollectionCount(0);
-            series.Add(new SeriesPoint((sample.Start + sample.Length).TotalSeconds, sample.Counters.Ops / sample.Length.TotalSeconds,
-                At(sample.Service, 0.5), At(sample.Service, 0.99), sample.Service.Count > 0 ? sample.Service.Max / 1000.0 : null, null, null, now - collections));
+            series.Add(new SeriesPoint((sample.Start + sample.Length).TotalSeconds,
+                sample.Counters.Ops / sample.Length.TotalSeconds,
+                At(sample.Service, 0.5), At(sample.Service, 0.99),
+                sample.Service.Count > 0 ? sample.Service.Max / 1000.0 : null, null, null, now - collections));
             collections = now;
         }
         while (!ended);
         return series;
     }
 
-    private static SeriesPoint With(SeriesPoint point, int second, ResourceUse use) => second >= use.Series.Count ? point : point with
+    private static SeriesPoint With(SeriesPoint point, int second, ResourceUse use) =>
+        second >= use.Series.Count ? point : point with
     {
         ClientCpu = use.Series[second].ClientCpu,
         ServerCpu = use.ServerSeen ? use.Series[second].ServerCpu : null,
     };
 
-    private static double? At(Histogram histogram, double share) => histogram.Supports(share) ? histogram.ValueAt(share) / 1000.0 : null;
+    private static double? At(Histogram histogram, double share) =>
+        histogram.Supports(share) ? histogram.ValueAt(share) / 1000.0 : null;
 }

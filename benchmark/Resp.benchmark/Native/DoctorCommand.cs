@@ -16,7 +16,8 @@ internal static class DoctorCommand
         foreach (Target target in TargetReader.Read(verb))
         {
             TargetWatch watch = TargetWatch.Open(target);
-            string seen = watch.Process is { } process ? $"pid {process}, cpus {string.Join(',', watch.Cores)}" : "its process is not seen: --server-pid, or it runs elsewhere";
+            string seen = watch.Process is { } process ? $"pid {process}, cpus {string.Join(',', watch.Cores)}"
+                : "its process is not seen: --server-pid, or it runs elsewhere";
             surroundings.Output.WriteLine($"{target.Name} {target.Address}: {watch.Facts.Name}, {seen}");
             foreach (string warning in watch.Warnings(SessionsExpected))
             {

@@ -5,7 +5,8 @@ using Spectre.Console;
 
 namespace RespBenchmark.Native;
 
-/// <summary>The line that moves while a cell runs: on a terminal only, at most four times a second, from counters.</summary>
+/// <summary>The line that moves while a cell runs: on a terminal only, at most four times a second, from
+/// counters.</summary>
 internal sealed class LiveLine
 {
     private const int BarCells = 20;
@@ -60,16 +61,21 @@ internal sealed class LiveLine
         TimeSpan left = whole > elapsed ? whole - elapsed : TimeSpan.Zero;
         string cell = CellsInAll > 1 ? string.Create(CultureInfo.InvariantCulture, $"{Cell}/{CellsInAll} ") : "";
         string slow = p99 is { } known ? string.Create(CultureInfo.InvariantCulture, $"  p99 {known:N0} µs") : "";
-        string errors = counters.Errors > 0 ? string.Create(CultureInfo.InvariantCulture, $"  {counters.Errors} errors") : "";
-        string before = string.Create(CultureInfo.InvariantCulture, $" {cell}{label}  {elapsed.TotalSeconds:F0} s  "), fast = rate.ToString("N0", CultureInfo.InvariantCulture);
+        string errors = counters.Errors > 0
+            ? string.Create(CultureInfo.InvariantCulture, $"  {counters.Errors} errors") : "";
+        string before = string.Create(CultureInfo.InvariantCulture, $" {cell}{label}  {elapsed.TotalSeconds:F0} s  "),
+            fast = rate.ToString("N0", CultureInfo.InvariantCulture);
         string after = string.Create(CultureInfo.InvariantCulture, $" ops/s{slow}  {left.TotalSeconds:F0} s left");
         Fit(ref before, fast.Length + after.Length + errors.Length, out int bar);
         int full = whole > TimeSpan.Zero ? (int)(Math.Clamp(elapsed / whole, 0, 1) * bar) : 0;
         Clear();
-        _console.Markup($"[green]{new string('━', full)}[/][grey]{new string('━', bar - full)}[/]{Markup.Escape(before)}[bold]{fast}[/]{after}[red]{errors}[/]");
+        _console.Markup(
+            $"[green]{new string('━', full)}[/][grey]{new string('━', bar - full)}[/]"
+            + $"{Markup.Escape(before)}[bold]{fast}[/]{after}[red]{errors}[/]");
     }
 
-    /// <summary>A line that went on below could not be taken away again: the bar gives way first, then what is run is cut.</summary>
+    /// <summary>A line that went on below could not be taken away again: the bar gives way first, then what is run is
+    /// cut.</summary>
     private void Fit(ref string text, int others, out int bar)
     {
         int width = _console!.Profile.Width - 1;        // the last column would begin a new line on some terminals

@@ -35,17 +35,21 @@ internal static class LoadCommand
 
     /// <summary>Loads one target.</summary>
     /// <returns>Null: the workload needs no load.</returns>
-    public static Loaded? Load(Target target, WorkloadReader workload, WorkloadOptions options, Surroundings surroundings)
+    public static Loaded? Load(Target target, WorkloadReader workload, WorkloadOptions options,
+        Surroundings surroundings)
     {
         if (workload.Load() is not { } plan) return null;
         var phase = new LoadPhase(target, plan);
         using IDisposable attached = surroundings.Interrupt.OnRequest(phase.Stop);
         LoadOutcome outcome = phase.Run(seed: options.Seed);
         RunCounters counters = outcome.Measurement.Counters;
-        string stored = outcome.Stored is { } keys ? string.Create(CultureInfo.InvariantCulture, $"dbsize {keys:N0}") : "dbsize unknown";
+        string stored = outcome.Stored is { } keys
+            ? string.Create(CultureInfo.InvariantCulture, $"dbsize {keys:N0}") : "dbsize unknown";
         surroundings.Output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-            $"load {target.Name}  {plan.Name} {plan.Keys:N0} keys  {outcome.Measurement.Elapsed.TotalSeconds:F1} s  {outcome.Measurement.OpsPerSecond:N0} keys/s  {stored}"));
-        return new Loaded(plan, outcome, counters.Errors > 0 ? [.. outcome.Warnings, $"{counters.Errors} error replies while loading"] : outcome.Warnings);
+            $"load {target.Name}  {plan.Name} {plan.Keys:N0} keys  {outcome.Measurement.Elapsed.TotalSeconds:F1} s  "
+            + $"{outcome.Measurement.OpsPerSecond:N0} keys/s  {stored}"));
+        return new Loaded(plan, outcome, counters.Errors > 0
+            ? [.. outcome.Warnings, $"{counters.Errors} error replies while loading"] : outcome.Warnings);
     }
 }
 

@@ -20,16 +20,20 @@ internal static class NativeHelp
         ("Open loop", ["rate", "rate-sweep", "arrival", "max-inflight", "co"]),
         ("Checks and gates", ["verify", "on-error", "fail-on-saturation", "baseline", "fail-if"]),
         ("Server and processors", ["server-pid", "pin-client", "pin-server", "calibrate", "probe", "start", "restart"]),
-        ("Output", ["pct", "digits", "interval", "json", "csv", "csv-format", "md", "html", "hdr", "quiet", "progress"]),
+        ("Output", ["pct", "digits", "interval", "json", "csv", "csv-format", "md", "html", "hdr", "quiet",
+            "progress"]),
     ];
 
     private static readonly (Type Options, Type Explaining, string Title)[] Shared =
-        [(typeof(WorkloadOptions), typeof(LoadVerb), "Workload"), (typeof(TargetOptions), typeof(DoctorVerb), "Target")];
+        [(typeof(WorkloadOptions), typeof(LoadVerb), "Workload"),
+            (typeof(TargetOptions), typeof(DoctorVerb), "Target")];
 
     /// <summary>The verbs and how to go on.</summary>
     public static string Overview(IEnumerable<Type> verbs)
     {
-        var text = new StringBuilder($"Resp.benchmark {ProgramName.Version}: loads RESP servers and says who was the bound\n\nResp.benchmark VERB [options]\n");
+        var text = new StringBuilder(
+            $"Resp.benchmark {ProgramName.Version}: loads RESP servers and says who was the bound\n\nResp.benchmark "
+            + $"VERB [options]\n");
         foreach (Type type in verbs) text.Append($"  {VerbOf(type).Name,-12} {VerbOf(type).HelpText}\n");
         return text.Append("""
 
@@ -44,9 +48,13 @@ internal static class NativeHelp
     public static string Of(Type verb)
     {
         var text = new StringBuilder($"Resp.benchmark {VerbOf(verb).Name}: {VerbOf(verb).HelpText}\n");
-        List<PropertyInfo> properties = [.. verb.GetProperties().Where(property => property.GetCustomAttribute<OptionAttribute>() is not null)];
-        PropertyInfo[] values = [.. verb.GetProperties().Where(property => property.GetCustomAttribute<ValueAttribute>() is not null)];
-        foreach (PropertyInfo value in values) text.Append(Line(value.GetCustomAttribute<ValueAttribute>()!.MetaName, value.GetCustomAttribute<ValueAttribute>()!));
+        List<PropertyInfo> properties =
+            [.. verb.GetProperties().Where(property => property.GetCustomAttribute<OptionAttribute>() is not null)];
+        PropertyInfo[] values =
+            [.. verb.GetProperties().Where(property => property.GetCustomAttribute<ValueAttribute>() is not null)];
+        foreach (PropertyInfo value in values)
+            text.Append(Line(value.GetCustomAttribute<ValueAttribute>()!.MetaName,
+                value.GetCustomAttribute<ValueAttribute>()!));
 
         var named = new StringBuilder();
         foreach ((Type options, Type explaining, string title) in Shared)
@@ -55,12 +63,15 @@ internal static class NativeHelp
             if (common.Length == 0) continue;
             properties.RemoveAll(common.Contains);
             if (verb == explaining) AppendGroup(text, title, common);
-            else named.Append($"{title} (Resp.benchmark {VerbOf(explaining).Name} --help explains these)\n{Names(common)}");
+            else named.Append(
+                $"{title} (Resp.benchmark {VerbOf(explaining).Name} --help explains these)\n{Names(common)}");
         }
 
         foreach ((string title, string[] options) in Groups)
         {
-            PropertyInfo[] group = [.. options.Select(name => properties.Find(property => OptionOf(property).LongName == name)).OfType<PropertyInfo>()];
+            PropertyInfo[] group =
+                [.. options.Select(name => properties.Find(property => OptionOf(property).LongName == name))
+                    .OfType<PropertyInfo>()];
             properties.RemoveAll(group.Contains);
             AppendGroup(text, title, group);
         }
@@ -76,7 +87,9 @@ internal static class NativeHelp
         foreach (PropertyInfo property in options)
         {
             OptionAttribute option = OptionOf(property);
-            text.Append(Line($"{(option.ShortName.Length > 0 ? $"-{option.ShortName}, " : "    ")}--{option.LongName}", option));
+            text.Append(
+                Line($"{(option.ShortName.Length > 0 ? $"-{option.ShortName}, " : "    ")}--{option.LongName}",
+                    option));
         }
     }
 

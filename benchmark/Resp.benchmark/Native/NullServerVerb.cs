@@ -7,7 +7,8 @@ using RespBenchmark.NullServer;
 namespace RespBenchmark.Native;
 
 /// <summary>The verb that serves without working, until it is interrupted.</summary>
-[Verb("null-server", HelpText = "Answer any command without work: the limit of a client, or a peer that fails as asked.")]
+[Verb("null-server", HelpText =
+    "Answer any command without work: the limit of a client, or a peer that fails as asked.")]
 internal sealed class NullServerVerb
 {
     [Option("host", Default = "127.0.0.1", HelpText = "Address to listen on.")]
@@ -22,7 +23,8 @@ internal sealed class NullServerVerb
     [Option("threads", Default = 1, HelpText = "Threads that serve.")]
     public int Threads { get; set; }
 
-    [Option("reply", HelpText = "One reply to everything: ok, pong, one, nil, empty, or RESP with \\r\\n. Default: by the command's name.")]
+    [Option("reply", HelpText =
+        "One reply to everything: ok, pong, one, nil, empty, or RESP with \\r\\n. Default: by the command's name.")]
     public string? Reply { get; set; }
 
     [Option("value", Default = 8, HelpText = "Bytes of values in replies.")]
@@ -53,14 +55,18 @@ internal sealed class NullServerVerb
         if (stall.Length != 2) throw new UsageException($"--stall takes two durations like 1s/10s, not '{Stall}'");
         string[] bad = Bad?.Split(':') ?? ["none"];
         int every = 1000;
-        if (bad.Length > 2 || !Enum.TryParse(bad[0], ignoreCase: true, out NullFault fault) || char.IsAsciiDigit(bad[0][0])
-            || (bad.Length == 2 && (!int.TryParse(bad[1], NumberStyles.None, CultureInfo.InvariantCulture, out every) || every < 1)))
-            throw new UsageException($"--bad takes errors, type, bytes, short, close, hang or value, with :N from 1, not '{Bad}'");
+        if (bad.Length > 2 || !Enum.TryParse(bad[0], ignoreCase: true, out NullFault fault)
+            || char.IsAsciiDigit(bad[0][0])
+            || (bad.Length == 2 && (!int.TryParse(bad[1], NumberStyles.None, CultureInfo.InvariantCulture, out every)
+                || every < 1)))
+            throw new UsageException(
+                $"--bad takes errors, type, bytes, short, close, hang or value, with :N from 1, not '{Bad}'");
         if (Threads is < 1 or > 128) throw new UsageException($"--threads takes 1 to 128, not {Threads}");
         if (Value is < 0 or > 1 << 29) throw new UsageException($"--value takes 0 to 536870912 bytes, not {Value}");
         return new NullServerOptions
         {
-            Host = Host, Port = Port, UnixPath = Unix, Threads = Threads, Reply = Reply, ValueBytes = Value, Elements = Elements, Keys = Keys,
+            Host = Host, Port = Port, UnixPath = Unix, Threads = Threads, Reply = Reply, ValueBytes = Value,
+                Elements = Elements, Keys = Keys,
             Delay = DurationText.Parse("--delay", Delay), Stall = DurationText.Parse("--stall", stall[0]),
             StallEvery = DurationText.Parse("--stall", stall[1]), Fault = fault, FaultEvery = every, Split = Split,
         };

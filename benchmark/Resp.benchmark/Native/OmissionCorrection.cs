@@ -6,9 +6,9 @@ using RespBenchmark.Reports;
 namespace RespBenchmark.Native;
 
 /// <summary>What is done about operations that a stalled server kept from being sent (--co).</summary>
-/// <remarks>intended: an open loop counts from when operations were due, a closed loop is left as it is. none: service times,
-/// also of an open loop. expected:N: a closed loop whose sessions would have sent one every N us; the operations that a longer
-/// one held up are added, with what was left of the wait for each.</remarks>
+/// <remarks>intended: an open loop counts from when operations were due, a closed loop is left as it is. none: service
+/// times, also of an open loop. expected:N: a closed loop whose sessions would have sent one every N us; the operations
+/// that a longer one held up are added, with what was left of the wait for each.</remarks>
 internal sealed class OmissionCorrection
 {
     private const string Intended = "intended", None = "none", Expected = "expected:";
@@ -34,11 +34,16 @@ internal sealed class OmissionCorrection
     {
         if (verb.Omission is Intended or None) return new OmissionCorrection(verb.Omission, 0);
         if (!verb.Omission.StartsWith(Expected, StringComparison.Ordinal)
-            || !double.TryParse(verb.Omission[Expected.Length..], NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double us)
+            || !double.TryParse(verb.Omission[Expected.Length..], NumberStyles.AllowDecimalPoint,
+                CultureInfo.InvariantCulture, out double us)
             || us < 0.001 || us > Histogram.ValueMax / 1000.0)
-            throw new UsageException($"--co takes intended, none or expected:US (the microseconds between a session's operations), not '{verb.Omission}'");
+            throw new UsageException(
+                $"--co takes intended, none or expected:US (the microseconds between a session's operations), not "
+                + $"'{verb.Omission}'");
         if (verb.Rate is not null || verb is RateVerb)
-            throw new UsageException("--co expected is for a closed loop: with --rate latencies count from when operations were due, and must not be corrected twice");
+            throw new UsageException(
+                "--co expected is for a closed loop: with --rate latencies count from when operations were due, and "
+                + "must not be corrected twice");
         return new OmissionCorrection(verb.Omission, (long)(us * 1000));
     }
 
@@ -46,6 +51,7 @@ internal sealed class OmissionCorrection
     public Repetition ApplyTo(Repetition repetition, Measurement measured)
     {
         if (_text == Intended) return repetition;
-        return repetition with { Co = _text, Response = _intervalNs > 0 ? LatencySummary.Of(measured.Service.Corrected(_intervalNs)) : repetition.Response };
+        return repetition with { Co = _text, Response =
+            _intervalNs > 0 ? LatencySummary.Of(measured.Service.Corrected(_intervalNs)) : repetition.Response };
     }
 }

@@ -39,7 +39,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     public IReadOnlyDictionary<string, Loaded> Loads => _loads;
 
     /// <summary>The places of all cells, those that another panel did among them.</summary>
-    public IEnumerable<CellAxis> Axes => Grid().SelectMany(place => targets.All.Select(target => AxisOf(place, Plan(target, place)))).Distinct();
+    public IEnumerable<CellAxis> Axes =>
+        Grid().SelectMany(place => targets.All.Select(target => AxisOf(place, Plan(target, place)))).Distinct();
 
     public string Name => Title ?? Scenario?.Name ?? _workload.Name;
 
@@ -68,7 +69,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     private IReadOnlyList<GridCell> Grid()
     {
         if (verb is RateVerb rate) return CellGrid.Read(verb, RateLadder(rate));
-        return CellGrid.Read(verb, verb.Rate is { } text ? [.. text.Split(',').Select(one => CellGrid.ReadRate(one, ClosedLoopMost))] : null);
+        return CellGrid.Read(verb, verb.Rate is { } text
+            ? [.. text.Split(',').Select(one => CellGrid.ReadRate(one, ClosedLoopMost))] : null);
     }
 
     private IReadOnlyList<double> RateLadder(RateVerb rate)
@@ -78,11 +80,13 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
         if (rate.Sweep == "auto")
         {
             double most = ClosedLoopMost();
-            return [.. Enumerable.Range(0, autoSteps).Select(step => most * (autoFirst + (step * (autoLast - autoFirst) / (autoSteps - 1))))];
+            return [.. Enumerable.Range(0, autoSteps)
+                .Select(step => most * (autoFirst + (step * (autoLast - autoFirst) / (autoSteps - 1))))];
         }
 
         string[] words = rate.Sweep.Split(':');
-        if (words.Length != 3 || !int.TryParse(words[2], NumberStyles.None, CultureInfo.InvariantCulture, out int steps) || steps < 2)
+        if (words.Length != 3 || !int.TryParse(words[2], NumberStyles.None, CultureInfo.InvariantCulture, out int steps)
+            || steps < 2)
             throw new UsageException($"--rate-sweep takes auto or from:to:steps like 10k:200k:8, not '{rate.Sweep}'");
         double from = CellGrid.ReadRate(words[0], ClosedLoopMost), to = CellGrid.ReadRate(words[1], ClosedLoopMost);
         return [.. Enumerable.Range(0, steps).Select(step => from + (step * (to - from) / (steps - 1)))];
@@ -94,18 +98,22 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
         Target target = targets.All[0];
         LoadOnce(target);
         GridCell place = CellGrid.Read(verb, null)[0];
-        (Repetition repetition, _) = RunOnce(target, Plan(target, place) with { Duration = TimeSpan.FromSeconds(3), Commands = 0 }, "closed loop");
+        (Repetition repetition, _) = RunOnce(target,
+            Plan(target, place) with { Duration = TimeSpan.FromSeconds(3), Commands = 0 }, "closed loop");
         surroundings.Note(string.Create(CultureInfo.InvariantCulture, $"closed loop: {repetition.OpsS:N0} ops/s"));
         return repetition.OpsS;
     }
 
-    private (Repetition Repetition, Verdict Verdict) RunOnce(Target target, CellPlan plan, string label, Action<IntervalSample>? onInterval = null) =>
-        Scenario is { } scenario ? scenario.Run(targets.WatchOf(target), plan, label) : runner.Run(targets.WatchOf(target), plan, label, onInterval);
+    private (Repetition Repetition, Verdict Verdict) RunOnce(Target target, CellPlan plan, string label,
+        Action<IntervalSample>? onInterval = null) =>
+        Scenario is { } scenario ? scenario.Run(targets.WatchOf(target), plan, label)
+        : runner.Run(targets.WatchOf(target), plan, label, onInterval);
 
     /// <summary>One cell on every target.</summary>
     private IEnumerable<CellReport> Measure(GridCell place)
     {
-        var reps = targets.All.ToDictionary(target => target.Name, _ => new List<(Repetition Repetition, Verdict Verdict)>());
+        var reps = targets.All.ToDictionary(target => target.Name,
+            _ => new List<(Repetition Repetition, Verdict Verdict)>());
         var warnings = targets.All.ToDictionary(target => target.Name, _ => new List<string>());
         var loops = targets.All.ToDictionary(target => target.Name, _ => 0);
         for (int rep = 0; rep < verb.Repetitions && !surroundings.Interrupt.Requested; rep++)
@@ -125,8 +133,10 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
                 if (place.Sessions == 0 && Scenario is null && !_ladders.ContainsKey((target.Name, place.Depth)))
                     _ladders[(target.Name, place.Depth)] = SessionLadder.Climb(Plan(target, place), surroundings);
                 CellPlan plan = Plan(target, place);
-                string label = string.Create(CultureInfo.InvariantCulture, $"{target.Name} {Name} c{plan.Sessions} d{plan.Depth} rep {rep + 1}/{verb.Repetitions}");
-                Action<IntervalSample>? onInterval = rep == 0 && OnInterval is { } taker ? sample => taker(AxisOf(place, plan), target, sample) : null;
+                string label = string.Create(CultureInfo.InvariantCulture,
+                    $"{target.Name} {Name} c{plan.Sessions} d{plan.Depth} rep {rep + 1}/{verb.Repetitions}");
+                Action<IntervalSample>? onInterval = rep == 0 && OnInterval is { } taker ? sample =>
+                    taker(AxisOf(place, plan), target, sample) : null;
                 (Repetition Repetition, Verdict Verdict) one = RunOnce(target, plan, label, onInterval);
                 reps[target.Name].Add(one);
                 if (verb.Probe && rep == 0) warnings[target.Name].AddRange(Probe(target, plan, one.Repetition));
@@ -151,18 +161,23 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
             {
                 nullServer ??= Calibration.Run(runner, plan, surroundings);
                 cell = cell with { Headroom = nullServer / summary.Mean };
-                if (cell.Headroom < 1.5) cell = cell with { Warnings = [.. cell.Warnings, "headroom below 1.5x: the client is close to its own limit"] };
+                if (cell.Headroom < 1.5)
+                    cell = cell with { Warnings =
+                        [.. cell.Warnings, "headroom below 1.5x: the client is close to its own limit"] };
             }
 
             yield return cell;
         }
     }
 
-    private CellReport Report(Target target, GridCell place, CellPlan plan, List<(Repetition Repetition, Verdict Verdict)> done, List<string> warnings)
+    private CellReport Report(Target target, GridCell place, CellPlan plan,
+        List<(Repetition Repetition, Verdict Verdict)> done, List<string> warnings)
     {
         if (done.Any(one => !one.Repetition.Steady)) warnings.Add("not steady after 30 s of warm-up");
-        if (done.Any(one => one.Repetition.GeneratorLate)) warnings.Add("GENERATOR LATE: sends left late; the latencies are the client's too");
-        foreach (string end in done.Select(one => one.Repetition.End).Where(end => end != "completed").Distinct()) warnings.Add(end);
+        if (done.Any(one => one.Repetition.GeneratorLate))
+            warnings.Add("GENERATOR LATE: sends left late; the latencies are the client's too");
+        foreach (string end in done.Select(one => one.Repetition.End).Where(end => end != "completed").Distinct())
+            warnings.Add(end);
         return new CellReport
         {
             Axis = AxisOf(place, plan),
@@ -176,26 +191,32 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     private CellAxis AxisOf(GridCell place, CellPlan plan) => new()
     {
         Op = Name, Conns = plan.Sessions, Depth = plan.Depth, Mode = plan.Mode == DepthMode.Batch ? "batch" : "window",
-        Keys = verb.Keys, Value = verb.Value, Dist = verb.Distribution, Rate = place.Rate, Loops = plan.Loops, Co = runner.Omission?.Name,
+        Keys = verb.Keys, Value = verb.Value, Dist = verb.Distribution, Rate = place.Rate, Loops = plan.Loops,
+        Co = runner.Omission?.Name,
     };
 
     private CellPlan Plan(Target target, GridCell place)
     {
         CellPlan plan = CellGrid.Common(verb, target, _workload.Workload(place.Depth)) with
         {
-            Sessions = place.Sessions > 0 ? place.Sessions : _ladders.GetValueOrDefault((target.Name, place.Depth), 1), Depth = place.Depth,
+            Sessions = place.Sessions > 0 ? place.Sessions : _ladders.GetValueOrDefault((target.Name, place.Depth), 1),
+                Depth = place.Depth,
         };
         if (TimesGroups) plan = plan with { Mode = DepthMode.Batch, BatchLatency = place.Depth > 1 };
-        if (plan.VerifyShare > 0 && !_workload.IsVerifiable) throw new UsageException("--verify needs values that can be checked: load and run with --data verify");
+        if (plan.VerifyShare > 0 && !_workload.IsVerifiable)
+            throw new UsageException("--verify needs values that can be checked: load and run with --data verify");
         return place.Rate is { } rate ? plan with { Arrivals = CellGrid.Arrivals(verb, rate) } : plan;
     }
 
     /// <summary>Twice the sessions for 2 s: more means that the load was the limit.</summary>
     private IEnumerable<string> Probe(Target target, CellPlan plan, Repetition measured)
     {
-        (Repetition twice, _) = runner.Run(targets.WatchOf(target), plan with { Sessions = plan.Sessions * 2, Duration = TimeSpan.FromSeconds(2), Commands = 0 }, "probe");
+        (Repetition twice, _) = runner.Run(targets.WatchOf(target),
+            plan with { Sessions = plan.Sessions * 2, Duration = TimeSpan.FromSeconds(2), Commands = 0 }, "probe");
         double more = twice.OpsS / measured.OpsS;
-        if (more > 1.05) yield return string.Create(CultureInfo.InvariantCulture, $"limited by load: twice the sessions give {more:F2}x");
+        if (more > 1.05)
+            yield return string.Create(CultureInfo.InvariantCulture,
+                $"limited by load: twice the sessions give {more:F2}x");
     }
 
     /// <summary>Fills the keys of a target that has none of ours yet.</summary>

@@ -25,7 +25,8 @@ internal sealed class RunCommand
         _targets = new TargetSet(verb);
         _report = new RunReport(verb, surroundings, _targets);
         _runner = CellRunner.Of(verb, surroundings);
-        if (verb.Scenario is { } scenario) _scenario = new ScenarioRunner(Scenario.Find(scenario), verb, surroundings, _runner.Live);
+        if (verb.Scenario is { } scenario)
+            _scenario = new ScenarioRunner(Scenario.Find(scenario), verb, surroundings, _runner.Live);
         else if (verb.Peers is not null) throw new UsageException("--peers is for --scenario");
     }
 
@@ -36,7 +37,8 @@ internal sealed class RunCommand
         using (_targets)
         {
             _targets.Open();
-            var panel = new PanelRun(_verb, _targets, _runner, _surroundings) { Scenario = _scenario, Unsupported = Missing() };
+            var panel = new PanelRun(_verb, _targets, _runner, _surroundings) { Scenario = _scenario,
+                Unsupported = Missing() };
             var table = ConsoleTable.Of(_verb, _surroundings);
             Head(table, panel.Name);
             return _report.Finish(panel.Run(table));
@@ -45,7 +47,8 @@ internal sealed class RunCommand
 
     /// <summary>Targets that lack a command of the scenario, and which.</summary>
     private Dictionary<string, string> Missing() => _scenario is not { } scenario ? []
-        : _targets.All.Select(target => (target.Name, Reason: scenario.Missing(target))).Where(one => one.Reason is not null)
+        : _targets.All.Select(target => (target.Name, Reason: scenario.Missing(target)))
+            .Where(one => one.Reason is not null)
             .ToDictionary(one => one.Name, one => one.Reason!);
 
     private void Head(ConsoleTable table, string name)
@@ -54,13 +57,20 @@ internal sealed class RunCommand
         foreach (Target target in _targets.All)
         {
             TargetWatch watch = _targets.WatchOf(target);
-            string seen = watch.Process is { } process ? string.Create(CultureInfo.InvariantCulture, $"pid {process}, cpus {string.Join(',', watch.Cores)}") : "process not seen";
-            output.WriteLine($"Resp.benchmark  {name}  {(_scenario is { } scenario ? scenario.About : $"{_verb.Distribution} over {_verb.Keys:N0} keys, {_verb.Value} B values")}  target {target.Name} {target.Address} ({watch.Facts.Name}, {seen})");
-            foreach (string warning in watch.Warnings(CellGrid.Read(_verb, null).Max(cell => cell.Sessions))) output.WriteLine($"WARN {target.Name}: {warning}");
+            string seen = watch.Process is { } process
+                ? string.Create(CultureInfo.InvariantCulture, $"pid {process}, cpus {string.Join(',', watch.Cores)}")
+                : "process not seen";
+            string load = _scenario?.About
+                ?? $"{_verb.Distribution} over {_verb.Keys:N0} keys, {_verb.Value} B values";
+            output.WriteLine($"Resp.benchmark  {name}  {load}  "
+                + $"target {target.Name} {target.Address} ({watch.Facts.Name}, {seen})");
+            foreach (string warning in watch.Warnings(CellGrid.Read(_verb, null).Max(cell => cell.Sessions)))
+                output.WriteLine($"WARN {target.Name}: {warning}");
         }
 
         bool isOpen = _verb.Rate is not null || _verb is RateVerb;
-        output.WriteLine((isOpen ? "open loop: latencies are from the intended send" : "closed loop: latencies are service times") + _runner.Omission?.About);
+        output.WriteLine((isOpen ? "open loop: latencies are from the intended send"
+            : "closed loop: latencies are service times") + _runner.Omission?.About);
         table.Head();
     }
 }

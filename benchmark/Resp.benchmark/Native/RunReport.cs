@@ -46,22 +46,29 @@ internal sealed class RunReport(RunVerb verb, Surroundings surroundings, TargetS
             LogThroughput = LogThroughput,
             Counters = Counters,
         };
-        if (targets.All.Count > 1) report = report with { Comparisons = Comparisons.OfAllTargets(report with { Cells = [.. cells.Where(IsCompared)] }) };
+        if (targets.All.Count > 1)
+            report = report with { Comparisons =
+                Comparisons.OfAllTargets(report with { Cells = [.. cells.Where(IsCompared)] }) };
         ReportFiles.Write(report, new ReportPaths
         {
-            Json = verb.Json, Csv = verb.Csv, CsvAsRedisBenchmark = verb.CsvFormat == "rb", Markdown = verb.Markdown, Html = verb.Html,
+            Json = verb.Json, Csv = verb.Csv, CsvAsRedisBenchmark = verb.CsvFormat == "rb", Markdown = verb.Markdown,
+                Html = verb.Html,
         });
 
-        if (cells.Any(cell => cell.Reps.Any(rep => rep.End.Contains("verification", StringComparison.Ordinal)))) return ExitCode.VerificationFailed;
+        if (cells.Any(cell => cell.Reps.Any(rep => rep.End.Contains("verification", StringComparison.Ordinal))))
+            return ExitCode.VerificationFailed;
         if (_gates.Count > 0 || verb.Baseline is not null)
         {
-            int judged = CompareRun.Judge(report, verb.Baseline is { } file ? ReportFiles.Read(file) : null, _gates, surroundings.Output, surroundings.Errors);
+            int judged = CompareRun.Judge(report, verb.Baseline is { } file ? ReportFiles.Read(file) : null, _gates,
+                surroundings.Output, surroundings.Errors);
             if (judged != ExitCode.Ok) return judged;
         }
 
         if (verb.FailOnSaturation && cells.Any(cell => cell.IsForeignBound())) return ExitCode.Saturated;
-        // What ended by itself ends with 1: connections lost, replies missing or no RESP, the first error where that was to end it.
-        bool failed = cells.Any(cell => cell.Reps.Any(rep => rep.End is not ("completed" or nameof(Measure.RunEnd.Interrupted))));
+        // What ended by itself ends with 1: connections lost, replies missing or no RESP, the first error where that
+        // was to end it.
+        bool failed = cells.Any(cell =>
+            cell.Reps.Any(rep => rep.End is not ("completed" or nameof(Measure.RunEnd.Interrupted))));
         return failed || cells.Count == 0 ? ExitCode.RunError : ExitCode.Ok;
     }
 }

@@ -57,7 +57,8 @@ internal class RunVerb : WorkloadOptions
     [Option("max-inflight", Default = 1024, HelpText = "Open loop: operations outstanding per session.")]
     public int InflightMax { get; set; } = 1024;
 
-    [Option("co", Default = "intended", HelpText = "Coordinated omission: intended, none, or expected:US to correct a closed loop.")]
+    [Option("co", Default = "intended", HelpText =
+        "Coordinated omission: intended, none, or expected:US to correct a closed loop.")]
     public string Omission { get; set; } = "intended";
 
     [Option("verify", Default = "frame", HelpText = "frame, sample:P (percent of GET replies) or value (all).")]

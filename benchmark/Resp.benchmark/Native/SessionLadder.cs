@@ -5,8 +5,8 @@ using RespBenchmark.Tair;
 
 namespace RespBenchmark.Native;
 
-/// <summary>How many sessions help (--conns auto): by Tair's rule, each step a run of its own, so that it has the client threads
-/// that so many sessions get.</summary>
+/// <summary>How many sessions help (--conns auto): by Tair's rule, each step a run of its own, so that it has the
+/// client threads that so many sessions get.</summary>
 internal static class SessionLadder
 {
     /// <summary>Climbs, and says each step on stderr.</summary>
@@ -18,7 +18,8 @@ internal static class SessionLadder
         while (!ladder.IsReady && !surroundings.Interrupt.Requested)
         {
             int sessions = ladder.Connections;
-            using var run = LoadRun.Connect(plan with { Sessions = sessions, Arrivals = null, Duration = TimeSpan.Zero, Commands = 0 });
+            using var run = LoadRun.Connect(
+                plan with { Sessions = sessions, Arrivals = null, Duration = TimeSpan.Zero, Commands = 0 });
             using IDisposable attached = surroundings.Interrupt.OnRequest(run.Stop);
             run.Begin();
             double rate = 0;

@@ -22,7 +22,8 @@ internal sealed class StartedServer : IDisposable
     public static StartedServer Start(string command, Target target, string? cores)
     {
         string[] words = [.. cores is null ? [] : (string[])["taskset", "-c", cores], .. Words(command)];
-        var start = new ProcessStartInfo(words[0], words.Skip(1)) { RedirectStandardOutput = true, RedirectStandardError = true, RedirectStandardInput = true };
+        var start = new ProcessStartInfo(words[0], words.Skip(1)) { RedirectStandardOutput = true,
+            RedirectStandardError = true, RedirectStandardInput = true };
         Process process;
         try
         {
@@ -68,7 +69,8 @@ internal sealed class StartedServer : IDisposable
         long begun = Stopwatch.GetTimestamp();
         while (Stopwatch.GetElapsedTime(begun) < StartMax)      // ends: it answers, it is gone, or the time is over
         {
-            if (_process.HasExited) throw new UsageException($"--start: '{command}' ended with code {_process.ExitCode}");
+            if (_process.HasExited)
+                throw new UsageException($"--start: '{command}' ended with code {_process.ExitCode}");
             try
             {
                 using ControlConnection control = ControlConnection.Open(target, TimeSpan.FromSeconds(1));
@@ -108,6 +110,7 @@ internal sealed class StartedServer : IDisposable
         }
 
         if (word is not null) words.Add(word);
-        return words.Count > 0 && quote == '\0' ? words : throw new UsageException($"--start: '{command}' is no command line");
+        return words.Count > 0 && quote == '\0'
+            ? words : throw new UsageException($"--start: '{command}' is no command line");
     }
 }

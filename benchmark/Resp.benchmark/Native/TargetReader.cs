@@ -15,9 +15,11 @@ internal static class TargetReader
         if (options.Resp is not (2 or 3)) throw new UsageException($"--resp takes 2 or 3, not {options.Resp}");
         var common = new Target
         {
-            Host = options.Host, Port = options.Port, UnixPath = options.Unix, User = options.User, Password = ReadPassword(options),
+            Host = options.Host, Port = options.Port, UnixPath = options.Unix, User = options.User,
+                Password = ReadPassword(options),
             Database = options.Database, RespVersion = options.Resp,
-            Tls = options.Tls || options.CaFile is not null || options.Certificate is not null ? ReadTls(options) : null,
+            Tls = options.Tls || options.CaFile is not null || options.Certificate is not null
+            ? ReadTls(options) : null,
         };
         if (options.Uri is { } uri) common = WithUri(common, uri, options);
 
@@ -31,7 +33,8 @@ internal static class TargetReader
     private static Target ReadNamed(string text, Target common, TargetOptions options)
     {
         int equals = text.IndexOf('=', StringComparison.Ordinal);
-        if (equals <= 0 || equals == text.Length - 1) throw new UsageException($"--target takes NAME=host:port, not '{text}'");
+        if (equals <= 0 || equals == text.Length - 1)
+            throw new UsageException($"--target takes NAME=host:port, not '{text}'");
         Target target = common with { Name = text[..equals], UnixPath = null };
         string address = text[(equals + 1)..];
         if (address.Contains("://", StringComparison.Ordinal)) return WithUri(target, address, options);
@@ -71,7 +74,8 @@ internal static class TargetReader
         {
             return File.ReadLines(file).First();
         }
-        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException or InvalidOperationException)
+        catch (Exception failure)
+            when (failure is IOException or UnauthorizedAccessException or InvalidOperationException)
         {
             throw new UsageException($"--pass-file {file}: {failure.Message}");
         }

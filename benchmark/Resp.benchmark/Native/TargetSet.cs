@@ -24,15 +24,18 @@ internal sealed class TargetSet : IDisposable
         {
             "auto" => 0,
             "off" => -1,
-            _ => int.TryParse(verb.ServerProcess, NumberStyles.None, CultureInfo.InvariantCulture, out int process) ? process
+            _ => int.TryParse(verb.ServerProcess, NumberStyles.None, CultureInfo.InvariantCulture,
+                out int process) ? process
                 : throw new UsageException($"--server-pid takes auto, off or a process id, not '{verb.ServerProcess}'"),
         };
-        if (verb.Restart is not ("each-rep" or "each-cell" or "never")) throw new UsageException($"--restart takes each-rep, each-cell or never, not '{verb.Restart}'");
+        if (verb.Restart is not ("each-rep" or "each-cell" or "never"))
+            throw new UsageException($"--restart takes each-rep, each-cell or never, not '{verb.Restart}'");
         foreach (string start in verb.Start)
         {
             int equals = start.IndexOf('=', StringComparison.Ordinal);
             string name = equals > 0 ? start[..equals] : "";
-            if (All.All(target => target.Name != name)) throw new UsageException($"--start takes NAME=command with the name of a target, not '{start}'");
+            if (All.All(target => target.Name != name))
+                throw new UsageException($"--start takes NAME=command with the name of a target, not '{start}'");
             _starts[name] = start[(equals + 1)..];
         }
     }
@@ -56,7 +59,8 @@ internal sealed class TargetSet : IDisposable
     /// <summary>Whether a target's server is ours to start.</summary>
     public bool IsOurs(Target target) => _starts.ContainsKey(target.Name);
 
-    /// <summary>Stops a server of ours and starts it again, from now on with more arguments than it was given.</summary>
+    /// <summary>Stops a server of ours and starts it again, from now on with more arguments than it was
+    /// given.</summary>
     public void Restart(Target target, string arguments)
     {
         _arguments[target.Name] = arguments;
@@ -72,7 +76,8 @@ internal sealed class TargetSet : IDisposable
     }
 
     /// <summary>The target as reports name it.</summary>
-    public TargetReport ReportOf(Target target) => _watches[target.Name].Report() with { Start = _starts.GetValueOrDefault(target.Name) };
+    public TargetReport ReportOf(Target target) =>
+        _watches[target.Name].Report() with { Start = _starts.GetValueOrDefault(target.Name) };
 
     public void Dispose()
     {
@@ -82,7 +87,9 @@ internal sealed class TargetSet : IDisposable
     private void Open(Target target)
     {
         if (_starts.TryGetValue(target.Name, out string? command) && !_started.ContainsKey(target.Name))
-            _started[target.Name] = StartedServer.Start($"{command} {_arguments.GetValueOrDefault(target.Name)}", target, _verb.PinServer);
-        _watches[target.Name] = TargetWatch.Open(target, _started.TryGetValue(target.Name, out StartedServer? started) ? started.ProcessId : _process);
+            _started[target.Name] = StartedServer.Start($"{command} {_arguments.GetValueOrDefault(target.Name)}",
+                target, _verb.PinServer);
+        _watches[target.Name] = TargetWatch.Open(
+            target, _started.TryGetValue(target.Name, out StartedServer? started) ? started.ProcessId : _process);
     }
 }

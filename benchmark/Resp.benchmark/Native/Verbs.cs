@@ -28,7 +28,8 @@ internal static class Verbs
             settings.HelpWriter = null;
         });
         ParserResult<object> result = parser.ParseArguments(arguments, Types);
-        return result.MapResult(verb => Run(verb, surroundings), _ => Explain(result, surroundings.Output, surroundings.Errors));
+        return result.MapResult(verb => Run(verb, surroundings),
+            _ => Explain(result, surroundings.Output, surroundings.Errors));
     }
 
     private static int Run(object verb, Surroundings surroundings)
@@ -39,7 +40,8 @@ internal static class Verbs
             case RunVerb run: return new RunCommand(run, surroundings).Run();
             case LoadVerb load: return LoadCommand.Run(load, surroundings);
             case VerifyVerb verify: return VerifyCommand.Run(verify, surroundings);
-            case CompareVerb compare: return CompareRun.Compare(compare.Base, compare.New, [.. compare.FailIf], surroundings.Output, surroundings.Errors);
+            case CompareVerb compare: return CompareRun.Compare(compare.Base, compare.New, [.. compare.FailIf],
+                surroundings.Output, surroundings.Errors);
             case ReportVerb report: return Render(report);
             case DoctorVerb doctor: return DoctorCommand.Run(doctor, surroundings);
             case NullServerVerb nullServer: return nullServer.Run(surroundings);
@@ -49,8 +51,10 @@ internal static class Verbs
 
     private static int Render(ReportVerb verb)
     {
-        if (verb.Html is null && verb.Markdown is null && verb.Csv is null) throw new UsageException("report: say what to write: --html, --md or --csv FILE");
-        ReportFiles.Write(ReportFiles.Read(verb.File), new ReportPaths { Html = verb.Html, Markdown = verb.Markdown, Csv = verb.Csv });
+        if (verb.Html is null && verb.Markdown is null && verb.Csv is null)
+            throw new UsageException("report: say what to write: --html, --md or --csv FILE");
+        ReportFiles.Write(ReportFiles.Read(verb.File),
+            new ReportPaths { Html = verb.Html, Markdown = verb.Markdown, Csv = verb.Csv });
         return ExitCode.Ok;
     }
 
@@ -76,5 +80,6 @@ internal static class Verbs
         return ExitCode.Usage;
     }
 
-    private static string Name(Type type) => ((VerbAttribute)type.GetCustomAttributes(typeof(VerbAttribute), false)[0]).Name;
+    private static string Name(Type type) =>
+        ((VerbAttribute)type.GetCustomAttributes(typeof(VerbAttribute), false)[0]).Name;
 }

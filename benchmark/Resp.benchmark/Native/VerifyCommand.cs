@@ -36,7 +36,9 @@ internal static class VerifyCommand
             RunCounters counters = measured.Counters;
             bool good = counters is { Wrong: 0, Nils: 0, Errors: 0, Lost: 0 } && measured.End == RunEnd.Completed;
             surroundings.Output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                $"verify {target.Name}  {counters.Commands:N0} keys read, {counters.Wrong:N0} wrong, {counters.Nils:N0} missing, {counters.Errors:N0} errors{(measured.Failure is { } failure ? ": " + failure : "")}"));
+                $"verify {target.Name}  {counters.Commands:N0} keys read, {counters.Wrong:N0} wrong, "
+                + $"{counters.Nils:N0} missing, {counters.Errors:N0} "
+                + $"errors{(measured.Failure is { } failure ? ": " + failure : "")}"));
             whole &= good;
         }
 

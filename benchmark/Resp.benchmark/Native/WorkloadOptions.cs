@@ -29,7 +29,8 @@ internal class WorkloadOptions : TargetOptions
     [Option("key-format", HelpText = "key:%012d, or garnet, rb, tair, memtier.")]
     public string? KeyFormat { get; set; }
 
-    [Option("dist", Default = "uniform", HelpText = "uniform, zipf:0.99[:scrambled], gauss:10%, seq, part, hot:90/10, latest.")]
+    [Option("dist", Default = "uniform", HelpText =
+        "uniform, zipf:0.99[:scrambled], gauss:10%, seq, part, hot:90/10, latest.")]
     public string Distribution { get; set; } = "uniform";
 
     [Option("value", Default = "64", HelpText = "64, 32-1024, lognormal:m,s, 8:50,1024:50 or @file.")]

@@ -18,14 +18,17 @@ internal sealed class WorkloadReader
         _options = options;
         if (options.Keys < 1) throw new UsageException($"--keys takes a number from 1, not {options.Keys}");
         KeyFormat format = options.KeyFormat is { } text ? KeyFormat.Parse(text, options.KeyLength)
-            : new KeyFormat(options.KeyPrefix, options.KeyLength is { } length ? Math.Max(1, length - options.KeyPrefix.Length) : 12);
+            : new KeyFormat(options.KeyPrefix,
+                options.KeyLength is { } length ? Math.Max(1, length - options.KeyPrefix.Length) : 12);
         _keys = new KeySpace(options.Keys, format, Distribution.Parse(options.Distribution));
         _value = ValueSpec.Parse(options.Value, options.Data, options.Seed);
         _ttl = options.Ttl is { } ttl ? ReadTtl(ttl) : null;
     }
 
     /// <summary>What reports call the workload.</summary>
-    public string Name => _options.Mix ?? (Templates() is { Count: > 0 } templates ? string.Join(" | ", templates.Select(one => one.Text)) : Operation);
+    public string Name =>
+        _options.Mix ?? (Templates() is { Count: > 0 } templates
+            ? string.Join(" | ", templates.Select(one => one.Text)) : Operation);
 
     public KeySpace Keys => _keys;
 
@@ -40,12 +43,18 @@ internal sealed class WorkloadReader
         List<(string Text, int Weight)> templates = Templates();
         if ((_options.Mix is not null ? 1 : 0) + (templates.Count > 0 ? 1 : 0) + (_options.Op is not null ? 1 : 0) > 1)
             throw new UsageException("--op, --mix and --cmd are three ways to say what is sent: give one of them");
-        if (templates.Count > 0) return Template.Parse(templates, new TemplateSettings { Keys = _keys, Value = _value });
-        if (_options.Mix is { } mix) return ShapedWorkload.Mix([.. ReadMix(mix).Select(part => (GarnetOps.MixUnit(part.Op, settings), part.Weight))], [], _value.Verifier);
+        if (templates.Count > 0)
+            return Template.Parse(templates, new TemplateSettings { Keys = _keys, Value = _value });
+        if (_options.Mix is { } mix)
+            return ShapedWorkload.Mix(
+                [.. ReadMix(mix).Select(part => (GarnetOps.MixUnit(part.Op, settings), part.Weight))], [],
+                _value.Verifier);
         if (GarnetOps.Find(Operation) is { } op) return GarnetOps.Throughput(op, settings);
         if (RedisTests.Find(Operation) is { } test)
             return RedisTests.For(test, (int)Math.Min(_value.MaxBytes, 1 << 30), _options.Keys, _keys.Distribution);
-        throw new UsageException($"--op {Operation}: no such operation; a template says any command: --cmd 'HGET {{key uniform 1000}} field'");
+        throw new UsageException(
+            $"--op {Operation}: no such operation; a template says any command: --cmd 'HGET {{key uniform "
+            + $"1000}} field'");
     }
 
     /// <summary>The load that goes before; null: none is needed.</summary>
@@ -54,7 +63,9 @@ internal sealed class WorkloadReader
         if (_options.LoadCommand is { } template)
         {
             long commands = _options.LoadCount ?? _options.Keys;
-            ShapedWorkload load = Template.Parse([(template, 1)], new TemplateSettings { Keys = _keys with { Distribution = Distribution.Sequence }, Value = _value }, commands);
+            ShapedWorkload load = Template.Parse([(template, 1)],
+                new TemplateSettings { Keys = _keys with { Distribution = Distribution.Sequence },
+                Value = _value }, commands);
             return LoadPlan.Of(load, _options.LoadSessions, commands);
         }
 
@@ -93,9 +104,13 @@ internal sealed class WorkloadReader
         {
             string[] words = part.Split(':');
             int weight = 1;
-            if (words.Length > 2 || (words.Length == 2 && (!int.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out weight) || weight < 1)))
+            if (words.Length > 2
+                || (words.Length == 2
+                && (!int.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out weight)
+                || weight < 1)))
                 throw new UsageException($"--mix takes OP:WEIGHT,OP:WEIGHT, not '{text}'");
-            yield return (GarnetOps.Find(words[0]) ?? throw new UsageException($"--mix {text}: no operation {words[0]}"), weight);
+            yield return (GarnetOps.Find(words[0])
+                ?? throw new UsageException($"--mix {text}: no operation {words[0]}"), weight);
         }
     }
 
@@ -103,7 +118,8 @@ internal sealed class WorkloadReader
     {
         string[] ends = text.Split('-');
         if (ends.Length <= 2 && long.TryParse(ends[0], NumberStyles.None, CultureInfo.InvariantCulture, out long from)
-            && long.TryParse(ends[^1], NumberStyles.None, CultureInfo.InvariantCulture, out long to) && from > 0 && to >= from) return (from, to);
+            && long.TryParse(ends[^1], NumberStyles.None, CultureInfo.InvariantCulture, out long to) && from > 0
+                && to >= from) return (from, to);
         throw new UsageException($"--ttl takes seconds, or a range like 60-120, not '{text}'");
     }
 }

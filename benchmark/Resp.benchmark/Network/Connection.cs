@@ -3,7 +3,8 @@ using Kv.Protocol;
 
 namespace RespBenchmark.Network;
 
-/// <summary>One connection to a server, its handshake done: a socket, and the stream over it where it is secured.</summary>
+/// <summary>One connection to a server, its handshake done: a socket, and the stream over it where it is
+/// secured.</summary>
 internal sealed class Connection(Socket socket, Stream? secure) : IDisposable
 {
     private byte[] _received = [];
@@ -50,10 +51,12 @@ internal sealed class Connection(Socket socket, Stream? secure) : IDisposable
     /// <summary>Reads one reply; pushes are passed over.</summary>
     public RespValue ReadReply()
     {
-        // Ends: each round takes a reply or more bytes; a server that sends none for long fails by the socket's timeout.
+        // Ends: each round takes a reply or more bytes; a server that sends none for long fails by the socket's
+        // timeout.
         while (true)
         {
-            ReplyStatus status = ReplyReader.TryRead(_received.AsSpan(0, _count), out int consumed, out RespValue value);
+            ReplyStatus status = ReplyReader.TryRead(_received.AsSpan(0, _count), out int consumed,
+                out RespValue value);
             if (status == ReplyStatus.Complete)
             {
                 _received.AsSpan(consumed, _count - consumed).CopyTo(_received);

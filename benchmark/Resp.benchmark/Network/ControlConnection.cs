@@ -17,7 +17,8 @@ internal sealed class ControlConnection : IDisposable
     {
         // What it asks is not part of what is measured; version 2's shapes are the simpler ones.
         Connection connection = new Dialer(target with { RespVersion = 2, Tracking = false }).Open();
-        connection.Socket.ReceiveTimeout = connection.Socket.SendTimeout = (int)(timeout ?? TimeSpan.FromSeconds(60)).TotalMilliseconds;
+        connection.Socket.ReceiveTimeout = connection.Socket.SendTimeout =
+            (int)(timeout ?? TimeSpan.FromSeconds(60)).TotalMilliseconds;
         return new ControlConnection(connection);
     }
 

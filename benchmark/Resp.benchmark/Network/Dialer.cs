@@ -32,7 +32,8 @@ internal sealed class Dialer
     public Handshake Handshake => _handshake;
 
     /// <summary>Whether the target runs on this host: loops then leave it cores.</summary>
-    public bool IsLocal => _target.UnixPath is not null || EndPoints.Any(point => point is IPEndPoint ip && IsOfThisHost(ip.Address));
+    public bool IsLocal =>
+        _target.UnixPath is not null || EndPoints.Any(point => point is IPEndPoint ip && IsOfThisHost(ip.Address));
 
     /// <exception cref="ConnectException">It could not be connected, or secured.</exception>
     /// <exception cref="TargetException">The server answered the handshake with an error.</exception>
@@ -64,7 +65,8 @@ internal sealed class Dialer
         {
             EndPoint point = EndPoints[index];
             bool unix = point is UnixDomainSocketEndPoint;
-            var socket = new Socket(point.AddressFamily, SocketType.Stream, unix ? ProtocolType.Unspecified : ProtocolType.Tcp);
+            var socket = new Socket(point.AddressFamily, SocketType.Stream,
+                unix ? ProtocolType.Unspecified : ProtocolType.Tcp);
             try
             {
                 if (!unix) socket.NoDelay = true;
@@ -96,7 +98,8 @@ internal sealed class Dialer
         if (IPAddress.TryParse(target.Host, out IPAddress? address)) return [new IPEndPoint(address, target.Port)];
         try
         {
-            IEnumerable<IPAddress> addresses = Dns.GetHostAddresses(target.Host).OrderBy(a => a.AddressFamily != AddressFamily.InterNetwork);
+            IEnumerable<IPAddress> addresses = Dns.GetHostAddresses(target.Host)
+                .OrderBy(a => a.AddressFamily != AddressFamily.InterNetwork);
             return addresses.Select(found => (EndPoint)new IPEndPoint(found, target.Port)).ToArray();
         }
         catch (SocketException error)
@@ -122,7 +125,8 @@ internal sealed class Dialer
     {
         AuthenticationException { InnerException: { } inner } => $"{error.Message} {inner.Message}",
         IOException { InnerException: { } inner } => Reason(inner),
-        SocketException { NativeErrorCode: > 0 and < 4096 } socket => new Win32Exception(socket.NativeErrorCode).Message,
+        SocketException { NativeErrorCode: > 0
+            and < 4096 } socket => new Win32Exception(socket.NativeErrorCode).Message,
         _ => error.Message,
     };
 }

@@ -13,9 +13,11 @@ internal static unsafe class PreciseWait
     /// <returns>Events; 0 when the time passed or a signal came.</returns>
     public static int For(int epoll, void* events, int count, long nanoseconds)
     {
-        var time = new Libc.TimeSpec { Seconds = nanoseconds / 1_000_000_000, Nanoseconds = nanoseconds % 1_000_000_000 };
+        var time = new Libc.TimeSpec { Seconds = nanoseconds / 1_000_000_000,
+            Nanoseconds = nanoseconds % 1_000_000_000 };
         int found = Libc.epoll_pwait2(epoll, events, count, &time, null);
         if (found >= 0) return found;
-        return Marshal.GetLastPInvokeError() == Libc.ENoSys ? Math.Max(0, Libc.epoll_wait(epoll, events, count, (int)(nanoseconds / 1_000_000))) : 0;
+        return Marshal.GetLastPInvokeError() == Libc.ENoSys
+            ? Math.Max(0, Libc.epoll_wait(epoll, events, count, (int)(nanoseconds / 1_000_000))) : 0;
     }
 }

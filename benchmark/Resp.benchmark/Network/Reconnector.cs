@@ -3,7 +3,8 @@ using System.Runtime.InteropServices;
 
 namespace RespBenchmark.Network;
 
-/// <summary>Makes connection after connection without waiting and without allocating: for a new connection a request.</summary>
+/// <summary>Makes connection after connection without waiting and without allocating: for a new connection a
+/// request.</summary>
 internal sealed unsafe class Reconnector
 {
     private readonly byte[] _address;

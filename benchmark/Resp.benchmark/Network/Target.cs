@@ -37,7 +37,8 @@ internal sealed record Target
     public string Address => UnixPath ?? $"{Host}:{Port}";
 }
 
-/// <summary>How a connection is secured. Files are PEM, the client's certificate PEM with a key file, or PFX with a password.</summary>
+/// <summary>How a connection is secured. Files are PEM, the client's certificate PEM with a key file, or PFX with a
+/// password.</summary>
 internal sealed record TlsOptions
 {
     /// <summary>The name the server's certificate is checked for, and sent as SNI; null: the host.</summary>

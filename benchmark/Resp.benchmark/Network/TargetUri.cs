@@ -11,7 +11,8 @@ internal sealed record TargetUri(string Host, int? Port, string? User, string? P
     /// <returns>Null: it is none.</returns>
     public static TargetUri? Parse(string text)
     {
-        if (!Uri.TryCreate(text, UriKind.Absolute, out Uri? uri) || uri.Scheme is not ("redis" or "rediss") || uri.Host.Length == 0) return null;
+        if (!Uri.TryCreate(text, UriKind.Absolute, out Uri? uri) || uri.Scheme is not ("redis" or "rediss")
+            || uri.Host.Length == 0) return null;
         string[] user = uri.UserInfo.Split(':', 2);
         string database = uri.AbsolutePath.Trim('/');
         int number = 0;

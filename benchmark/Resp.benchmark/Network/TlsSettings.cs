@@ -42,7 +42,8 @@ internal static class TlsSettings
         if (options.CertificateFile is { } file) settings.ClientCertificates = [Certificate(file, options)];
         if ((options.Ciphers ?? options.CipherSuites) is not null && !OperatingSystem.IsWindows())
         {
-            // The one list is of TLS 1.2 and before, the other of TLS 1.3; a list that is not given restricts nothing of its own.
+            // The one list is of TLS 1.2 and before, the other of TLS 1.3; a list that is not given restricts nothing
+            // of its own.
             settings.CipherSuitesPolicy = new CipherSuitesPolicy(
             [
                 .. options.CipherSuites is { } suites ? CipherNames.Read(suites) : CipherNames.Newest,
@@ -59,7 +60,8 @@ internal static class TlsSettings
         if (options.CaFile is { } file) roots.ImportFromPemFile(file);
         if (options.CaFolder is { } folder)
         {
-            foreach (string each in Directory.EnumerateFiles(folder).Where(name => Path.GetExtension(name) is ".pem" or ".crt" or ".cer"))
+            foreach (string each in Directory.EnumerateFiles(folder)
+                .Where(name => Path.GetExtension(name) is ".pem" or ".crt" or ".cer"))
                 roots.ImportFromPemFile(each);
         }
 

@@ -38,7 +38,8 @@ internal sealed class CannedReplies : IDisposable
         NullFault.Type => Pattern(right.Reply[0] == '+' ? ":7\r\n" : "+WRONG\r\n"),
         NullFault.Bytes => Pattern("!@#no RESP at all\r\n"),
         NullFault.Value => right.Reply[0] == '$' ? Pattern(_otherValue) : right,
-        NullFault.Short when right.ReplyBytes > 1 => Pattern(Encoding.Latin1.GetString(right.Reply[..(right.ReplyBytes / 2)])),
+        NullFault.Short
+            when right.ReplyBytes > 1 => Pattern(Encoding.Latin1.GetString(right.Reply[..(right.ReplyBytes / 2)])),
         _ => null,
     };
 
@@ -57,18 +58,23 @@ internal sealed class CannedReplies : IDisposable
     private string TextFor(string name, int arguments) => name switch
     {
         "PING" => "+PONG\r\n",
-        "GET" or "HGET" or "GETEX" or "GETDEL" or "LPOP" or "RPOP" or "SPOP" or "LINDEX" or "GETRANGE" or "EVALSHA" or "EVAL" or "ECHO"
+        "GET" or "HGET" or "GETEX" or "GETDEL" or "LPOP" or "RPOP" or "SPOP" or "LINDEX" or "GETRANGE" or "EVALSHA"
+        or "EVAL" or "ECHO"
             or "HRANDFIELD" or "SRANDMEMBER" or "RANDOMKEY" or "XADD" => _value,
         "ZSCORE" or "INCRBYFLOAT" => "$1\r\n1\r\n",
-        "DEL" or "UNLINK" or "EXISTS" or "INCR" or "INCRBY" or "DECR" or "DECRBY" or "APPEND" or "STRLEN" or "EXPIRE" or "PEXPIRE" or "TTL"
-            or "HSET" or "HDEL" or "HLEN" or "LPUSH" or "RPUSH" or "LLEN" or "SADD" or "SREM" or "SCARD" or "SISMEMBER" or "ZADD" or "ZREM"
-            or "ZCARD" or "ZRANK" or "GEOADD" or "PFADD" or "PFCOUNT" or "SETBIT" or "GETBIT" or "BITCOUNT" or "BITPOS" or "BITOP"
+        "DEL" or "UNLINK" or "EXISTS" or "INCR" or "INCRBY" or "DECR" or "DECRBY" or "APPEND" or "STRLEN" or "EXPIRE"
+        or "PEXPIRE" or "TTL"
+            or "HSET" or "HDEL" or "HLEN" or "LPUSH" or "RPUSH" or "LLEN" or "SADD" or "SREM" or "SCARD" or "SISMEMBER"
+            or "ZADD" or "ZREM"
+            or "ZCARD" or "ZRANK" or "GEOADD" or "PFADD" or "PFCOUNT" or "SETBIT" or "GETBIT" or "BITCOUNT"
+            or "BITPOS" or "BITOP"
             or "PUBLISH" or "SPUBLISH" or "SETNX" or "MSETNX" => ":1\r\n",
         "DBSIZE" => $":{_options.Keys.ToString(CultureInfo.InvariantCulture)}\r\n",
         "MGET" => ArrayOf(arguments - 1),
         "LRANGE" or "SMEMBERS" or "HGETALL" or "ZRANGE" or "ZPOPMIN" => ArrayOf(_options.Elements),
         "BITFIELD" => "*1\r\n:1\r\n",
-        "INFO" => Bulk($"# Server\r\nredis_version:7.0.0\r\nserver_name:null-server\r\nprocess_id:{Environment.ProcessId}\r\n"),
+        "INFO" => Bulk(
+            $"# Server\r\nredis_version:7.0.0\r\nserver_name:null-server\r\nprocess_id:{Environment.ProcessId}\r\n"),
         "CONFIG" => "*0\r\n",
         "COMMAND" => "*0\r\n",
         "SCRIPT" => Bulk(new string('0', 40)),

@@ -10,7 +10,8 @@ namespace RespBenchmark.NullServer;
 internal sealed unsafe class NullLoop : IDisposable
 {
     private const int ReadBytes = 256 * 1024, EventsMax = 256;
-    private const ulong WakeUp = 0;     // what the event of the wake-up descriptor carries; connections carry their number
+    // what the event of the wake-up descriptor carries; connections carry their number
+    private const ulong WakeUp = 0;
 
     private readonly NullServerOptions _options;
     private readonly CannedReplies _replies;
@@ -78,7 +79,8 @@ internal sealed unsafe class NullLoop : IDisposable
             {
                 ulong number = Libc.DataOf(events, index);
                 if (number == WakeUp) Admit();
-                else if (_connections.TryGetValue(number, out NullConnection? connection) && !Serve(connection, buffer)) Close(connection);
+                else if (_connections.TryGetValue(number, out NullConnection? connection) && !Serve(connection, buffer))
+                    Close(connection);
             }
         }
 
@@ -113,7 +115,8 @@ internal sealed unsafe class NullLoop : IDisposable
             var input = new ReadOnlySpan<byte>(begin, connection.TailBytes + (int)received);
             long before = connection.Answered;
             int consumed = _counter.Consume(input, connection);
-            Volatile.Write(ref _answered, _answered + connection.Answered - before);    // one writer; readers want a recent sum
+            // one writer; readers want a recent sum
+            Volatile.Write(ref _answered, _answered + connection.Answered - before);
             if (consumed < 0) return false;
             connection.TailBytes = input.Length - consumed;
             input[consumed..].CopyTo(connection.Tail);
@@ -130,7 +133,8 @@ internal sealed unsafe class NullLoop : IDisposable
         {
             fixed (byte* bytes = output)
             {
-                nint sent = Libc.send(connection.Descriptor, bytes, (nuint)output.Length, Libc.MsgNoSignal | Libc.MsgDontWait);
+                nint sent = Libc.send(connection.Descriptor, bytes, (nuint)output.Length,
+                    Libc.MsgNoSignal | Libc.MsgDontWait);
                 if (sent > 0) connection.Sent((int)sent);
                 bool blocked = sent < 0 && Marshal.GetLastPInvokeError() is Libc.EAgain or Libc.EIntr;
                 if (sent <= 0 && !blocked) return false;
@@ -145,7 +149,8 @@ internal sealed unsafe class NullLoop : IDisposable
     {
         if (connection.WaitsToWrite == waits) return true;
         connection.WaitsToWrite = waits;
-        return Libc.Control(_epoll, Libc.EpollModify, connection.Descriptor, waits ? Libc.EpollOut : Libc.EpollIn, connection.Number);
+        return Libc.Control(_epoll, Libc.EpollModify, connection.Descriptor, waits ? Libc.EpollOut : Libc.EpollIn,
+            connection.Number);
     }
 
     private void Close(NullConnection connection)
@@ -155,12 +160,14 @@ internal sealed unsafe class NullLoop : IDisposable
     }
 
     private int StallWait() => _options.Stall == TimeSpan.Zero ? -1
-        : (int)Math.Max(1, (((_stalls + 1) * _options.StallEvery) - Stopwatch.GetElapsedTime(_started)).TotalMilliseconds);
+        : (int)Math.Max(1,
+            (((_stalls + 1) * _options.StallEvery) - Stopwatch.GetElapsedTime(_started)).TotalMilliseconds);
 
     /// <summary>All loops began together, so they stall together.</summary>
     private void StallWhenDue()
     {
-        if (_options.Stall == TimeSpan.Zero || Stopwatch.GetElapsedTime(_started) < (_stalls + 1) * _options.StallEvery) return;
+        if (_options.Stall == TimeSpan.Zero || Stopwatch.GetElapsedTime(_started) < (_stalls + 1) * _options.StallEvery)
+            return;
         _stalls++;
         Thread.Sleep(_options.Stall);
     }

@@ -3,7 +3,8 @@ using System.Net.Sockets;
 
 namespace RespBenchmark.NullServer;
 
-/// <summary>A server that answers any command and does no work: what a client can reach at most, and a peer that fails as asked.</summary>
+/// <summary>A server that answers any command and does no work: what a client can reach at most, and a peer that fails
+/// as asked.</summary>
 internal sealed class NullServer : IDisposable
 {
     private readonly Socket _listener;
@@ -34,7 +35,8 @@ internal sealed class NullServer : IDisposable
     {
         EndPoint endPoint = options.UnixPath is { } path
             ? new UnixDomainSocketEndPoint(path)
-            : new IPEndPoint(IPAddress.TryParse(options.Host, out IPAddress? address) ? address : Dns.GetHostAddresses(options.Host)[0], options.Port);
+            : new IPEndPoint(IPAddress.TryParse(options.Host, out IPAddress? address)
+                ? address : Dns.GetHostAddresses(options.Host)[0], options.Port);
         var listener = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
@@ -58,8 +60,8 @@ internal sealed class NullServer : IDisposable
         if (_unixPath is not null) File.Delete(_unixPath);
     }
 
-    /// <summary>Makes an accepted connection ready: the end of a long reply must not wait for the client's acknowledgement of
-    /// its beginning, which a client that waits for the end delays by 40 ms.</summary>
+    /// <summary>Makes an accepted connection ready: the end of a long reply must not wait for the client's
+    /// acknowledgement of its beginning, which a client that waits for the end delays by 40 ms.</summary>
     internal static void Prepare(Socket socket)
     {
         // Not by its protocol: an accepted socket's is that of the listener, which says none.
@@ -77,7 +79,8 @@ internal sealed class NullServer : IDisposable
                 Prepare(socket);
                 _loops[next % _loops.Length].Add(socket);
             }
-            catch (SocketException failure) when (failure.SocketErrorCode is SocketError.ConnectionAborted or SocketError.ConnectionReset)
+            catch (SocketException failure)
+                when (failure.SocketErrorCode is SocketError.ConnectionAborted or SocketError.ConnectionReset)
             {
                 // That client is gone again; the next may not be.
             }

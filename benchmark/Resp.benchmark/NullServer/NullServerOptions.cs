@@ -13,7 +13,8 @@ internal sealed record NullServerOptions
 
     public int Threads { get; init; } = 1;
 
-    /// <summary>Null: by the command's name. Else this to every command: ok, pong, one, nil, empty, or raw RESP with \r\n written out.</summary>
+    /// <summary>Null: by the command's name. Else this to every command: ok, pong, one, nil, empty, or raw RESP with
+    /// \r\n written out.</summary>
     public string? Reply { get; init; }
 
     /// <summary>Bytes of the values in replies.</summary>

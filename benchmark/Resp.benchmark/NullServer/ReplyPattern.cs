@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace RespBenchmark.NullServer;
 
-/// <summary>One reply, many times over in native memory: a run of equal replies is sent from it without being built.</summary>
+/// <summary>One reply, many times over in native memory: a run of equal replies is sent from it without being
+/// built.</summary>
 internal sealed unsafe class ReplyPattern : IDisposable
 {
     private const int PatternBytes = 256 * 1024;

@@ -2,9 +2,10 @@ using System.Buffers.Text;
 
 namespace RespBenchmark.NullServer;
 
-/// <summary>Counts commands in a stream without looking at their arguments: once a command's shape is known, an equal one
-/// is passed over by its length.</summary>
-/// <remarks>A shape is all bytes of a command that say lengths; two commands of one shape differ in bodies only.</remarks>
+/// <summary>Counts commands in a stream without looking at their arguments: once a command's shape is known, an equal
+/// one is passed over by its length.</summary>
+/// <remarks>A shape is all bytes of a command that say lengths; two commands of one shape differ in bodies
+/// only.</remarks>
 internal sealed class RequestCounter
 {
     /// <summary>What is kept of an incomplete line or name; a longer one is no request.</summary>
@@ -74,7 +75,8 @@ internal sealed class RequestCounter
         return count;
     }
 
-    /// <summary>Takes a whole command where it is all there, else its header and name, else the header of an argument.</summary>
+    /// <summary>Takes a whole command where it is all there, else its header and name, else the header of an
+    /// argument.</summary>
     private int ConsumePart(ReadOnlySpan<byte> input, NullConnection connection)
     {
         if (connection.ArgumentsLeft > 0) return ConsumeArgument(input, connection);
@@ -126,7 +128,8 @@ internal sealed class RequestCounter
         int fixedCount = 0, begin = 0;
         for (int argument = 1; argument < arguments; argument++)
         {
-            if (!TryReadHeader(input, ref at, (byte)'$', out int bytes) || bytes < 0 || input.Length - at < bytes + 2) return false;
+            if (!TryReadHeader(input, ref at, (byte)'$', out int bytes) || bytes < 0 || input.Length - at < bytes + 2)
+                return false;
             _fixed[fixedCount++] = (begin, at - begin);
             begin = at += bytes;            // the CR LF behind a body belongs to the next fixed part
             at += 2;
@@ -141,7 +144,8 @@ internal sealed class RequestCounter
         return true;
     }
 
-    /// <summary>Reads a header line; false with <paramref name="at"/> 0 when more is needed and -1 when it is none.</summary>
+    /// <summary>Reads a header line; false with <paramref name="at"/> 0 when more is needed and -1 when it is
+    /// none.</summary>
     private static bool TryReadHeader(ReadOnlySpan<byte> input, ref int at, byte mark, out int number)
     {
         number = 0;
@@ -153,7 +157,8 @@ internal sealed class RequestCounter
             return false;
         }
 
-        if (rest[0] != mark || end < 2 || !Utf8Parser.TryParse(rest[1..(end - 1)], out number, out int taken) || taken != end - 2)
+        if (rest[0] != mark || end < 2 || !Utf8Parser.TryParse(rest[1..(end - 1)], out number, out int taken)
+            || taken != end - 2)
         {
             at = -1;
             return false;

@@ -28,7 +28,8 @@ internal static class LatencyTables
             if (bucket.Count == 0) continue;
             seen += bucket.Count;
             label = bucket.Label;
-            // One bucket may reach several levels; only the first of them changes the count, and at the total it is the last.
+            // One bucket may reach several levels; only the first of them changes the count, and at the total it is the
+            // last.
             while (level <= 100.0 * seen / steps.Total)
             {
                 if (seen != printed) AppendRow(text, level, label, printed = seen);
@@ -55,5 +56,6 @@ internal static class LatencyTables
     }
 
     private static void AppendRow(StringBuilder text, double percent, long microseconds, long count) => text.Append(
-        CultureInfo.InvariantCulture, $"{percent:F3}% <= {microseconds / 1000.0:F3} milliseconds (cumulative count {count})\n");
+        CultureInfo.InvariantCulture,
+        $"{percent:F3}% <= {microseconds / 1000.0:F3} milliseconds (cumulative count {count})\n");
 }

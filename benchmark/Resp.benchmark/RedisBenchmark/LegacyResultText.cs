@@ -9,7 +9,8 @@ internal static class LegacyResultText
 {
     public static string Csv(TestOutcome result) => Invariant($"\"{result.Title}\",\"{result.PerSecond:F2}\"\n");
 
-    public static string Quiet(TestOutcome result) => Invariant($"{result.Title}: {result.PerSecond:F2} requests per second\n");
+    public static string Quiet(TestOutcome result) =>
+        Invariant($"{result.Title}: {result.PerSecond:F2} requests per second\n");
 
     public static string Full(TestOutcome result)
     {
@@ -20,8 +21,8 @@ internal static class LegacyResultText
         return text.ToString();
     }
 
-    // The latencies in order, cut to whole milliseconds: a row at the first of each new millisecond, which counts it and all
-    // before it, and one at the last of all; the last may be both.
+    // The latencies in order, cut to whole milliseconds: a row at the first of each new millisecond, which counts it
+    // and all before it, and one at the last of all; the last may be both.
     private static void AppendRows(StringBuilder text, Histogram latencies)
     {
         const long nanosecondsMs = 1_000_000;

@@ -2,7 +2,8 @@ using System.Diagnostics;
 
 namespace RespBenchmark.RedisBenchmark;
 
-/// <summary>When the next progress line is due: at once, then every 250 ms across all tests, as the original's one timer.</summary>
+/// <summary>When the next progress line is due: at once, then every 250 ms across all tests, as the original's one
+/// timer.</summary>
 internal sealed class ProgressClock
 {
     public static readonly TimeSpan Period = TimeSpan.FromMilliseconds(250);

@@ -3,8 +3,8 @@ using RespBenchmark.Network;
 
 namespace RespBenchmark.RedisBenchmark;
 
-/// <summary>Reads the command line of redis-benchmark: options from the left, each value a word of its own; the first word
-/// without a dash begins a command, which takes all the rest.</summary>
+/// <summary>Reads the command line of redis-benchmark: options from the left, each value a word of its own; the first
+/// word without a dash begins a command, which takes all the rest.</summary>
 internal static class RedisBenchmarkParser
 {
     private const int ThreadsMax = 500, ClientsMax = 1_000_000, DataBytesMax = 1 << 30;
@@ -39,7 +39,8 @@ internal static class RedisBenchmarkParser
             }
 
             bool known = options.Extras.TryRead(reader)
-                || (!reader.HasAttached && (TryReadLoad(options, reader) || TryReadTarget(options, reader) || TryReadForm(options, reader)));
+                || (!reader.HasAttached && (TryReadLoad(options, reader) || TryReadTarget(options, reader)
+                    || TryReadForm(options, reader)));
             if (!known) throw new UsageException(Invalid(reader.Word), ExitCode.RunError);
         }
     }
@@ -56,7 +57,8 @@ internal static class RedisBenchmarkParser
             case "-k": options.KeepAlive = reader.Int32(); return true;
             case "-d": options.DataBytes = Math.Clamp(reader.Int32(), 1, DataBytesMax); return true;
             case "-r": options.KeySpace = reader.Int64(0, 1_000_000_000_000); return true;
-            case "-t": options.Tests = [.. reader.Value().Split(',').Select(name => name.Trim().ToLowerInvariant())]; return true;
+            case "-t": options.Tests = [.. reader.Value().Split(',').Select(name => name.Trim().ToLowerInvariant())];
+            return true;
             case "--threads": ReadThreads(options, reader); return true;
             case "-l": options.Loop = true; return true;
             case "-I": options.Idle = true; return true;
@@ -91,10 +93,13 @@ internal static class RedisBenchmarkParser
             case "--cacert": options.TlsOptions = options.TlsOptions with { CaFile = reader.Value() }; return true;
             case "--cacertdir": options.TlsOptions = options.TlsOptions with { CaFolder = reader.Value() }; return true;
             case "--insecure": options.TlsOptions = options.TlsOptions with { Insecure = true }; return true;
-            case "--cert": options.TlsOptions = options.TlsOptions with { CertificateFile = reader.Value() }; return true;
+            case "--cert": options.TlsOptions = options.TlsOptions with { CertificateFile = reader.Value() };
+            return true;
             case "--key": options.TlsOptions = options.TlsOptions with { KeyFile = reader.Value() }; return true;
-            case "--tls-ciphers": options.TlsOptions = options.TlsOptions with { Ciphers = reader.Value() }; return true;
-            case "--tls-ciphersuites": options.TlsOptions = options.TlsOptions with { CipherSuites = reader.Value() }; return true;
+            case "--tls-ciphers": options.TlsOptions = options.TlsOptions with { Ciphers = reader.Value() };
+            return true;
+            case "--tls-ciphersuites": options.TlsOptions = options.TlsOptions with { CipherSuites = reader.Value() };
+            return true;
             default: return false;
         }
     }
@@ -126,7 +131,8 @@ internal static class RedisBenchmarkParser
 
     private static void ReadUri(RedisBenchmarkOptions options, string text)
     {
-        TargetUri uri = TargetUri.Parse(text) ?? throw new UsageException($"-u takes {TargetUri.Form}, got '{text}'", ExitCode.RunError);
+        TargetUri uri = TargetUri.Parse(text)
+            ?? throw new UsageException($"-u takes {TargetUri.Form}, got '{text}'", ExitCode.RunError);
         options.Tls |= uri.IsSecure;
         options.Host = uri.Host;
         options.Port = uri.Port ?? options.Port;

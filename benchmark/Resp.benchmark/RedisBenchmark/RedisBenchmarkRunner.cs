@@ -11,7 +11,8 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
 {
     private readonly TextWriter _output = surroundings.Output;
     private readonly bool _legacy = options.Extras.RedisBenchmarkFormat == RedisBenchmarkFormat.Legacy;
-    private readonly ProgressLine _line = new(surroundings.Output, options.Extras.RedisBenchmarkFormat == RedisBenchmarkFormat.Legacy);
+    private readonly ProgressLine _line =
+        new(surroundings.Output, options.Extras.RedisBenchmarkFormat == RedisBenchmarkFormat.Legacy);
     private readonly ProgressClock _clock = new();
     private ServerSettings? _settings;
     private CellWatch? _watch;
@@ -49,7 +50,8 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
             if (!options.Csv && options.Command.Length == 0) _output.Write("\n");
             _output.Flush();
         }
-        while (options.Loop && exitCode == ExitCode.Ok && !surroundings.Interrupt.Requested);      // ends by a signal or an error
+        // ends by a signal or an error
+        while (options.Loop && exitCode == ExitCode.Ok && !surroundings.Interrupt.Requested);
 
         return exitCode == ExitCode.Ok ? options.Extras.Finish(surroundings, Grammar.RedisBenchmark) : exitCode;
     }
@@ -94,7 +96,8 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         Print(test, measured);
         _watch.Add(new CellOutcome
         {
-            Op = test.Title, Plan = plan, Measurement = measured, Keys = options.KeySpace, Value = $"{options.DataBytes}",
+            Op = test.Title, Plan = plan, Measurement = measured, Keys = options.KeySpace,
+                Value = $"{options.DataBytes}",
             Distribution = options.Sequential ? "seq" : "uniform",
         }, use);
         return ExitCode.Ok;
@@ -115,9 +118,11 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
                 log.Add(interval);
                 count += interval.Service.Count;
                 sum += interval.Service.Sum;
-                double rate = interval.Length > TimeSpan.Zero ? interval.Counters.Ops / interval.Length.TotalSeconds : 0;
+                double rate = interval.Length > TimeSpan.Zero
+                    ? interval.Counters.Ops / interval.Length.TotalSeconds : 0;
                 double overall = run.Elapsed > TimeSpan.Zero ? run.Counters.Ops / run.Elapsed.TotalSeconds : double.NaN;
-                _line.Draw(title, rate, overall, interval.Service.Mean / 1e6, count == 0 ? double.NaN : sum / count / 1e6);
+                _line.Draw(title, rate, overall, interval.Service.Mean / 1e6,
+                    count == 0 ? double.NaN : sum / count / 1e6);
                 _clock.Advance();
             }
 
@@ -133,7 +138,8 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
         if (!options.Csv) _line.Clear();
         _output.Write(ResultText.Of(new TestOutcome
         {
-            Title = test.Title, Requests = measured.Counters.Commands, Elapsed = measured.Elapsed, Latencies = measured.Service,
+            Title = test.Title, Requests = measured.Counters.Commands, Elapsed = measured.Elapsed,
+                Latencies = measured.Service,
             PayloadBytes = test.PayloadBytes, Options = options, Settings = _settings,
         }));
         _output.Flush();
@@ -182,7 +188,8 @@ internal sealed class RedisBenchmarkRunner(RedisBenchmarkOptions options, Surrou
     private ServerSettings? FetchSettings()
     {
         using var control = ControlConnection.Open(options.Target);
-        if (Setting(control, "save") is { } save && Setting(control, "appendonly") is { } appendOnly) return new(save, appendOnly);
+        if (Setting(control, "save") is { } save && Setting(control, "appendonly") is { } appendOnly)
+            return new(save, appendOnly);
         surroundings.Note("WARNING: Could not fetch server CONFIG");
         return null;
     }

@@ -7,7 +7,8 @@ namespace RespBenchmark.RedisBenchmark;
 internal static class ResultText
 {
     public const string CsvHeader =
-        "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
+        "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\","
+        + "\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
 
     /// <summary>The form that the options ask for.</summary>
     public static string Of(TestOutcome result)
@@ -29,7 +30,8 @@ internal static class ResultText
     }
 
     private static string Quiet(TestOutcome result) =>
-        Invariant($"{result.Title}: {result.PerSecond:F2} requests per second, p50={Ms(result.Latencies.ValueAt(0.5)):F3} msec\n");
+        Invariant($"{result.Title}: {result.PerSecond:F2} requests per second, ")
+        + Invariant($"p50={Ms(result.Latencies.ValueAt(0.5)):F3} msec\n");
 
     private static string Full(TestOutcome result)
     {
@@ -37,13 +39,16 @@ internal static class ResultText
         double mean = latencies.Count == 0 ? 0 : latencies.Mean;
         return Head(result) + Settings(result) + Threads(result.Options) + "\n"
             + LatencyTables.Text(latencies, result.Options.Precision)
-            + Invariant($"\nSummary:\n  throughput summary: {result.PerSecond:F2} requests per second\n  latency summary (msec):\n")
+            + Invariant($"\nSummary:\n  throughput summary: {result.PerSecond:F2} requests per second\n")
+            + "  latency summary (msec):\n"
             + "          avg       min       p50       p95       p99       max\n"
             + Invariant($"    {Ms(mean),9:F3} {Ms(latencies.Min),9:F3} {Ms(latencies.ValueAt(0.5)),9:F3}")
-            + Invariant($" {Ms(latencies.ValueAt(0.95)),9:F3} {Ms(latencies.ValueAt(0.99)),9:F3} {Ms(latencies.Max),9:F3}\n");
+            + Invariant(
+                $" {Ms(latencies.ValueAt(0.95)),9:F3} {Ms(latencies.ValueAt(0.99)),9:F3} {Ms(latencies.Max),9:F3}\n");
     }
 
-    /// <summary>The title and the lines about requests, clients, payload and keep-alive, which all releases have.</summary>
+    /// <summary>The title and the lines about requests, clients, payload and keep-alive, which all releases
+    /// have.</summary>
     public static string Head(TestOutcome result) => $"====== {result.Title} ======\n"
         + Invariant($"  {result.Requests} requests completed in {result.Elapsed.TotalSeconds:F2} seconds\n")
         + $"  {result.Options.Clients} parallel clients\n"
@@ -52,7 +57,8 @@ internal static class ResultText
 
     private static string Settings(TestOutcome result) => result.Settings is not { } settings
         ? ""
-        : $"  host configuration \"save\": {settings.Save}\n  host configuration \"appendonly\": {settings.AppendOnly}\n";
+        : $"  host configuration \"save\": {settings.Save}\n"
+        + $"  host configuration \"appendonly\": {settings.AppendOnly}\n";
 
     private static string Threads(RedisBenchmarkOptions options) => options.Threads == 0
         ? "  multi-thread: no\n"

@@ -8,8 +8,8 @@ namespace RespBenchmark.RedisBenchmark;
 //                             .. 4,194,303      32 us, 64 ...  1,024 buckets for each power of two
 //   digits 1, 2, 4: 32, 256 and 32,768 buckets of 8 us first
 
-/// <summary>The histogram behind redis-benchmark's tables: microseconds from 10 to 3,000,000 in steps of 8, to D significant
-/// digits. A bucket is named by its last microsecond.</summary>
+/// <summary>The histogram behind redis-benchmark's tables: microseconds from 10 to 3,000,000 in steps of 8, to D
+/// significant digits. A bucket is named by its last microsecond.</summary>
 internal sealed class StepHistogram
 {
     public const long ValueMax = 3_000_000;
@@ -29,8 +29,8 @@ internal sealed class StepHistogram
 
     public long Total { get; private set; }
 
-    /// <summary>Sorts what was measured into steps; a counter goes where its middle lies. Above 8 ms counters are wider than
-    /// 8 us, 0.1 % of their value: four digits then show no more than three.</summary>
+    /// <summary>Sorts what was measured into steps; a counter goes where its middle lies. Above 8 ms counters are wider
+    /// than 8 us, 0.1 % of their value: four digits then show no more than three.</summary>
     public static StepHistogram From(Histogram fine, int digits)
     {
         var steps = new StepHistogram(digits);
@@ -38,7 +38,8 @@ internal sealed class StepHistogram
         for (int index = 0; index < counts.Length; index++)
         {
             if (counts[index] == 0) continue;
-            long middle = Histogram.LowestOf(index) + ((Histogram.HighestOf(index) - Histogram.LowestOf(index) + 1) / 2);
+            long middle = Histogram.LowestOf(index)
+                + ((Histogram.HighestOf(index) - Histogram.LowestOf(index) + 1) / 2);
             steps.Record(middle / 1000, counts[index]);
         }
 
@@ -51,7 +52,8 @@ internal sealed class StepHistogram
         for (int index = 0; index < _counts.Length; index++) yield return (_counts[index], HighestOf(index));
     }
 
-    /// <summary>How many values lie in the bucket that holds a value and in those below; and that bucket's last microsecond.</summary>
+    /// <summary>How many values lie in the bucket that holds a value and in those below; and that bucket's last
+    /// microsecond.</summary>
     public (long Count, long Label) UpTo(long microseconds)
     {
         int last = IndexOf(microseconds);

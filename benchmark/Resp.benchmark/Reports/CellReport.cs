@@ -13,10 +13,12 @@ internal sealed record CellReport
     /// <summary>Of ops_s over the repetitions; null: none.</summary>
     public RateSummary? Summary { get; init; }
 
-    /// <summary>Who was saturated: SERVER-BOUND, CLIENT-BOUND, HOST-BOUND, LATENCY-BOUND, RATE-BOUND or UNKNOWN.</summary>
+    /// <summary>Who was saturated: SERVER-BOUND, CLIENT-BOUND, HOST-BOUND, LATENCY-BOUND, RATE-BOUND or
+    /// UNKNOWN.</summary>
     public string Verdict { get; init; } = "UNKNOWN";
 
-    /// <summary>What this client shape reaches without a server's work, over what was measured here; null: not calibrated.</summary>
+    /// <summary>What this client shape reaches without a server's work, over what was measured here; null: not
+    /// calibrated.</summary>
     public double? Headroom { get; init; }
 
     public IReadOnlyList<string> Warnings { get; init; } = [];
@@ -24,7 +26,8 @@ internal sealed record CellReport
     /// <summary>Why the target cannot run the cell (n/a, never 0); null: it can.</summary>
     public string? Unsupported { get; init; }
 
-    /// <summary>The figures are the client's or the machine's, not the server's: hatched, and left out of means.</summary>
+    /// <summary>The figures are the client's or the machine's, not the server's: hatched, and left out of
+    /// means.</summary>
     public bool IsForeignBound() => Verdict is "CLIENT-BOUND" or "HOST-BOUND";
 
     /// <summary>Values of all repetitions that were not what their keys must hold.</summary>
@@ -59,7 +62,8 @@ internal sealed record CellAxis
 
     public int Loops { get; init; }
 
-    /// <summary>How coordinated omission was dealt with, if not as ever: such latencies are not compared with others.</summary>
+    /// <summary>How coordinated omission was dealt with, if not as ever: such latencies are not compared with
+    /// others.</summary>
     public string? Co { get; init; }
 }
 

@@ -8,14 +8,17 @@ internal static class CompareRun
 {
     /// <summary>compare base.json new.json: the new figures over the base's, then the gates.</summary>
     /// <returns>0; 4 if a gate failed; 1 if no cell is in both.</returns>
-    public static int Compare(string basePath, string newPath, IReadOnlyList<string> failIf, TextWriter output, TextWriter errors)
+    public static int Compare(string basePath, string newPath, IReadOnlyList<string> failIf, TextWriter output,
+        TextWriter errors)
     {
         Gate[] gates = [.. failIf.Select(Gate.Parse)];
         Report baseline = ReportFiles.Read(basePath), report = ReportFiles.Read(newPath);
         var pairs = Pairs(report, baseline);
         if (pairs.Count == 0)
         {
-            output.WriteLine($"no cell of {newPath} is in {basePath}: op, conns, depth, mode, keys, value, dist, rate and loops must be equal");
+            output.WriteLine(
+                $"no cell of {newPath} is in {basePath}: op, conns, depth, mode, keys, value, dist, rate and loops "
+                + $"must be equal");
             return ExitCode.RunError;
         }
 
@@ -24,9 +27,11 @@ internal static class CompareRun
     }
 
     /// <summary>--fail-if of a run, with or without --baseline: judges and says so.</summary>
-    /// <param name="errors">Told loudly of gates that judged nothing: the exit code alone would say that all is well.</param>
+    /// <param name="errors">Told loudly of gates that judged nothing: the exit code alone would say that all is
+    /// well.</param>
     /// <returns>0, or 4 if a gate failed.</returns>
-    public static int Judge(Report report, Report? baseline, IReadOnlyList<Gate> gates, TextWriter output, TextWriter errors)
+    public static int Judge(Report report, Report? baseline, IReadOnlyList<Gate> gates, TextWriter output,
+        TextWriter errors)
     {
         bool failed = false;
         int judged = 0;
@@ -39,7 +44,8 @@ internal static class CompareRun
                 failed |= result.Outcome == GateOutcome.Failed;
                 if (result.Outcome == GateOutcome.NotJudged) unjudged.Add(result.Words);
                 else judged++;
-                string word = result.Outcome switch { GateOutcome.Failed => "FAILED", GateOutcome.Passed => "passed", _ => "not judged" };
+                string word = result.Outcome switch { GateOutcome.Failed => "FAILED", GateOutcome.Passed => "passed",
+                    _ => "not judged" };
                 string metric = gate.Metric is null && result.Metric is { } one ? $" {one.Name}" : "";
                 output.WriteLine($"gate {gate.Text}{metric}: {word}: {result.Cell.Target}, "
                     + $"{ReportText.Label(result.Cell.Axis, varying)}: {result.Words}");
@@ -49,8 +55,11 @@ internal static class CompareRun
         if (gates.Count > 0 && (unjudged.Count > 0 || judged == 0))
         {
             string reasons = unjudged.Count > 0 ? string.Join("; ", unjudged.Distinct()) : "no cell was measured";
-            errors.WriteLine($"!!! WARNING !!! {unjudged.Count} of {judged + unjudged.Count} judgements of gates could not be made ({reasons}): "
-                + (judged == 0 ? "NOTHING was checked, whatever the exit code says" : "the exit code says nothing of those"));
+            errors.WriteLine(
+                $"!!! WARNING !!! {unjudged.Count} of {judged + unjudged.Count} judgements of gates could not be made "
+                + $"({reasons}): "
+                + (judged == 0 ? "NOTHING was checked, whatever the exit code says"
+                    : "the exit code says nothing of those"));
         }
 
         return failed ? ExitCode.GateFailed : ExitCode.Ok;
@@ -71,7 +80,8 @@ internal static class CompareRun
         string[] baseNames = [.. baseline.Cells.Select(cell => cell.Target).Distinct()];
         foreach (string name in names)
         {
-            string? other = baseNames.Contains(name) ? name : names.Length == 1 && baseNames.Length == 1 ? baseNames[0] : null;
+            string? other = baseNames.Contains(name) ? name : names.Length == 1 && baseNames.Length == 1
+                ? baseNames[0] : null;
             if (other is null) continue;
             string suffix = names.Length > 1 ? $" {name}" : "";
             pairs.AddRange(Comparisons.Of([.. report.Cells.Where(cell => cell.Target == name)], "new" + suffix,
@@ -89,10 +99,12 @@ internal static class CompareRun
         {
             text.Append($"A = {sides.Key.A} ({report.Started.UtcDateTime:yyyy-MM-dd HH:mm}), B = {sides.Key.B} "
                 + $"({baseline.Started.UtcDateTime:yyyy-MM-dd HH:mm})\n\n");
-            var table = new MarkdownTable("test", "metric", "new", "base", "new/base [95% CI]", "p", "n", "change", "notes");
+            var table = new MarkdownTable("test", "metric", "new", "base", "new/base [95% CI]", "p", "n",
+                "change", "notes");
             foreach (var pair in sides)
             {
-                table.Add(ReportText.Label(pair.Axis, varying), pair.Metric, ReportText.Number(pair.ValueA), ReportText.Number(pair.ValueB),
+                table.Add(ReportText.Label(pair.Axis, varying), pair.Metric, ReportText.Number(pair.ValueA),
+                    ReportText.Number(pair.ValueB),
                     ReportText.Ratio(pair), ReportText.Probability(pair.PHolm), ReportText.Count(pair.N), Change(pair),
                     ReportMarkdown.ComparisonNote(pair));
             }
@@ -109,7 +121,8 @@ internal static class CompareRun
         return text.ToString();
     }
 
-    /// <summary>Beyond 5 % or twice the interval's half width, whichever is larger; without an interval nothing is said.</summary>
+    /// <summary>Beyond 5 % or twice the interval's half width, whichever is larger; without an interval nothing is
+    /// said.</summary>
     private static string Change(Comparison pair)
     {
         if (pair.Ratio is not { } ratio || pair.Ci95 is not [var low, var high] || pair.IsGrey()) return "-";

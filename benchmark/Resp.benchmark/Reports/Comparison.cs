@@ -47,7 +47,8 @@ internal sealed record Comparison
     /// <summary>A side was bound by the client or the machine: shown grey, left out of the mean.</summary>
     public bool IsGrey() => IsForeign(VerdictA) || IsForeign(VerdictB);
 
-    /// <summary>The word may be used: enough repetitions, p below 0.05 after correction, and the figures are the servers'.</summary>
+    /// <summary>The word may be used: enough repetitions, p below 0.05 after correction, and the figures are the
+    /// servers'.</summary>
     public bool IsSignificant() => N >= MannWhitney.CountMin && PHolm < 0.05 && !IsGrey();
 
     /// <summary>Whether so many repetitions could be significant at all among so many cells.</summary>
@@ -68,7 +69,8 @@ internal static class Comparisons
         [.. report.Targets.Skip(1).SelectMany(target => OfTargets(report, report.Targets[0].Name, target.Name))];
 
     /// <summary>All cells of A that B has too, by each metric; p corrected over the cells of a metric.</summary>
-    public static List<Comparison> Of(IReadOnlyList<CellReport> a, string nameA, IReadOnlyList<CellReport> b, string nameB)
+    public static List<Comparison> Of(IReadOnlyList<CellReport> a, string nameA, IReadOnlyList<CellReport> b,
+        string nameB)
     {
         var all = new List<Comparison>();
         foreach (var metric in Metric.Compared)
@@ -84,7 +86,8 @@ internal static class Comparisons
             // Cells that say nothing of the servers are no tests of them.
             double[] corrected = Holm.Correct([.. some.Select(pair => pair.IsGrey() ? double.NaN : pair.P)]);
             int tests = some.Count(pair => !pair.IsGrey());
-            all.AddRange(some.Select((pair, index) => pair with { PHolm = pair.IsGrey() ? 1 : corrected[index], Cells = tests }));
+            all.AddRange(some.Select((pair, index) =>
+                pair with { PHolm = pair.IsGrey() ? 1 : corrected[index], Cells = tests }));
         }
 
         return all;

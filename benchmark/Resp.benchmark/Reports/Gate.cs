@@ -18,15 +18,18 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
         if (compact == "regression") return new Gate(text, null, true, "", 0);
 
         int at = compact.IndexOfAny(['<', '>']);
-        string sign = at < 0 ? "" : compact.AsSpan(at + 1).StartsWith("=") ? compact.Substring(at, 2) : compact.Substring(at, 1);
+        string sign = at < 0 ? "" : compact.AsSpan(at + 1).StartsWith("=")
+            ? compact.Substring(at, 2) : compact.Substring(at, 1);
         string name = at < 0 ? compact : compact[..at];
         bool ratio = name.EndsWith(".ratio", StringComparison.Ordinal);
         var metric = Metric.Find(ratio ? name[..^".ratio".Length] : name);
         if (at < 0 || metric is null
-            || !double.TryParse(compact[(at + sign.Length)..], NumberStyles.Float, CultureInfo.InvariantCulture, out double limit)
+            || !double.TryParse(compact[(at + sign.Length)..], NumberStyles.Float, CultureInfo.InvariantCulture,
+                out double limit)
             || !double.IsFinite(limit))
         {
-            throw new CommandLine.UsageException($"--fail-if {text}: write METRIC[.ratio] then < > <= or >= then a number, "
+            throw new CommandLine.UsageException(
+                $"--fail-if {text}: write METRIC[.ratio] then < > <= or >= then a number, "
                 + $"or regression; metrics are {string.Join(' ', Metric.All.Select(known => known.Name))}");
         }
 
@@ -46,14 +49,16 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
             }
 
             var other = baseline?.FirstOrDefault(candidate =>
-                candidate.Axis == cell.Axis && (candidate.Target == cell.Target || baseline.All(same => same.Target == candidate.Target)));
+                candidate.Axis == cell.Axis
+                && (candidate.Target == cell.Target || baseline.All(same => same.Target == candidate.Target)));
             if (other is null || other.Unsupported is not null)
             {
                 yield return new GateResult(this, cell, null, GateOutcome.NotJudged, "the base lacks this cell");
                 continue;
             }
 
-            foreach (var metric in Metric is null ? Metric.Compared : [Metric]) yield return JudgeRatio(metric, cell, other);
+            foreach (var metric in Metric is null ? Metric.Compared : [Metric])
+                yield return JudgeRatio(metric, cell, other);
         }
     }
 
@@ -66,7 +71,8 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
 
         var sample = Sample.Of(values);
         if (sample.Count < 2) return new GateResult(this, cell, Metric, GateOutcome.NotJudged, OneRepetition);
-        return Interval(cell, Metric, sample.Mean, sample.Mean - sample.Interval95, sample.Mean + sample.Interval95, Operator, Limit);
+        return Interval(cell, Metric, sample.Mean, sample.Mean - sample.Interval95, sample.Mean + sample.Interval95,
+            Operator, Limit);
     }
 
     private const string OneRepetition = "one repetition has no interval: use --reps 2 or more";
@@ -74,7 +80,8 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
     private GateResult JudgeRatio(Metric metric, CellReport cell, CellReport baseline)
     {
         double[] now = metric.Values(cell), before = metric.Values(baseline);
-        if (now.Length == 0 || before.Length == 0) return new GateResult(this, cell, metric, GateOutcome.NotJudged, "no value");
+        if (now.Length == 0 || before.Length == 0)
+            return new GateResult(this, cell, metric, GateOutcome.NotJudged, "no value");
         if (metric.IsCount)
         {
             double sum = now.Sum(), sumBefore = before.Sum();
@@ -88,7 +95,8 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
         }
 
         var ratio = RatioTest.Of(now, before);
-        if (!double.IsFinite(ratio.Low)) return new GateResult(this, cell, metric, GateOutcome.NotJudged, OneRepetition);
+        if (!double.IsFinite(ratio.Low))
+            return new GateResult(this, cell, metric, GateOutcome.NotJudged, OneRepetition);
         if (Metric is not null) return Interval(cell, metric, ratio.Ratio, ratio.Low, ratio.High, Operator, Limit);
 
         double line = Math.Max(LineMin, ratio.High - ratio.Low);        // twice half the width
@@ -98,16 +106,19 @@ internal sealed record Gate(string Text, Metric? Metric, bool IsRatio, string Op
     }
 
     private GateResult Point(CellReport cell, Metric metric, RatioTest ratio, bool fails) =>
-        new(this, cell, metric, fails ? GateOutcome.Failed : GateOutcome.Passed, Words(ratio.Ratio, ratio.Low, ratio.High));
+        new(this, cell, metric, fails ? GateOutcome.Failed : GateOutcome.Passed,
+            Words(ratio.Ratio, ratio.Low, ratio.High));
 
     private GateResult Exact(CellReport cell, double value, string? words) => new(this, cell, Metric,
         Beyond(value, Operator, Limit) ? GateOutcome.Failed : GateOutcome.Passed,
         words ?? string.Create(CultureInfo.InvariantCulture, $"{value:0.###}"));
 
-    private GateResult Interval(CellReport cell, Metric metric, double value, double low, double high, string sign, double limit)
+    private GateResult Interval(CellReport cell, Metric metric, double value, double low, double high, string sign,
+        double limit)
     {
         bool fails = Beyond(low, sign, limit) && Beyond(high, sign, limit);
-        return new GateResult(this, cell, metric, fails ? GateOutcome.Failed : GateOutcome.Passed, Words(value, low, high));
+        return new GateResult(this, cell, metric, fails ? GateOutcome.Failed : GateOutcome.Passed,
+            Words(value, low, high));
     }
 
     private static string Words(double value, double low, double high) =>

@@ -58,7 +58,8 @@ internal sealed record Repetition
     /// <summary>Context switches of the client.</summary>
     public long? Ctxt { get; init; }
 
-    /// <summary>The client's processor time, its moves between processors and its page faults. Null: not visible.</summary>
+    /// <summary>The client's processor time, its moves between processors and its page faults. Null: not
+    /// visible.</summary>
     public double? TaskClockMs { get; init; }
 
     public long? Migrations { get; init; }
@@ -78,7 +79,8 @@ internal sealed record Repetition
     /// <summary>How it ended; completed else a reason.</summary>
     public string End { get; init; } = "completed";
 
-    /// <summary>How coordinated omission was dealt with (--co): none, or expected:US, whose response is corrected. Null: intended.</summary>
+    /// <summary>How coordinated omission was dealt with (--co): none, or expected:US, whose response is corrected.
+    /// Null: intended.</summary>
     public string? Co { get; init; }
 
     /// <summary>What a user waits for: from the intended send where there is one.</summary>
@@ -122,7 +124,8 @@ internal sealed record Repetition
     }
 }
 
-/// <summary>A distribution of durations in microseconds. Null: fewer than ten values lie beyond that percentile.</summary>
+/// <summary>A distribution of durations in microseconds. Null: fewer than ten values lie beyond that
+/// percentile.</summary>
 internal sealed record LatencySummary
 {
     public long N { get; init; }
@@ -169,7 +172,8 @@ internal sealed record LatencySummary
         double? At(double share) => histogram.Supports(share) ? histogram.ValueAt(share) / 1000.0 : null;
     }
 
-    /// <summary>Several repetitions as one: histograms are added, percentiles never averaged. Null: none holds a histogram.</summary>
+    /// <summary>Several repetitions as one: histograms are added, percentiles never averaged. Null: none holds a
+    /// histogram.</summary>
     public static Histogram? Merge(IEnumerable<LatencySummary> summaries)
     {
         Histogram? all = null;
@@ -184,8 +188,10 @@ internal sealed record LatencySummary
     }
 }
 
-/// <summary>An interval of a repetition: where it ends in s, operations a second, latencies in µs, CPU in cores, collections.</summary>
-internal sealed record SeriesPoint(double T, double Ops, double? P50, double? P99, double? Max, double? ClientCpu, double? ServerCpu, int Gc);
+/// <summary>An interval of a repetition: where it ends in s, operations a second, latencies in µs, CPU in cores,
+/// collections.</summary>
+internal sealed record SeriesPoint(double T, double Ops, double? P50, double? P99, double? Max, double? ClientCpu,
+    double? ServerCpu, int Gc);
 
 internal sealed record SeriesEvent(double T, string Text);
 

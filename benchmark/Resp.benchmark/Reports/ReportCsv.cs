@@ -4,7 +4,8 @@ using RespBenchmark.Measure;
 
 namespace RespBenchmark.Reports;
 
-/// <summary>Reports as comma-separated values: a row for each cell and repetition, or a row a cell as redis-benchmark prints.</summary>
+/// <summary>Reports as comma-separated values: a row for each cell and repetition, or a row a cell as redis-benchmark
+/// prints.</summary>
 internal static class ReportCsv
 {
     private static readonly (string Name, Func<CellReport, Repetition, int, object?> Of)[] Columns =
@@ -46,7 +47,8 @@ internal static class ReportCsv
         ("steady", (_, rep, _) => rep.Steady ? "true" : "false"),
     ];
 
-    /// <summary>A row for each cell and repetition. What is not known is empty; a cell that could not run has no row.</summary>
+    /// <summary>A row for each cell and repetition. What is not known is empty; a cell that could not run has no
+    /// row.</summary>
     public static string Write(Report report)
     {
         var text = new StringBuilder();
@@ -54,7 +56,8 @@ internal static class ReportCsv
         bool marked = report.Watermark is not null;
         // Only where values were checked and some were wrong: no reader of the usual columns may pass over that.
         bool wrong = report.Cells.Any(cell => cell.Wrong() > 0);
-        text.AppendJoin(',', Columns.Select(column => column.Name)).Append(wrong ? ",wrong" : "").Append(marked ? ",watermark\n" : "\n");
+        text.AppendJoin(',', Columns.Select(column => column.Name)).Append(wrong ? ",wrong" : "")
+            .Append(marked ? ",watermark\n" : "\n");
         foreach (var cell in report.Cells)
         {
             for (int rep = 0; rep < cell.Reps.Count; rep++)
@@ -69,11 +72,13 @@ internal static class ReportCsv
         return text.ToString();
     }
 
-    /// <summary>redis-benchmark's form: all fields quoted, ms with three decimals; the repetitions of a cell as one.</summary>
+    /// <summary>redis-benchmark's form: all fields quoted, ms with three decimals; the repetitions of a cell as
+    /// one.</summary>
     /// <remarks>With several targets the name goes before the test's, with a colon.</remarks>
     public static string WriteRedisBenchmark(Report report)
     {
-        var text = new StringBuilder("\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\","
+        var text = new StringBuilder(
+            "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\","
             + "\"p99_latency_ms\",\"max_latency_ms\"\n");
         var varying = ReportText.Varying([.. report.Cells.Select(cell => cell.Axis)]);
         foreach (var cell in report.Cells.Where(cell => cell.Reps.Count > 0))
@@ -87,7 +92,8 @@ internal static class ReportCsv
                 title, opsPerSecond.ToString("F2", CultureInfo.InvariantCulture), Ms(latency.Mean), Ms(latency.Min),
                 Ms(latency.P50), Ms(latency.P95), Ms(latency.P99), Ms(latency.Max),
             ];
-            text.AppendJoin(',', fields.Select(field => $"\"{field.Replace("\"", "\"\"", StringComparison.Ordinal)}\"")).Append('\n');
+            text.AppendJoin(',', fields.Select(field => $"\"{field.Replace("\"", "\"\"", StringComparison.Ordinal)}\""))
+                .Append('\n');
         }
 
         return text.ToString();
@@ -107,7 +113,8 @@ internal static class ReportCsv
         text.AsSpan().IndexOfAny(",\"\r\n") < 0 ? text : $"\"{text.Replace("\"", "\"\"", StringComparison.Ordinal)}\"";
 }
 
-/// <summary>The latency of a cell: its repetitions' histograms added; of one repetition alone its exact summary.</summary>
+/// <summary>The latency of a cell: its repetitions' histograms added; of one repetition alone its exact
+/// summary.</summary>
 internal static class MergedLatency
 {
     public static LatencySummary Of(CellReport cell)

@@ -27,12 +27,14 @@ internal static class ReportFiles
     public static void Write(Report report, ReportPaths paths)
     {
         if (paths.Json is { } json) Put(json, ReportJson.Write(report));
-        if (paths.Csv is { } csv) Put(csv, paths.CsvAsRedisBenchmark ? ReportCsv.WriteRedisBenchmark(report) : ReportCsv.Write(report));
+        if (paths.Csv is { } csv)
+            Put(csv, paths.CsvAsRedisBenchmark ? ReportCsv.WriteRedisBenchmark(report) : ReportCsv.Write(report));
         if (paths.Markdown is { } markdown) Put(markdown, ReportMarkdown.Write(report));
         if (paths.Html is { } html) Put(html, ReportHtml.Write(report));
     }
 
-    /// <exception cref="CommandLine.UsageException">The file cannot be read, or is no report: the message says which and why.</exception>
+    /// <exception cref="CommandLine.UsageException">The file cannot be read, or is no report: the message says which
+    /// and why.</exception>
     public static Report Read(string path)
     {
         try

@@ -24,7 +24,8 @@ internal static class ReportJson
 
     public static string Write(Report report) => JsonSerializer.Serialize(report, Options) + "\n";
 
-    /// <exception cref="FormatException">It is no report, or one of a schema to come; the message says which.</exception>
+    /// <exception cref="FormatException">It is no report, or one of a schema to come; the message says
+    /// which.</exception>
     public static Report Read(string json)
     {
         Report? report;
@@ -40,7 +41,8 @@ internal static class ReportJson
         if (report is null) throw new FormatException("not a report: null");
         if (report.Schema != Report.SchemaVersion)
         {
-            throw new FormatException($"a report of schema {report.Schema}; this version reads schema {Report.SchemaVersion}");
+            throw new FormatException(
+                $"a report of schema {report.Schema}; this version reads schema {Report.SchemaVersion}");
         }
 
         return report;

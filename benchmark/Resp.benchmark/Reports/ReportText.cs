@@ -29,18 +29,22 @@ internal static class ReportText
     public static string Probability(double p) =>
         p < 0.001 ? "<0.001" : p.ToString("F3", CultureInfo.InvariantCulture);
 
-    /// <summary>What perf stat counts of the client, means over repetitions: task-clock in ms, context switches, migrations, page faults.</summary>
+    /// <summary>What perf stat counts of the client, means over repetitions: task-clock in ms, context switches,
+    /// migrations, page faults.</summary>
     public static string[] Counters(CellReport cell)
     {
-        return [Mean(rep => rep.TaskClockMs), Mean(rep => rep.Ctxt), Mean(rep => rep.Migrations), Mean(rep => rep.Faults)];
+        return [Mean(rep => rep.TaskClockMs), Mean(rep => rep.Ctxt), Mean(rep => rep.Migrations),
+            Mean(rep => rep.Faults)];
 
-        string Mean(Func<Repetition, double?> of) => cell.Reps.Average(of) is { } mean ? mean.ToString("N0", CultureInfo.InvariantCulture) : "-";
+        string Mean(Func<Repetition, double?> of) =>
+            cell.Reps.Average(of) is { } mean ? mean.ToString("N0", CultureInfo.InvariantCulture) : "-";
     }
 
     public static string Ratio(Comparison pair) => pair switch
     {
         { Ratio: not { } } => "-",
-        { Ci95: [var low, var high] } => string.Create(CultureInfo.InvariantCulture, $"{pair.Ratio:F3} [{low:F3}, {high:F3}]"),
+        { Ci95: [var low, var high] } => string.Create(CultureInfo.InvariantCulture,
+            $"{pair.Ratio:F3} [{low:F3}, {high:F3}]"),
         _ => string.Create(CultureInfo.InvariantCulture, $"{pair.Ratio:F3}"),
     };
 
@@ -69,9 +73,11 @@ internal sealed record AxisName(string Name, Func<CellAxis, string> Of, Func<Cel
         new("depth", axis => Text(axis.Depth), axis => axis.Depth),
         new("mode", axis => axis.Mode, _ => null),
         new("keys", axis => axis.Keys.ToString("N0", CultureInfo.InvariantCulture), axis => axis.Keys),
-        new("value", axis => axis.Value, axis => double.TryParse(axis.Value, CultureInfo.InvariantCulture, out double bytes) ? bytes : null),
+        new("value", axis => axis.Value,
+            axis => double.TryParse(axis.Value, CultureInfo.InvariantCulture, out double bytes) ? bytes : null),
         new("dist", axis => axis.Dist, _ => null),
-        new("rate", axis => axis.Rate is { } rate ? rate.ToString("N0", CultureInfo.InvariantCulture) : "closed", axis => axis.Rate),
+        new("rate", axis => axis.Rate is { } rate ? rate.ToString("N0", CultureInfo.InvariantCulture) : "closed",
+            axis => axis.Rate),
         new("loops", axis => Text(axis.Loops), axis => axis.Loops),
     ];
 

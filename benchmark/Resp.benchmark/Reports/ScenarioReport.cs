@@ -13,7 +13,8 @@ internal sealed record ScenarioReport
     public IReadOnlyDictionary<string, double> Figures { get; init; } = new Dictionary<string, double>();
 
     /// <summary>By name; the operations' own is the repetition's service too.</summary>
-    public IReadOnlyDictionary<string, LatencySummary> Latencies { get; init; } = new Dictionary<string, LatencySummary>();
+    public IReadOnlyDictionary<string, LatencySummary> Latencies { get; init; } =
+        new Dictionary<string, LatencySummary>();
 }
 
 /// <summary>The figures of a cell's scenario over its repetitions: means, and latencies of all together.</summary>
@@ -29,11 +30,13 @@ internal static class ScenarioFigures
     /// <summary>A table of all cells of a target; nothing where none is a scenario's.</summary>
     public static void WriteTable(StringBuilder text, IEnumerable<(string Label, CellReport Cell)> cells)
     {
-        var rows = cells.Select(cell => (cell.Label, Values: Values(cell.Cell))).Where(row => row.Values.Count > 0).ToList();
+        var rows = cells.Select(cell => (cell.Label, Values: Values(cell.Cell)))
+            .Where(row => row.Values.Count > 0).ToList();
         foreach (var group in rows.GroupBy(row => string.Join(',', row.Values.Select(pair => pair.Name))))
         {
             var table = new MarkdownTable(["test", .. group.First().Values.Select(pair => pair.Name)]);
-            foreach ((string label, List<(string Name, string Value)> values) in group) table.Add([label, .. values.Select(pair => pair.Value)]);
+            foreach ((string label, List<(string Name, string Value)> values) in group)
+                table.Add([label, .. values.Select(pair => pair.Value)]);
             table.Write(text);
         }
     }
@@ -42,10 +45,12 @@ internal static class ScenarioFigures
     {
         ScenarioReport[] reps = [.. cell.Reps.Select(rep => rep.Scenario).OfType<ScenarioReport>()];
         if (reps.Length == 0) return [];
-        var values = reps[0].Figures.Keys.Select(name => (Name(name), Figure(reps.Average(rep => rep.Figures.GetValueOrDefault(name))))).ToList();
+        var values = reps[0].Figures.Keys.Select(
+            name => (Name(name), Figure(reps.Average(rep => rep.Figures.GetValueOrDefault(name))))).ToList();
         foreach (string name in reps[0].Latencies.Keys)
         {
-            Histogram? all = LatencySummary.Merge(reps.Select(rep => rep.Latencies.GetValueOrDefault(name)).OfType<LatencySummary>());
+            Histogram? all = LatencySummary.Merge(
+                reps.Select(rep => rep.Latencies.GetValueOrDefault(name)).OfType<LatencySummary>());
             values.Add(($"{name} p50/p99 us", $"{At(all, 0.5)}/{At(all, 0.99)}"));
         }
 
@@ -53,9 +58,12 @@ internal static class ScenarioFigures
     }
 
     /// <summary>published_s is published/s.</summary>
-    private static string Name(string figure) => figure.EndsWith("_s", StringComparison.Ordinal) ? figure[..^2] + "/s" : figure.Replace('_', ' ');
+    private static string Name(string figure) =>
+        figure.EndsWith("_s", StringComparison.Ordinal) ? figure[..^2] + "/s" : figure.Replace('_', ' ');
 
-    private static string Figure(double value) => value == Math.Floor(value) ? value.ToString("N0", CultureInfo.InvariantCulture) : ReportText.Number(value);
+    private static string Figure(double value) =>
+        value == Math.Floor(value) ? value.ToString("N0", CultureInfo.InvariantCulture) : ReportText.Number(value);
 
-    private static string At(Histogram? histogram, double share) => histogram is not null && histogram.Supports(share) ? ReportText.Number(histogram.ValueAt(share) / 1000.0) : "-";
+    private static string At(Histogram? histogram, double share) =>
+        histogram is not null && histogram.Supports(share) ? ReportText.Number(histogram.ValueAt(share) / 1000.0) : "-";
 }

@@ -12,12 +12,15 @@ internal static class HostFacts
         Cores = Environment.ProcessorCount,
         Governor = Text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         Kernel = RuntimeInformation.OSDescription,
-        Virt = Text("/sys/class/dmi/id/product_name") ?? (Field("/proc/cpuinfo", "flags")?.Contains(" hypervisor ", StringComparison.Ordinal) == true ? "virtual machine" : null),
+        Virt = Text("/sys/class/dmi/id/product_name")
+        ?? (Field("/proc/cpuinfo", "flags")?.Contains(" hypervisor ", StringComparison.Ordinal) == true
+            ? "virtual machine" : null),
         Steal = HostSample.Now() is { Total: > 0 } sample ? (double)sample.Steal / sample.Total : null,
     };
 
     private static string? Field(string path, string name) => !File.Exists(path) ? null
-        : File.ReadLines(path).FirstOrDefault(line => line.StartsWith(name, StringComparison.Ordinal))?.Split(':', 2)[1].Trim();
+        : File.ReadLines(path).FirstOrDefault(line => line.StartsWith(name, StringComparison.Ordinal))?.Split(
+            ':', 2)[1].Trim();
 
     private static string? Text(string path)
     {

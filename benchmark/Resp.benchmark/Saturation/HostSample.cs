@@ -12,17 +12,20 @@ internal sealed record HostSample(long Total, long Idle, long Steal, long Thrott
     public static HostSample Now()
     {
         // cpu  user nice system idle iowait irq softirq steal ...
-        long[] ticks = [.. File.ReadLines("/proc/stat").First().Split(' ', StringSplitOptions.RemoveEmptyEntries).Skip(1).Take(8)
+        long[] ticks = [.. File.ReadLines("/proc/stat").First().Split(' ', StringSplitOptions.RemoveEmptyEntries)
+            .Skip(1).Take(8)
             .Select(text => long.Parse(text, CultureInfo.InvariantCulture))];
         return new HostSample(ticks.Sum(), ticks[3] + ticks[4], ticks[7], Throttled());
     }
 
     private static long Throttled()
     {
-        string group = File.ReadLines("/proc/self/cgroup").FirstOrDefault(line => line.StartsWith("0::", StringComparison.Ordinal)) ?? "0::/";
+        string group = File.ReadLines("/proc/self/cgroup")
+            .FirstOrDefault(line => line.StartsWith("0::", StringComparison.Ordinal)) ?? "0::/";
         string path = $"/sys/fs/cgroup{group[3..].TrimEnd('/')}/cpu.stat";
         if (!File.Exists(path)) return 0;
-        string? line = File.ReadLines(path).FirstOrDefault(text => text.StartsWith("throttled_usec ", StringComparison.Ordinal));
+        string? line = File.ReadLines(path)
+            .FirstOrDefault(text => text.StartsWith("throttled_usec ", StringComparison.Ordinal));
         return line is null ? 0 : long.Parse(line[15..], CultureInfo.InvariantCulture);
     }
 }

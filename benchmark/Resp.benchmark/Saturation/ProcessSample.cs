@@ -8,7 +8,8 @@ namespace RespBenchmark.Saturation;
 /// <param name="Rss">Resident bytes.</param>
 /// <param name="Switches">Context switches of all threads.</param>
 /// <param name="Faults">Page faults, minor and major.</param>
-internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> ThreadCpu, long Rss, long Switches, long Faults)
+internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> ThreadCpu, long Rss, long Switches,
+    long Faults)
 {
     private const long ClockTickNs = 10_000_000;        // USER_HZ is 100 on every Linux that .NET runs on
 
@@ -28,7 +29,8 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
             }
 
             string[] stat = Fields($"{folder}/stat");
-            return new ProcessSample((Number(stat[11]) + Number(stat[12])) * ClockTickNs, threads, Number(stat[21]) * Environment.SystemPageSize, switches, Number(stat[7]) + Number(stat[9]));
+            return new ProcessSample((Number(stat[11]) + Number(stat[12])) * ClockTickNs, threads,
+                Number(stat[21]) * Environment.SystemPageSize, switches, Number(stat[7]) + Number(stat[9]));
         }
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {
@@ -36,19 +38,23 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
         }
     }
 
-    /// <summary>How often the kernel has moved the living threads of a process to another processor; null where it does not say.</summary>
+    /// <summary>How often the kernel has moved the living threads of a process to another processor; null where it does
+    /// not say.</summary>
     public static long? MigrationsOf(int processId)
     {
         const string field = "se.nr_migrations";
         try
         {
             long? sum = null;
-            foreach (string task in Directory.EnumerateDirectories($"/proc/{processId.ToString(CultureInfo.InvariantCulture)}/task"))
+            foreach (string task in Directory.EnumerateDirectories(
+                $"/proc/{processId.ToString(CultureInfo.InvariantCulture)}/task"))
             {
                 string path = $"{task}/sched";
                 if (!File.Exists(path)) continue;
-                string? line = File.ReadLines(path).FirstOrDefault(text => text.StartsWith(field, StringComparison.Ordinal));
-                if (line is not null) sum = (sum ?? 0) + Number(line[(line.IndexOf(':', StringComparison.Ordinal) + 1)..].Trim());
+                string? line = File.ReadLines(path)
+                    .FirstOrDefault(text => text.StartsWith(field, StringComparison.Ordinal));
+                if (line is not null)
+                    sum = (sum ?? 0) + Number(line[(line.IndexOf(':', StringComparison.Ordinal) + 1)..].Trim());
             }
 
             return sum;
@@ -59,7 +65,8 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
         }
     }
 
-    /// <summary>From schedstat, in ns; from stat, in clock ticks, where the kernel keeps none. Null: the thread is gone.</summary>
+    /// <summary>From schedstat, in ns; from stat, in clock ticks, where the kernel keeps none. Null: the thread is
+    /// gone.</summary>
     private static long? ThreadCpuOf(string task)
     {
         try
@@ -79,7 +86,8 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
     {
         try
         {
-            return File.ReadLines($"{task}/status").Where(line => line.Contains("ctxt_switches:", StringComparison.Ordinal))
+            return File.ReadLines($"{task}/status")
+                .Where(line => line.Contains("ctxt_switches:", StringComparison.Ordinal))
                 .Sum(line => Number(line[(line.IndexOf(':', StringComparison.Ordinal) + 1)..].Trim()));
         }
         catch (IOException)
@@ -88,12 +96,14 @@ internal sealed record ProcessSample(long Cpu, IReadOnlyDictionary<int, long> Th
         }
     }
 
-    /// <summary>The fields of a stat file from the third on: behind the name, which may hold blanks and brackets.</summary>
+    /// <summary>The fields of a stat file from the third on: behind the name, which may hold blanks and
+    /// brackets.</summary>
     private static string[] Fields(string path)
     {
         string text = File.ReadAllText(path);
         return text[(text.LastIndexOf(')') + 2)..].Split(' ');
     }
 
-    private static long Number(string text) => long.Parse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+    private static long Number(string text) =>
+        long.Parse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 }

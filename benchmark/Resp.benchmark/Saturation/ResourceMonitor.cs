@@ -28,7 +28,8 @@ internal sealed class ResourceMonitor : IDisposable
     /// <summary>Begins to watch.</summary>
     /// <param name="server">The server's process on this host; null: it cannot be seen.</param>
     /// <param name="period">1 s when left out.</param>
-    public static ResourceMonitor Start(int? server, TimeSpan? period = null) => new(server, period ?? TimeSpan.FromSeconds(1));
+    public static ResourceMonitor Start(int? server, TimeSpan? period = null) =>
+        new(server, period ?? TimeSpan.FromSeconds(1));
 
     /// <summary>Ends watching and says what was used.</summary>
     public ResourceUse Stop()

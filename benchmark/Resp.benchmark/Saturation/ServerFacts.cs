@@ -34,7 +34,8 @@ internal sealed class ServerFacts
         {
             foreach (string other in (string[])["kv", "garnet", "valkey", "dragonfly", "keydb"])
                 if (_info.TryGetValue($"{other}_version", out string? version)) return $"{other} {version}";
-            if (_info.TryGetValue("server_name", out string? name) && name != "redis") return $"{name} {_info.GetValueOrDefault("redis_version")}";
+            if (_info.TryGetValue("server_name", out string? name) && name != "redis")
+                return $"{name} {_info.GetValueOrDefault("redis_version")}";
             return _info.TryGetValue("redis_version", out string? redis) ? $"redis {redis}" : "unknown";
         }
     }
@@ -45,17 +46,20 @@ internal sealed class ServerFacts
         var config = new Dictionary<string, string>();
         RespValue options = connection.Send("CONFIG", "GET", "*");
         RespValue[] elements = options.IsError || options.IsNull ? [] : options.Elements;
-        for (int index = 0; index + 1 < elements.Length; index += 2) config[elements[index].Text] = elements[index + 1].Text;
+        for (int index = 0; index + 1 < elements.Length; index += 2)
+            config[elements[index].Text] = elements[index + 1].Text;
         return new ServerFacts(connection.TryText("INFO") ?? "", config);
     }
 
     /// <summary>A number of INFO; null where there is none.</summary>
     public long? Number(string field) =>
-        _info.TryGetValue(field, out string? text) && long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
+        _info.TryGetValue(field, out string? text)
+        && long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
             ? number : null;
 
     /// <summary>A number of CONFIG; null where there is none.</summary>
     public long? Setting(string option) =>
-        _config.TryGetValue(option, out string? text) && long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
+        _config.TryGetValue(option, out string? text)
+        && long.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
             ? number : null;
 }

@@ -18,7 +18,8 @@ internal static class ServerProcess
         if (sockets.Count == 0) return null;
         if (claimed is { } process && Holds(process, sockets)) return process;
         foreach (string folder in Directory.EnumerateDirectories("/proc"))
-            if (int.TryParse(Path.GetFileName(folder), NumberStyles.None, CultureInfo.InvariantCulture, out int other) && Holds(other, sockets))
+            if (int.TryParse(Path.GetFileName(folder), NumberStyles.None, CultureInfo.InvariantCulture, out int other)
+                && Holds(other, sockets))
                 return other;
         return null;
     }
@@ -30,7 +31,8 @@ internal static class ServerProcess
         try
         {
             IPAddress[] addresses = Dns.GetHostAddresses(target.Host);
-            return addresses.Any(IPAddress.IsLoopback) || addresses.Intersect(Dns.GetHostAddresses(Dns.GetHostName())).Any();
+            return addresses.Any(IPAddress.IsLoopback)
+                || addresses.Intersect(Dns.GetHostAddresses(Dns.GetHostName())).Any();
         }
         catch (System.Net.Sockets.SocketException)
         {
@@ -78,7 +80,8 @@ internal static class ServerProcess
             {
                 // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
                 string[] fields = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
-                if (fields.Length > 9 && fields[3] == Listening && fields[1].EndsWith(port, StringComparison.Ordinal)) found.Add($"socket:[{fields[9]}]");
+                if (fields.Length > 9 && fields[3] == Listening && fields[1].EndsWith(port, StringComparison.Ordinal))
+                    found.Add($"socket:[{fields[9]}]");
             }
         }
 

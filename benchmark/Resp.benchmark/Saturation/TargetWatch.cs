@@ -6,14 +6,18 @@ using RespBenchmark.Reports;
 
 namespace RespBenchmark.Saturation;
 
-/// <summary>A target that is loaded, as seen from beside the load: its process, what it says of itself, what it used.</summary>
+/// <summary>A target that is loaded, as seen from beside the load: its process, what it says of itself, what it
+/// used.</summary>
 internal sealed class TargetWatch
 {
-    /// <summary>Shorter measurements are not judged: the kernel counts idle time in ticks of 10 ms, and 25 of them tell 5 % from none.</summary>
+    /// <summary>Shorter measurements are not judged: the kernel counts idle time in ticks of 10 ms, and 25 of them tell
+    /// 5 % from none.</summary>
     public static readonly TimeSpan JudgedMin = TimeSpan.FromMilliseconds(250);
 
-    private static readonly string[] ReportedInfo = ["redis_version", "garnet_version", "kv_version", "os", "arch_bits", "multiplexing_api", "process_id"];
-    private static readonly string[] ReportedConfig = ["io-threads", "save", "appendonly", "maxmemory", "maxmemory-policy", "worker-threads"];
+    private static readonly string[] ReportedInfo =
+        ["redis_version", "garnet_version", "kv_version", "os", "arch_bits", "multiplexing_api", "process_id"];
+    private static readonly string[] ReportedConfig =
+        ["io-threads", "save", "appendonly", "maxmemory", "maxmemory-policy", "worker-threads"];
 
     private readonly IReadOnlyList<int> _clientCores = ServerProcess.CoresOf(Environment.ProcessId);
 
@@ -75,8 +79,10 @@ internal sealed class TargetWatch
     {
         if (measurement.Elapsed < JudgedMin) return Verdict.Unknown;
         const double rateShareMin = 0.99;
-        bool rateMet = plan.Arrivals is { } arrivals && measurement.OpsPerSecond >= arrivals.Rate * rateShareMin && !measurement.GeneratorLate;
-        return Verdicts.Judge(use, measurement.LoopOccupancy.DefaultIfEmpty().Max(), Math.Max(1, _clientCores.Count), Cores.Count,
+        bool rateMet = plan.Arrivals is { } arrivals && measurement.OpsPerSecond >= arrivals.Rate * rateShareMin
+            && !measurement.GeneratorLate;
+        return Verdicts.Judge(use, measurement.LoopOccupancy.DefaultIfEmpty().Max(), Math.Max(1, _clientCores.Count),
+            Cores.Count,
             _clientCores.Intersect(Cores).Any(), plan.Arrivals is not null, rateMet);
     }
 }

@@ -23,7 +23,8 @@ internal static class Verdicts
     /// <param name="shared">Whether client and server may run on the same processors.</param>
     /// <param name="openLoop">Whether the rate was given.</param>
     /// <param name="rateMet">Whether it was reached.</param>
-    public static Verdict Judge(ResourceUse use, double hottestLoop, int clientCores, int serverCores, bool shared, bool openLoop, bool rateMet)
+    public static Verdict Judge(ResourceUse use, double hottestLoop, int clientCores, int serverCores, bool shared,
+        bool openLoop, bool rateMet)
     {
         bool clientFull = hottestLoop >= Full || use.ClientCpu >= Full * clientCores;
         bool serverFull = use.ServerSeen && (use.ServerHot >= Full || use.ServerCpu >= Full * serverCores);

@@ -16,16 +16,22 @@ internal static class Warnings
         long ioThreads = facts.Setting("io-threads") ?? 1;
         // Valid for servers whose I/O threads spin: they engage all once writes wait from 2 x io-threads clients.
         if (serverCores > 0 && ioThreads > serverCores && !facts.Info.ContainsKey("kv_version"))
-            yield return Text($"{SpinningThreads} {ioThreads} > {serverCores} cores of the server: its I/O threads spin against each other; set io-threads to at most {Math.Max(1, serverCores / 2)}");
+            yield return Text($"{SpinningThreads} {ioThreads} > {serverCores} cores of the server: ")
+                + "its I/O threads spin against each other; "
+                + Text($"set io-threads to at most {Math.Max(1, serverCores / 2)}");
         if (facts.Config.GetValueOrDefault("appendonly") == "yes") yield return "appendonly is on: writes go to a file";
-        if (facts.Config.TryGetValue("save", out string? save) && save.Length > 0) yield return $"save \"{save}\" is set: a snapshot may begin while measuring";
-        if (facts.Number("rdb_bgsave_in_progress") > 0 || facts.Number("aof_rewrite_in_progress") > 0) yield return "a save or rewrite is running";
+        if (facts.Config.TryGetValue("save", out string? save) && save.Length > 0)
+            yield return $"save \"{save}\" is set: a snapshot may begin while measuring";
+        if (facts.Number("rdb_bgsave_in_progress") > 0 || facts.Number("aof_rewrite_in_progress") > 0)
+            yield return "a save or rewrite is running";
         if (facts.Number("loading") > 0) yield return "the server is loading its data";
         if (facts.Setting("maxclients") is { } maxclients && maxclients < sessions + 8)
             yield return Text($"maxclients {maxclients} is too low for {sessions} sessions");
-        if (facts.Setting("maxmemory") is > 0 and var maxmemory && facts.Config.GetValueOrDefault("maxmemory-policy") is { } policy && policy != "noeviction")
+        if (facts.Setting("maxmemory") is > 0 and var maxmemory
+            && facts.Config.GetValueOrDefault("maxmemory-policy") is { } policy && policy != "noeviction")
             yield return Text($"maxmemory {maxmemory} with {policy}: keys may be evicted while measuring");
-        if (facts.Info.GetValueOrDefault("mem_allocator") == "libc" && facts.Info.ContainsKey("redis_build_id") && facts.Info.GetValueOrDefault("gcc_version") == "0.0.0")
+        if (facts.Info.GetValueOrDefault("mem_allocator") == "libc" && facts.Info.ContainsKey("redis_build_id")
+            && facts.Info.GetValueOrDefault("gcc_version") == "0.0.0")
             yield return "the server may be a debug build";
         if (facts.Info.GetValueOrDefault("build_configuration") == "Debug") yield return "the server is a debug build";
         if (facts.Number("monitor_clients") > 0) yield return "a client runs MONITOR";
@@ -36,19 +42,24 @@ internal static class Warnings
     {
         if ((after.Number("evicted_keys") ?? 0) - (before.Number("evicted_keys") ?? 0) is > 0 and var evicted)
             yield return Text($"{evicted} keys were evicted while measuring");
-        if (keysExpected is { } expected && keysFound < expected) yield return Text($"DBSIZE says {keysFound} keys, {expected} were expected");
-        if ((after.Number("rejected_connections") ?? 0) > (before.Number("rejected_connections") ?? 0)) yield return "the server refused connections";
-        if (after.Number("uptime_in_seconds") < before.Number("uptime_in_seconds")) yield return "the server was restarted while measuring";
+        if (keysExpected is { } expected && keysFound < expected)
+            yield return Text($"DBSIZE says {keysFound} keys, {expected} were expected");
+        if ((after.Number("rejected_connections") ?? 0) > (before.Number("rejected_connections") ?? 0))
+            yield return "the server refused connections";
+        if (after.Number("uptime_in_seconds") < before.Number("uptime_in_seconds"))
+            yield return "the server was restarted while measuring";
     }
 
     /// <summary>What the host is like.</summary>
     /// <param name="here">Whether the server runs here too.</param>
     /// <param name="remedy">What parts the cores of client and server.</param>
-    public static IEnumerable<string> OfHost(bool here, IReadOnlyList<int> clientCores, IReadOnlyList<int> serverCores, string remedy)
+    public static IEnumerable<string> OfHost(bool here, IReadOnlyList<int> clientCores, IReadOnlyList<int> serverCores,
+        string remedy)
     {
         if (Read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") is { } governor && governor != "performance")
             yield return $"the CPU governor is {governor}, not performance";
-        if (Read("/sys/kernel/mm/transparent_hugepage/enabled") is { } pages && pages.Contains("[always]", StringComparison.Ordinal))
+        if (Read("/sys/kernel/mm/transparent_hugepage/enabled") is { } pages
+            && pages.Contains("[always]", StringComparison.Ordinal))
             yield return "transparent huge pages are [always]: a fork-and-save server may stall";
         if (!here || serverCores.Count == 0) yield break;
         int shared = clientCores.Intersect(serverCores).Count();

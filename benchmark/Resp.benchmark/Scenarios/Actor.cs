@@ -3,7 +3,8 @@ using Kv.Protocol;
 namespace RespBenchmark.Scenarios;
 
 /// <summary>One connection's part in a scenario: what it sends, and what it makes of each reply.</summary>
-/// <remarks>Threads: its loop's. Those that must tell each other something are of one group, and a group is of one loop.</remarks>
+/// <remarks>Threads: its loop's. Those that must tell each other something are of one group, and a group is of one
+/// loop.</remarks>
 internal abstract class Actor(ScenarioRecorder recorder)
 {
     public RequestBuffer Requests { get; } = new();
@@ -32,7 +33,8 @@ internal abstract class Actor(ScenarioRecorder recorder)
 
     /// <summary>Adds the requests of one operation.</summary>
     /// <param name="intended">When it was due; in a closed loop, now.</param>
-    public virtual void Begin(long intended, long now) => throw new InvalidOperationException($"a {Role} begins nothing");
+    public virtual void Begin(long intended, long now) =>
+        throw new InvalidOperationException($"a {Role} begins nothing");
 
     /// <summary>Takes one reply or push.</summary>
     /// <returns>Null; or why the scenario cannot go on.</returns>

@@ -3,9 +3,10 @@ using Kv.Protocol;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>Pushers and blocked poppers: how long it takes from LPUSH to the element in the hands of who waited in BLPOP.</summary>
-/// <remarks>A list a pusher. At most depth elements of a list are neither popped nor pushed, so that somebody waits and the
-/// latency is that of waking and not of a queue.</remarks>
+/// <summary>Pushers and blocked poppers: how long it takes from LPUSH to the element in the hands of who waited in
+/// BLPOP.</summary>
+/// <remarks>A list a pusher. At most depth elements of a list are neither popped nor pushed, so that somebody waits and
+/// the latency is that of waking and not of a queue.</remarks>
 internal sealed class BlockingPop : Scenario
 {
     private const int Push = 1;
@@ -24,12 +25,15 @@ internal sealed class BlockingPop : Scenario
 
     public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder)
     {
-        var pushers = stage.Of(group, stage.Sessions).ToDictionary(number => stage.Key("list", number), number => new Pusher(stage.Key("list", number), stage, recorder));
+        var pushers = stage.Of(group, stage.Sessions)
+            .ToDictionary(number => stage.Key("list", number),
+                number => new Pusher(stage.Key("list", number), stage, recorder));
         foreach (Pusher pusher in pushers.Values) yield return pusher;
         foreach (int number in stage.Of(group, stage.Peers))
         {
             yield return new Popper(stage.Peers < stage.Sessions ? pushers
-                : pushers.Where(pair => pair.Key == stage.Key("list", number % stage.Sessions)).ToDictionary(), recorder);
+                : pushers.Where(pair => pair.Key == stage.Key("list", number % stage.Sessions))
+                    .ToDictionary(), recorder);
         }
     }
 
@@ -77,7 +81,8 @@ internal sealed class BlockingPop : Scenario
         }
     }
 
-    private sealed class Popper(IReadOnlyDictionary<string, Pusher> pushers, ScenarioRecorder recorder) : Actor(recorder)
+    private sealed class Popper(IReadOnlyDictionary<string, Pusher> pushers, ScenarioRecorder recorder)
+        : Actor(recorder)
     {
         private readonly byte[][] _lists = [.. pushers.Keys.Select(Encoding.ASCII.GetBytes)];
 
@@ -93,7 +98,8 @@ internal sealed class BlockingPop : Scenario
         public override string? Receive(RespValue reply, long now)
         {
             if (reply.IsError) return reply.Text;
-            if (reply.Elements is not [var list, var element] || !Stamp.TryRead(element.Bytes, out Departure departure)) return "no element of ours";
+            if (reply.Elements is not [var list, var element] || !Stamp.TryRead(element.Bytes, out Departure departure))
+                return "no element of ours";
             Recorder.Done(departure, now);
             Prepare();
             pushers[list.Text].Popped();

@@ -5,12 +5,13 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>A lock as applications keep it: SET NX PX until it is got, GET and SET of a counter under it, release by a script
-/// that deletes only the own token. Fewer keys, more contention.</summary>
+/// <summary>A lock as applications keep it: SET NX PX until it is got, GET and SET of a counter under it, release by a
+/// script that deletes only the own token. Fewer keys, more contention.</summary>
 /// <remarks>Every holder adds one to its key's counter, so that two holders at once show as a lost update.</remarks>
 internal sealed class Locks : Scenario
 {
-    private const string Release = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+    private const string Release =
+        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
     private const int Hold = 1, Tries = 0, Refused = 1;
     private const int LeaseMs = 60_000;
 
@@ -26,13 +27,16 @@ internal sealed class Locks : Scenario
 
     public override IReadOnlyList<string> ScriptTexts => [Release];
 
-    public override IEnumerable<string> Keys(ScenarioStage stage) => stage.Names("lock", stage.KeyCount).Concat(Counters(stage));
+    public override IEnumerable<string> Keys(ScenarioStage stage) =>
+        stage.Names("lock", stage.KeyCount).Concat(Counters(stage));
 
     public override IEnumerable<string> Counters(ScenarioStage stage) => stage.Names("count", stage.KeyCount);
 
-    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) => [new Holder(group, stage, recorder)];
+    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) =>
+        [new Holder(group, stage, recorder)];
 
-    public override IEnumerable<(string Name, double Value)> Figures(ScenarioStage stage, Func<string, long> countOf, long ops)
+    public override IEnumerable<(string Name, double Value)> Figures(
+        ScenarioStage stage, Func<string, long> countOf, long ops)
     {
         long tries = countOf("tries_s");
         yield return ("retry_rate", tries > 0 ? (double)countOf("refused") / tries : 0);
@@ -50,7 +54,8 @@ internal sealed class Locks : Scenario
     private sealed class Holder(int number, ScenarioStage stage, ScenarioRecorder recorder) : Actor(recorder)
     {
         private readonly KeyDraws _draws = stage.Draws(number);
-        private readonly byte[] _token = Encoding.ASCII.GetBytes($"{stage.Run}-{number}"), _hash = Encoding.ASCII.GetBytes(GarnetOps.ShaOf(Release));
+        private readonly byte[] _token = Encoding.ASCII.GetBytes($"{stage.Run}-{number}"),
+            _hash = Encoding.ASCII.GetBytes(GarnetOps.ShaOf(Release));
         private byte[] _lock = [], _counter = [];
         private Departure _departure;
         private long _acquired;
@@ -65,7 +70,8 @@ internal sealed class Locks : Scenario
         public override void Begin(long intended, long now)
         {
             long key = _draws.Next();
-            (_lock, _counter) = (Encoding.ASCII.GetBytes(stage.Key("lock", key)), Encoding.ASCII.GetBytes(stage.Key("count", key)));
+            (_lock, _counter) = (Encoding.ASCII.GetBytes(stage.Key("lock", key)),
+                Encoding.ASCII.GetBytes(stage.Key("count", key)));
             _departure = new Departure(intended, now);
             Try();
         }

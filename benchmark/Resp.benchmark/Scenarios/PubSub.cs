@@ -4,8 +4,8 @@ using Kv.Protocol;
 namespace RespBenchmark.Scenarios;
 
 /// <summary>Publishers and subscribers: how long a message takes from PUBLISH to each who receives it.</summary>
-/// <remarks>A channel a publisher. With more subscribers than publishers each channel has several, with fewer each has several
-/// channels. A message to n subscribers is n operations.</remarks>
+/// <remarks>A channel a publisher. With more subscribers than publishers each channel has several, with fewer each has
+/// several channels. A message to n subscribers is n operations.</remarks>
 internal sealed class PubSub : Scenario
 {
     private const int Publish = 1, Published = 0;
@@ -24,7 +24,8 @@ internal sealed class PubSub : Scenario
 
     public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder)
     {
-        foreach (int number in stage.Of(group, stage.Sessions)) yield return new Publisher(stage.Key("channel", number), stage, recorder);
+        foreach (int number in stage.Of(group, stage.Sessions))
+            yield return new Publisher(stage.Key("channel", number), stage, recorder);
         foreach (int number in stage.Of(group, stage.Peers))
         {
             string[] channels = stage.Peers < stage.Sessions
@@ -34,7 +35,8 @@ internal sealed class PubSub : Scenario
         }
     }
 
-    public override IEnumerable<(string Name, double Value)> Figures(ScenarioStage stage, Func<string, long> countOf, long ops)
+    public override IEnumerable<(string Name, double Value)> Figures(
+        ScenarioStage stage, Func<string, long> countOf, long ops)
     {
         long published = countOf("published_s");
         yield return ("fan_out", published > 0 ? (double)ops / published : 0);

@@ -55,7 +55,8 @@ internal sealed class RequestBuffer
     {
         if (_end + count > _bytes.Length)
         {
-            byte[] larger = _end - _start + count <= _bytes.Length / 2 ? _bytes : new byte[Math.Max(_bytes.Length * 2, _end - _start + count)];
+            byte[] larger = _end - _start + count <= _bytes.Length / 2
+                ? _bytes : new byte[Math.Max(_bytes.Length * 2, _end - _start + count)];
             Unsent.CopyTo(larger);
             (_end, _start, _bytes) = (_end - _start, 0, larger);
         }

@@ -54,7 +54,8 @@ internal abstract class Scenario
     public virtual IEnumerable<string> Counters(ScenarioStage stage) => [];
 
     /// <summary>Further figures out of the counts.</summary>
-    public virtual IEnumerable<(string Name, double Value)> Figures(ScenarioStage stage, Func<string, long> countOf, long ops) => [];
+    public virtual IEnumerable<(string Name, double Value)> Figures(ScenarioStage stage, Func<string, long> countOf,
+        long ops) => [];
 }
 
 /// <summary>How large a scenario is, and the names it uses.</summary>
@@ -62,7 +63,8 @@ internal abstract class Scenario
 /// <param name="Peers">Connections of the other role.</param>
 /// <param name="Depth">Operations outstanding per session.</param>
 /// <param name="Run">Tells the keys of this run from those of others.</param>
-internal sealed record ScenarioStage(int Sessions, int Peers, int Depth, int ValueBytes, long KeyCount, Distribution Distribution, ulong Seed, string Run)
+internal sealed record ScenarioStage(int Sessions, int Peers, int Depth, int ValueBytes, long KeyCount,
+    Distribution Distribution, ulong Seed, string Run)
 {
     /// <summary>Sessions and peers that have to do with each other, as many groups as can be.</summary>
     public int Groups(bool hasPeers) => hasPeers ? Math.Min(Sessions, Peers) : Sessions;

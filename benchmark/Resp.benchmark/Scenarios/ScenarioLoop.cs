@@ -6,9 +6,10 @@ using RespBenchmark.Network;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>One client thread and the connections it drives through a scenario, phase by phase: get ready, warm up, measure.</summary>
-/// <remarks>Threads: its own, but for <see cref="Add"/> before <see cref="Start"/>, <see cref="Wake"/> and Dispose. Unlike the loops
-/// of plain operations it allocates: replies are taken apart.</remarks>
+/// <summary>One client thread and the connections it drives through a scenario, phase by phase: get ready, warm up,
+/// measure.</summary>
+/// <remarks>Threads: its own, but for <see cref="Add"/> before <see cref="Start"/>, <see cref="Wake"/> and Dispose.
+/// Unlike the loops of plain operations it allocates: replies are taken apart.</remarks>
 internal sealed unsafe class ScenarioLoop : IDisposable
 {
     private const int EventsMax = 256;
@@ -143,7 +144,8 @@ internal sealed unsafe class ScenarioLoop : IDisposable
     /// <summary>In a run without an end by time: how long nothing at all may come.</summary>
     private long IdleMax => Clock.Of(_plan.Drain) * 6;
 
-    private bool HasNothingLeft => (_ended || _isSpent) && _recorder.Pending <= 0 && _seats.TrueForAll(seat => seat.Actor.Outstanding == 0);
+    private bool HasNothingLeft =>
+        (_ended || _isSpent) && _recorder.Pending <= 0 && _seats.TrueForAll(seat => seat.Actor.Outstanding == 0);
 
     private void EndSending()
     {
@@ -168,7 +170,8 @@ internal sealed unsafe class ScenarioLoop : IDisposable
     private int Poll(long wait)
     {
         if (wait == WaitMax) return PreciseWait.For(_epoll, _events, EventsMax, wait);
-        return wait < SpinBelow ? Libc.epoll_wait(_epoll, _events, EventsMax, 0) : PreciseWait.For(_epoll, _events, EventsMax, wait - SpinBelow);
+        return wait < SpinBelow ? Libc.epoll_wait(_epoll, _events, EventsMax, 0)
+            : PreciseWait.For(_epoll, _events, EventsMax, wait - SpinBelow);
     }
 
     private void Handle(int count)
@@ -196,7 +199,8 @@ internal sealed unsafe class ScenarioLoop : IDisposable
     {
         Span<byte> room = seat.Room();
         nint received;
-        fixed (byte* start = room) received = Libc.ReceiveNow(seat.Connection.Descriptor, start, (nuint)room.Length, Libc.MsgDontWait);
+        fixed (byte* start = room) received =
+            Libc.ReceiveNow(seat.Connection.Descriptor, start, (nuint)room.Length, Libc.MsgDontWait);
         long now = Clock.Now;
         if (received <= 0)
         {
@@ -306,7 +310,8 @@ internal sealed unsafe class ScenarioLoop : IDisposable
         {
             ReadOnlySpan<byte> bytes = requests.Unsent;
             nint sent;
-            fixed (byte* start = bytes) sent = Libc.SendNow(seat.Connection.Descriptor, start, (nuint)bytes.Length, Libc.MsgDontWait | Libc.MsgNoSignal);
+            fixed (byte* start = bytes) sent = Libc.SendNow(seat.Connection.Descriptor, start, (nuint)bytes.Length,
+                Libc.MsgDontWait | Libc.MsgNoSignal);
             if (sent < 0)
             {
                 int error = Marshal.GetLastSystemError();
@@ -326,11 +331,13 @@ internal sealed unsafe class ScenarioLoop : IDisposable
     {
         if (seat.WatchesWrite == writes) return;
         seat.WatchesWrite = writes;
-        Libc.Control(_epoll, Libc.EpollModify, seat.Connection.Descriptor, Libc.EpollIn | (writes ? Libc.EpollOut : 0), (ulong)seat.Index);
+        Libc.Control(_epoll, Libc.EpollModify, seat.Connection.Descriptor, Libc.EpollIn | (writes ? Libc.EpollOut : 0),
+            (ulong)seat.Index);
     }
 
     /// <summary>A role without its connection leaves no scenario.</summary>
-    private void Lost(Seat seat, string why) => Fail(RunEnd.AllDisconnected, $"a {seat.Actor.Role} lost its connection: {why}");
+    private void Lost(Seat seat, string why) =>
+        Fail(RunEnd.AllDisconnected, $"a {seat.Actor.Role} lost its connection: {why}");
 
     private void Fail(RunEnd end, string? why)
     {
@@ -372,7 +379,8 @@ internal sealed unsafe class ScenarioLoop : IDisposable
             // Ends: each round takes a reply off what was received.
             while (used < _count)
             {
-                ReplyStatus status = ReplyReader.TryRead(_received.AsSpan(used, _count - used), out int consumed, out RespValue reply);
+                ReplyStatus status = ReplyReader.TryRead(_received.AsSpan(used, _count - used), out int consumed,
+                    out RespValue reply);
                 if (status == ReplyStatus.NeedMoreData) break;
                 if (status != ReplyStatus.Complete) return "what came back is no RESP";
                 used += consumed;

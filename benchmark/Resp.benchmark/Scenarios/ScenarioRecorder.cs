@@ -4,8 +4,8 @@ using RespBenchmark.Measure;
 namespace RespBenchmark.Scenarios;
 
 /// <summary>What one loop's part of a scenario measures.</summary>
-/// <remarks>Threads: the loop writes; <see cref="Ops"/> and <see cref="Errors"/> are read at any time, each an aligned word with
-/// one writer; all else when the loop stands still.</remarks>
+/// <remarks>Threads: the loop writes; <see cref="Ops"/> and <see cref="Errors"/> are read at any time, each an aligned
+/// word with one writer; all else when the loop stands still.</remarks>
 internal sealed class ScenarioRecorder(int latencies, int counts)
 {
     private readonly Histogram[] _latencies = [.. Enumerable.Range(0, latencies).Select(_ => new Histogram())];
@@ -16,12 +16,14 @@ internal sealed class ScenarioRecorder(int latencies, int counts)
     /// <summary>Messages that somebody of the group must still receive.</summary>
     public long Pending;
 
-    /// <summary>Updates that must be found in the keys afterwards: since the connections were made, whatever the phase.</summary>
+    /// <summary>Updates that must be found in the keys afterwards: since the connections were made, whatever the
+    /// phase.</summary>
     public long Updates;
 
     public long FirstSend, LastReply, Busy, Wall, LateSends;
 
-    /// <summary>Whether any reply was an error since the connections were made: then nobody knows what the keys must hold.</summary>
+    /// <summary>Whether any reply was an error since the connections were made: then nobody knows what the keys must
+    /// hold.</summary>
     public bool HasErred { get; private set; }
 
     public ErrorClasses ErrorClasses { get; } = new();

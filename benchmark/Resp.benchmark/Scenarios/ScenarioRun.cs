@@ -6,7 +6,8 @@ using RespBenchmark.Network;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>One run of a scenario: its connections, its loops, what they measured, and the keys it made and takes away.</summary>
+/// <summary>One run of a scenario: its connections, its loops, what they measured, and the keys it made and takes
+/// away.</summary>
 /// <remarks>Threads: the controlling one's, but for <see cref="Stop"/>.</remarks>
 internal sealed class ScenarioRun : IDisposable
 {
@@ -27,7 +28,8 @@ internal sealed class ScenarioRun : IDisposable
         (_scenario, _plan, _stage) = (scenario, plan, stage);
         _control = new RunControl(LoopCount);
         for (int number = 0; number < LoopCount; number++)
-            _loops.Add(new ScenarioLoop(plan, _control, new ScenarioRecorder(scenario.Latencies.Count, scenario.Counts.Count), number, LoopCount));
+            _loops.Add(new ScenarioLoop(plan, _control,
+                new ScenarioRecorder(scenario.Latencies.Count, scenario.Counts.Count), number, LoopCount));
     }
 
     /// <summary>Makes what the scenario needs, connects all, and gets the waiting ones to wait.</summary>
@@ -48,14 +50,17 @@ internal sealed class ScenarioRun : IDisposable
         }
     }
 
-    public RunCounters Counters => new(Sum(one => Volatile.Read(ref one.Ops)), Sum(one => Volatile.Read(ref one.Ops)), Sum(one => Volatile.Read(ref one.Sent)),
-        Sum(one => Volatile.Read(ref one.Errors)), 0, 0, 0, Sum(one => one.Lost), Sum(one => one.BytesOut), Sum(one => one.BytesIn));
+    public RunCounters Counters => new(Sum(one => Volatile.Read(ref one.Ops)), Sum(one => Volatile.Read(ref one.Ops)),
+        Sum(one => Volatile.Read(ref one.Sent)),
+        Sum(one => Volatile.Read(ref one.Errors)), 0, 0, 0, Sum(one => one.Lost), Sum(one => one.BytesOut),
+        Sum(one => one.BytesIn));
 
     public TimeSpan Elapsed
     {
         get
         {
-            long first = _loops.Select(loop => Volatile.Read(ref loop.Recorder.FirstSend)).Where(one => one != 0).DefaultIfEmpty().Min();
+            long first = _loops.Select(loop => Volatile.Read(ref loop.Recorder.FirstSend)).Where(one => one != 0)
+                .DefaultIfEmpty().Min();
             if (first == 0) return TimeSpan.Zero;
             long last = _control.HasEnded ? _loops.Max(loop => loop.Recorder.LastReply) : Clock.Now;
             return Clock.Span(Math.Max(0, last - first));
@@ -65,7 +70,8 @@ internal sealed class ScenarioRun : IDisposable
     /// <summary>Drives for a time and forgets what was measured.</summary>
     public void WarmUp(TimeSpan time)
     {
-        if (time > TimeSpan.Zero && !_stopped && _control.End == RunEnd.Completed) Phase(time, 0, Timeout.InfiniteTimeSpan);
+        if (time > TimeSpan.Zero && !_stopped && _control.End == RunEnd.Completed)
+            Phase(time, 0, Timeout.InfiniteTimeSpan);
     }
 
     public void Begin()
@@ -96,7 +102,8 @@ internal sealed class ScenarioRun : IDisposable
         bool isOpen = _plan.Arrivals is not null;
         Histogram lag = Merged(one => one.Lag);
         Histogram response = Merged(one => one.Response);
-        bool late = isOpen && lag.Count > 0 && (Sum(one => one.LateSends) * 100 > lag.Count || lag.ValueAt(0.99) > response.ValueAt(0.5) / 10);
+        bool late = isOpen && lag.Count > 0
+            && (Sum(one => one.LateSends) * 100 > lag.Count || lag.ValueAt(0.99) > response.ValueAt(0.5) / 10);
         return new Measurement
         {
             Elapsed = Elapsed,
@@ -104,7 +111,8 @@ internal sealed class ScenarioRun : IDisposable
             Service = latencies[0],
             Response = isOpen ? response : null,
             Lag = isOpen ? lag : null,
-            Kinds = [.. _scenario.Latencies.Select((name, number) => new KindMeasurement(name, latencies[number].Count, 0, 0, latencies[number]))],
+            Kinds = [.. _scenario.Latencies.Select(
+                (name, number) => new KindMeasurement(name, latencies[number].Count, 0, 0, latencies[number]))],
             Errors = ErrorClasses.Merge(_loops.Select(loop => loop.Recorder.ErrorClasses)),
             LoopOccupancy = [.. _loops.Select(loop => loop.Recorder.Occupancy)],
             End = _control.End,
@@ -122,8 +130,10 @@ internal sealed class ScenarioRun : IDisposable
         double seconds = Math.Max(measured.Elapsed.TotalSeconds, 1e-9);
         var figures = new Dictionary<string, double>();
         foreach (string name in _scenario.Counts)
-            figures[name] = name.EndsWith(perSecond, StringComparison.Ordinal) ? CountOf(name) / seconds : CountOf(name);
-        foreach ((string name, double value) in _scenario.Figures(_stage, CountOf, measured.Counters.Ops)) figures[name] = value;
+            figures[name] = name.EndsWith(perSecond, StringComparison.Ordinal)
+                ? CountOf(name) / seconds : CountOf(name);
+        foreach ((string name, double value) in _scenario.Figures(_stage, CountOf, measured.Counters.Ops))
+            figures[name] = value;
         if (_scenario.Counters(_stage).Any()) figures["lost_updates"] = measured.Counters.Wrong;
         if (_scenario.HasPeers) figures["lost"] = measured.Counters.Lost;
         return figures;
@@ -137,7 +147,8 @@ internal sealed class ScenarioRun : IDisposable
         TakeAway();
     }
 
-    private int LoopCount => LoadRun.LoopCount(_plan with { Sessions = _stage.Groups(_scenario.HasPeers) }, new Dialer(_plan.Target));
+    private int LoopCount =>
+        LoadRun.LoopCount(_plan with { Sessions = _stage.Groups(_scenario.HasPeers) }, new Dialer(_plan.Target));
 
     private void Prepare()
     {
@@ -145,7 +156,8 @@ internal sealed class ScenarioRun : IDisposable
         {
             _scenario.Prepare(control, _stage);
             foreach (string script in _scenario.ScriptTexts)
-                if (control.Send("SCRIPT", "LOAD", script) is { IsError: true } refused) throw new TargetException(refused.Text);
+                if (control.Send("SCRIPT", "LOAD", script) is { IsError: true } refused)
+                    throw new TargetException(refused.Text);
         }
 
         var dialer = new Dialer(_plan.Target);
@@ -177,17 +189,20 @@ internal sealed class ScenarioRun : IDisposable
         return all;
     }
 
-    /// <summary>Updates that the keys do not hold. 0 also where it cannot be known: an operation failed half way.</summary>
+    /// <summary>Updates that the keys do not hold. 0 also where it cannot be known: an operation failed half
+    /// way.</summary>
     private long LostUpdates()
     {
-        if (_control.End is not (RunEnd.Completed or RunEnd.Interrupted) || _loops.Exists(loop => loop.Recorder.HasErred)) return 0;
+        if (_control.End is not (RunEnd.Completed or RunEnd.Interrupted)
+            || _loops.Exists(loop => loop.Recorder.HasErred)) return 0;
         long expected = Sum(one => one.Updates), found = 0;
         if (expected == 0) return 0;
         using ControlConnection control = ControlConnection.Open(_plan.Target);
         foreach (string[] keys in _scenario.Counters(_stage).Chunk(KeysAtOnce))
         {
             foreach (RespValue value in control.Send(["MGET", .. keys]).Elements)
-                if (long.TryParse(value.Text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)) found += number;
+                if (long.TryParse(value.Text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture,
+                    out long number)) found += number;
         }
 
         return Math.Abs(expected - found);

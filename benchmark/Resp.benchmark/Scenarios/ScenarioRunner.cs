@@ -26,18 +26,22 @@ internal sealed class ScenarioRunner
     public ScenarioRunner(Scenario scenario, RunVerb verb, Surroundings surroundings, LiveLine live)
     {
         (_scenario, _verb, _surroundings, _live) = (scenario, verb, surroundings, live);
-        Refuse(verb.Op is not null || verb.Mix is not null || verb.Commands.Any() || verb.CommandFile is not null, "it says itself what is sent: not --op, --mix, --cmd");
+        Refuse(verb.Op is not null || verb.Mix is not null || verb.Commands.Any()
+            || verb.CommandFile is not null, "it says itself what is sent: not --op, --mix, --cmd");
         Refuse(verb.Calibrate || verb.Probe, "--calibrate and --probe are for plain operations");
-        Refuse(verb.Verify != "frame", "--verify is for plain operations; txn, lua and lock count lost updates by themselves");
+        Refuse(verb.Verify != "frame",
+            "--verify is for plain operations; txn, lua and lock count lost updates by themselves");
         Refuse(verb.Omission != "intended", "--co is for plain operations");
         Refuse(!OperatingSystem.IsLinux(), "it needs Linux");
-        Refuse(verb.Peers is not null && !scenario.HasPeers, "it has one role, --peers is for pubsub, blocking and stream-group");
+        Refuse(verb.Peers is not null && !scenario.HasPeers,
+            "it has one role, --peers is for pubsub, blocking and stream-group");
         Refuse(verb.Peers is < 1 or > 100_000, "--peers takes a number from 1 to 100000");
         Refuse(!scenario.TakesDepth && verb.Depths != "1", "a session does one thing at a time: not --depth");
         Refuse(verb.Sessions == "auto", "--conns takes numbers here");
         Refuse(verb.Keys < 1, "--keys takes a number from 1");
         _peers = verb.Peers;
-        _valueBytes = int.TryParse(verb.Value, NumberStyles.None, CultureInfo.InvariantCulture, out int bytes) && bytes <= 1 << 24 ? bytes
+        _valueBytes = int.TryParse(verb.Value, NumberStyles.None, CultureInfo.InvariantCulture, out int bytes)
+            && bytes <= 1 << 24 ? bytes
             : throw Wrong($"--value takes bytes to {1 << 24} here, not '{verb.Value}'");
         _distribution = Distribution.Parse(verb.Distribution);
     }
@@ -47,7 +51,9 @@ internal sealed class ScenarioRunner
     /// <summary>Who does what with what.</summary>
     public string About => _scenario.Keyed
         ? string.Create(CultureInfo.InvariantCulture, $"{_verb.Distribution} over {_verb.Keys:N0} keys")
-        : string.Create(CultureInfo.InvariantCulture, $"{(_peers is { } peers ? $"{peers}" : "as many")} {_scenario.PeerName}, messages of {Math.Max(Stamp.BytesMin, _valueBytes)} B");
+        : string.Create(CultureInfo.InvariantCulture,
+            $"{(_peers is { } peers ? $"{peers}" : "as many")} {_scenario.PeerName}, messages of "
+            + $"{Math.Max(Stamp.BytesMin, _valueBytes)} B");
 
     /// <summary>Why a target cannot run it; null: it can.</summary>
     /// <exception cref="ConnectException">The target cannot be reached.</exception>
@@ -90,7 +96,8 @@ internal sealed class ScenarioRunner
     }
 
     private ScenarioStage StageOf(CellPlan plan) => new(plan.Sessions, _scenario.HasPeers ? _peers ?? plan.Sessions : 0,
-        plan.Arrivals is { } arrivals && _scenario.TakesDepth ? arrivals.InflightMax : plan.Depth, _valueBytes, _verb.Keys, _distribution, plan.Seed,
+        plan.Arrivals is { } arrivals && _scenario.TakesDepth ? arrivals.InflightMax : plan.Depth, _valueBytes,
+        _verb.Keys, _distribution, plan.Seed,
         // Not from the seed: two clients with the same options may load one server.
         Guid.NewGuid().ToString("N")[..8]);
 

@@ -4,11 +4,12 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>A Lua script that reads a key, adds one and writes it back, called by its hash: what <see cref="Transactions"/> do
-/// in two round trips and more.</summary>
+/// <summary>A Lua script that reads a key, adds one and writes it back, called by its hash: what
+/// <see cref="Transactions"/> do in two round trips and more.</summary>
 internal sealed class Scripts : Scenario
 {
-    private const string AddOne = "local n = tonumber(redis.call('GET', KEYS[1]) or '0') + 1 redis.call('SET', KEYS[1], n) return n";
+    private const string AddOne =
+        "local n = tonumber(redis.call('GET', KEYS[1]) or '0') + 1 redis.call('SET', KEYS[1], n) return n";
 
     public override string Name => "lua";
 
@@ -24,7 +25,8 @@ internal sealed class Scripts : Scenario
 
     public override IEnumerable<string> Counters(ScenarioStage stage) => Keys(stage);
 
-    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) => [new Caller(group, stage, recorder)];
+    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) =>
+        [new Caller(group, stage, recorder)];
 
     private sealed class Caller(int number, ScenarioStage stage, ScenarioRecorder recorder) : Actor(recorder)
     {
@@ -40,7 +42,8 @@ internal sealed class Scripts : Scenario
 
         public override void Begin(long intended, long now)
         {
-            Requests.Command(4).Add("EVALSHA"u8).Add(_hash).Add(1).Add(Encoding.ASCII.GetBytes(stage.Key("key", _draws.Next())));
+            Requests.Command(4).Add("EVALSHA"u8).Add(_hash).Add(1)
+                .Add(Encoding.ASCII.GetBytes(stage.Key("key", _draws.Next())));
             _sent.Enqueue(new Departure(intended, now));
         }
 

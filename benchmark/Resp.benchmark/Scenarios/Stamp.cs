@@ -33,8 +33,10 @@ internal sealed class Stamp
     public static bool TryRead(ReadOnlySpan<byte> body, out Departure departure)
     {
         departure = default;
-        if (body.Length < BytesMin || !Utf8Parser.TryParse(body[..Digits], out long intended, out int first, 'x') || first != Digits
-            || !Utf8Parser.TryParse(body.Slice(Digits, Digits), out long sent, out int second, 'x') || second != Digits) return false;
+        if (body.Length < BytesMin || !Utf8Parser.TryParse(body[..Digits], out long intended, out int first, 'x')
+            || first != Digits
+            || !Utf8Parser.TryParse(body.Slice(Digits, Digits), out long sent, out int second, 'x')
+            || second != Digits) return false;
         departure = new Departure(intended, sent);
         return true;
     }

@@ -4,8 +4,8 @@ using RespBenchmark.Network;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>Producers and a consumer group: how long it takes from XADD to the entry in the hands of who waited in XREADGROUP, and
-/// that it is acknowledged.</summary>
+/// <summary>Producers and a consumer group: how long it takes from XADD to the entry in the hands of who waited in
+/// XREADGROUP, and that it is acknowledged.</summary>
 /// <remarks>A stream a producer, at most depth of its entries not yet received.</remarks>
 internal sealed class StreamGroup : Scenario
 {
@@ -35,12 +35,15 @@ internal sealed class StreamGroup : Scenario
 
     public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder)
     {
-        var producers = stage.Of(group, stage.Sessions).ToDictionary(number => stage.Key("stream", number), number => new Producer(stage.Key("stream", number), stage, recorder));
+        var producers = stage.Of(group, stage.Sessions)
+            .ToDictionary(number => stage.Key("stream", number),
+                number => new Producer(stage.Key("stream", number), stage, recorder));
         foreach (Producer producer in producers.Values) yield return producer;
         foreach (int number in stage.Of(group, stage.Peers))
         {
             yield return new Consumer(number, stage.Peers < stage.Sessions ? producers
-                : producers.Where(pair => pair.Key == stage.Key("stream", number % stage.Sessions)).ToDictionary(), recorder);
+                : producers.Where(pair => pair.Key == stage.Key("stream", number % stage.Sessions))
+                    .ToDictionary(), recorder);
         }
     }
 
@@ -60,7 +63,8 @@ internal sealed class StreamGroup : Scenario
         public override void Begin(long intended, long now)
         {
             // What is trimmed was received long ago: fewer are on their way.
-            Requests.Command(8).Add("XADD"u8).Add(_stream).Add("MAXLEN"u8).Add("~"u8).Add(EntriesKept + (2L * stage.Depth)).Add("*"u8)
+            Requests.Command(8).Add("XADD"u8).Add(_stream).Add("MAXLEN"u8).Add("~"u8)
+                .Add(EntriesKept + (2L * stage.Depth)).Add("*"u8)
                 .Add("m"u8).Add(_stamp.Write(new Departure(intended, now)));
             _sent.Enqueue(now);
             _waiting++;
@@ -90,7 +94,8 @@ internal sealed class StreamGroup : Scenario
         }
     }
 
-    private sealed class Consumer(int number, IReadOnlyDictionary<string, Producer> producers, ScenarioRecorder recorder) : Actor(recorder)
+    private sealed class Consumer(int number, IReadOnlyDictionary<string, Producer> producers,
+        ScenarioRecorder recorder) : Actor(recorder)
     {
         private readonly string[] _streams = [.. producers.Keys];
         private readonly Queue<long> _acknowledging = new();
@@ -101,7 +106,8 @@ internal sealed class StreamGroup : Scenario
 
         public override void Prepare()
         {
-            Requests.Command(9 + (2 * _streams.Length)).Add("XREADGROUP"u8).Add("GROUP"u8).Add("bench"u8).Add(number).Add("COUNT"u8).Add(EntriesRead)
+            Requests.Command(9 + (2 * _streams.Length)).Add("XREADGROUP"u8).Add("GROUP"u8).Add("bench"u8).Add(number)
+                .Add("COUNT"u8).Add(EntriesRead)
                 .Add("BLOCK"u8).Add(0).Add("STREAMS"u8);
             foreach (string stream in _streams) Requests.Add(Encoding.ASCII.GetBytes(stream));
             foreach (string _ in _streams) Requests.Add(">"u8);
@@ -121,11 +127,13 @@ internal sealed class StreamGroup : Scenario
             // Pairs of stream and entries: in arrays of two, or in a map.
             IEnumerable<(RespValue Stream, RespValue Entries)> pairs = reply.Type == RespType.Map
                 ? reply.Elements.Chunk(2).Select(pair => (pair[0], pair[1]))
-                : reply.Elements.Where(pair => pair.Elements.Length == 2).Select(pair => (pair.Elements[0], pair.Elements[1]));
+                : reply.Elements.Where(pair => pair.Elements.Length == 2)
+                    .Select(pair => (pair.Elements[0], pair.Elements[1]));
             var received = new List<(Producer Producer, int Count)>();
             foreach ((RespValue stream, RespValue entries) in pairs)
             {
-                if (!producers.TryGetValue(stream.Text, out Producer? producer)) return "a stream that nobody asked for";
+                if (!producers.TryGetValue(stream.Text, out Producer? producer))
+                    return "a stream that nobody asked for";
                 if (!Take(entries.Elements, stream.Bytes, now)) return "an entry that nobody here added";
                 received.Add((producer, entries.Elements.Length));
             }
@@ -140,7 +148,8 @@ internal sealed class StreamGroup : Scenario
             Requests.Command(3 + entries.Length).Add("XACK"u8).Add(stream).Add("bench"u8);
             foreach (RespValue entry in entries)
             {
-                if (entry.Elements is not [var id, { Elements: [_, var body] }] || !Stamp.TryRead(body.Bytes, out Departure departure)) return false;
+                if (entry.Elements is not [var id, { Elements: [_, var body] }]
+                    || !Stamp.TryRead(body.Bytes, out Departure departure)) return false;
                 Requests.Add(id.Bytes);
                 Recorder.Done(departure, now);
             }

@@ -4,10 +4,10 @@ using Kv.Protocol;
 
 namespace RespBenchmark.Scenarios;
 
-/// <summary>Optimistic transactions: WATCH and GET, then MULTI, SET of one more, EXEC, again from the start when another was
-/// faster. Fewer keys, more conflicts.</summary>
-/// <remarks>Every commit adds one to its key, so that at the end the values of all keys must add up to the commits: what is
-/// missing is a lost update.</remarks>
+/// <summary>Optimistic transactions: WATCH and GET, then MULTI, SET of one more, EXEC, again from the start when
+/// another was faster. Fewer keys, more conflicts.</summary>
+/// <remarks>Every commit adds one to its key, so that at the end the values of all keys must add up to the commits:
+/// what is missing is a lost update.</remarks>
 internal sealed class Transactions : Scenario
 {
     private const int Attempts = 0, Conflicts = 1;
@@ -26,9 +26,11 @@ internal sealed class Transactions : Scenario
 
     public override IEnumerable<string> Counters(ScenarioStage stage) => Keys(stage);
 
-    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) => [new Transactor(group, stage, recorder)];
+    public override IEnumerable<Actor> Group(int group, ScenarioStage stage, ScenarioRecorder recorder) =>
+        [new Transactor(group, stage, recorder)];
 
-    public override IEnumerable<(string Name, double Value)> Figures(ScenarioStage stage, Func<string, long> countOf, long ops)
+    public override IEnumerable<(string Name, double Value)> Figures(
+        ScenarioStage stage, Func<string, long> countOf, long ops)
     {
         long attempts = countOf("attempts_s");
         yield return ("retry_rate", attempts > 0 ? (double)countOf("conflicts") / attempts : 0);
@@ -86,7 +88,8 @@ internal sealed class Transactions : Scenario
         private void Write(RespValue read)
         {
             _value = Utf8Parser.TryParse(read.Bytes, out long value, out _) ? value : 0;
-            Requests.Command(1).Add("MULTI"u8).Command(3).Add("SET"u8).Add(_key).Add(_value + 1).Command(1).Add("EXEC"u8);
+            Requests.Command(1).Add("MULTI"u8).Command(3).Add("SET"u8).Add(_key).Add(_value + 1).Command(1)
+                .Add("EXEC"u8);
             (_owed, _writes) = (WriteReplies, true);
         }
 

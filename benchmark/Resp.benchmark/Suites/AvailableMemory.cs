@@ -15,7 +15,8 @@ internal static class AvailableMemory
             {
                 if (!line.StartsWith(field, StringComparison.Ordinal)) continue;
                 string kibibytes = line[field.Length..].Replace("kB", "", StringComparison.Ordinal).Trim();
-                if (long.TryParse(kibibytes, NumberStyles.None, CultureInfo.InvariantCulture, out long number)) return number * 1024;
+                if (long.TryParse(kibibytes, NumberStyles.None, CultureInfo.InvariantCulture, out long number))
+                    return number * 1024;
             }
         }
 

@@ -9,9 +9,10 @@ namespace RespBenchmark.Suites;
 
 /// <summary>Finds out whether a target has the commands of a panel, before it is loaded.</summary>
 /// <remarks>
-/// Of each kind of command one request as the panel would send it: first COMMAND INFO says whether its name is known and
-/// takes so many arguments, then the request itself is sent, because a server may know a name and refuse the form (an
-/// option, a module that is switched off, a user without the right). A panel that empties its target does so before.
+/// Of each kind of command one request as the panel would send it: first COMMAND INFO says whether its name is known
+/// and takes so many arguments, then the request itself is sent, because a server may know a name and refuse the form
+/// (an option, a module that is switched off, a user without the right). A panel that empties its target does so
+/// before.
 /// </remarks>
 internal static class CommandProbe
 {
@@ -20,7 +21,8 @@ internal static class CommandProbe
 
     // What a server answers that does not have the command in this form. Other errors are of data or of the moment.
     private static readonly string[] Refusals =
-        ["unknown", "wrong number of arguments", "syntax error", "NOPERM", "disabled", "not supported", "not implemented", "not allowed"];
+        ["unknown", "wrong number of arguments", "syntax error", "NOPERM", "disabled", "not supported",
+            "not implemented", "not allowed"];
 
     /// <returns>Why the panel cannot run there; null: it can.</returns>
     /// <exception cref="ConnectException">The target cannot be reached.</exception>
@@ -38,7 +40,8 @@ internal static class CommandProbe
             if (reply.IsError) return $"scripts do not load: {reply.Text}";
         }
 
-        return requests.DistinctBy(request => request.Kind).Select(request => Refusal(control, request)).FirstOrDefault(reason => reason is not null);
+        return requests.DistinctBy(request => request.Kind).Select(request => Refusal(control, request))
+            .FirstOrDefault(reason => reason is not null);
     }
 
     /// <summary>For what is more than one request: by name alone, which changes nothing.</summary>
@@ -56,7 +59,8 @@ internal static class CommandProbe
             }
 
             RespValue reply = control.Send(name);
-            if (reply.IsError && reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase)) return $"{name} is not known there";
+            if (reply.IsError && reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase))
+                return $"{name} is not known there";
         }
 
         return null;
@@ -76,7 +80,8 @@ internal static class CommandProbe
             if (chunk.Bytes.IsEmpty) break;
             int kind = chunk.Kinds.IsEmpty ? chunk.Kind : chunk.Kinds[0];
             // A command longer than an image comes in pieces, of which the first says all but the values.
-            if (!isRest) found.TryAdd(kind, ProbeRequest.Read(workload.Kinds[kind].Name, chunk.Bytes, isWhole: !chunk.IsCut));
+            if (!isRest)
+                found.TryAdd(kind, ProbeRequest.Read(workload.Kinds[kind].Name, chunk.Bytes, isWhole: !chunk.IsCut));
             isRest = chunk.IsCut;
         }
 
@@ -90,14 +95,17 @@ internal static class CommandProbe
         {
             if (info.IsNull || info.Elements.Length == 0) return $"{request.Command} is not known there";
             if (info.Elements is [_, { Type: RespType.Integer, Integer: var arity }, ..] && !Fits(request.Words, arity))
-                return string.Create(CultureInfo.InvariantCulture, $"{request.Command} does not take {request.Words - 1} arguments there (arity {arity})");
+                return string.Create(CultureInfo.InvariantCulture,
+                    $"{request.Command} does not take {request.Words - 1} arguments there (arity {arity})");
         }
 
         if (!request.IsWhole) return null;
         RespValue reply = control.Send(request.Bytes);
         if (!reply.IsError) return null;
-        if (reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase)) return $"{request.Command} is not known there";
-        return Refusals.Any(words => reply.Text.Contains(words, StringComparison.OrdinalIgnoreCase)) ? reply.Text : null;
+        if (reply.Text.Contains("unknown command", StringComparison.OrdinalIgnoreCase))
+            return $"{request.Command} is not known there";
+        return Refusals.Any(words => reply.Text.Contains(words, StringComparison.OrdinalIgnoreCase))
+            ? reply.Text : null;
     }
 
     /// <summary>Arity as COMMAND says it: the name counts, and a negative one is the least.</summary>
@@ -117,7 +125,10 @@ internal sealed record ProbeRequest(string Kind, string Command, int Words, byte
         string[] lines = Encoding.Latin1.GetString(bytes[..Math.Min(bytes.Length, 256)]).Split("\r\n");
         bool isArray = lines.Length > 2 && lines[0].StartsWith('*');
         return isArray
-            ? new ProbeRequest(kind, lines[2].ToUpperInvariant(), int.Parse(lines[0].AsSpan(1), NumberStyles.None, CultureInfo.InvariantCulture), bytes.ToArray(), isWhole)
-            : new ProbeRequest(kind, lines[0].Split(' ')[0].ToUpperInvariant(), lines[0].Split(' ').Length, bytes.ToArray(), isWhole);
+            ? new ProbeRequest(kind, lines[2].ToUpperInvariant(),
+                int.Parse(lines[0].AsSpan(1), NumberStyles.None, CultureInfo.InvariantCulture),
+                bytes.ToArray(), isWhole)
+            : new ProbeRequest(kind, lines[0].Split(' ')[0].ToUpperInvariant(), lines[0].Split(' ').Length,
+                bytes.ToArray(), isWhole);
     }
 }

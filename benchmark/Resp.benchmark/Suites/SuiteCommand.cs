@@ -20,22 +20,29 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         SuiteProfile profile = SuiteProfile.Of(verb.Profile, verb.Scale);
         if (verb.List) return List(profile);
         if (verb.Name is not { } name) throw new UsageException("suite: which? suite NAME, or suite --list");
-        Suite suite = SuiteTable.Find(name) ?? throw new UsageException($"suite: there is no {name}; suite --list names all");
-        if (verb.Rate is not null) throw new UsageException("suite: the published figures are of a closed loop, --rate is not taken");
-        if (verb.Scenario is not null) throw new UsageException("suite: the published figures are of plain operations, --scenario is not taken");
+        Suite suite = SuiteTable.Find(name)
+            ?? throw new UsageException($"suite: there is no {name}; suite --list names all");
+        if (verb.Rate is not null)
+            throw new UsageException("suite: the published figures are of a closed loop, --rate is not taken");
+        if (verb.Scenario is not null)
+            throw new UsageException("suite: the published figures are of plain operations, --scenario is not taken");
         if (!verb.DryRun) return Measure(suite, profile);
-        Print(suite, new SuitePlan(suite, profile, verb, [.. TargetReader.Read(verb).Select(target => new PlannedTarget(target.Name))]));
+        Print(suite, new SuitePlan(suite, profile, verb,
+            [.. TargetReader.Read(verb).Select(target => new PlannedTarget(target.Name))]));
         return ExitCode.Ok;
     }
 
     private int List(SuiteProfile profile)
     {
-        surroundings.Output.WriteLine($"{"suite",-16} {"seed",-5} {"cells",5} {"time",8} {"server",9} {"client",9}  shows  (--profile {profile.Name}, one target)");
+        surroundings.Output.WriteLine(
+            $"{"suite",-16} {"seed",-5} {"cells",5} {"time",8} {"server",9} {"client",9}  shows  (--profile "
+            + $"{profile.Name}, one target)");
         foreach (Suite suite in SuiteTable.All)
         {
             var plan = new SuitePlan(suite, profile, verb, [new PlannedTarget("A")]);
             surroundings.Output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                $"{suite.Name,-16} {suite.Seed,-5} {plan.Cells,5} {Minutes(plan.Time),8} {SuitePlan.Size(plan.ServerBytes[0]),9} {SuitePlan.Size(plan.ClientBytes),9}  {suite.Shows}"));
+                $"{suite.Name,-16} {suite.Seed,-5} {plan.Cells,5} {Minutes(plan.Time),8} "
+                + $"{SuitePlan.Size(plan.ServerBytes[0]),9} {SuitePlan.Size(plan.ClientBytes),9}  {suite.Shows}"));
         }
 
         return ExitCode.Ok;
@@ -43,20 +50,28 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
 
     private void Print(Suite suite, SuitePlan plan)
     {
-        _output.WriteLine($"Resp.benchmark suite {suite.Name}, profile {plan.Profile.Name}: {suite.Shows} (document {suite.Seed})");
+        _output.WriteLine(
+            $"Resp.benchmark suite {suite.Name}, profile {plan.Profile.Name}: {suite.Shows} (document {suite.Seed})");
         if (!plan.Profile.IsAsPublished) _output.WriteLine(Reports.Report.ScaledWatermark);
         foreach (PlannedPanel panel in plan.Panels)
         {
             RunVerb options = panel.Options;
-            string how = options.Ops is { } commands ? string.Create(CultureInfo.InvariantCulture, $"{commands:N0} commands") : options.Duration;
+            string how = options.Ops is { } commands
+                ? string.Create(CultureInfo.InvariantCulture, $"{commands:N0} commands") : options.Duration;
             _output.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                $"  {panel.Panel.Title,-14} {options.Keys,13:N0} keys {panel.Panel.ValueBytes,9:N0} B  conns {options.Sessions}  depth {options.Depths} ({options.Mode})  {how}  {Minutes(panel.Time)}"));
+                $"  {panel.Panel.Title,-14} {options.Keys,13:N0} keys {panel.Panel.ValueBytes,9:N0} B  conns "
+                + $"{options.Sessions}  depth {options.Depths} ({options.Mode})  {how}  {Minutes(panel.Time)}"));
         }
 
-        if (suite.Passes.Count > 1) _output.WriteLine($"  all of it {suite.Passes.Count} times: {string.Join("; ", suite.Passes.Select(pass => pass.Name))}");
+        if (suite.Passes.Count > 1)
+            _output.WriteLine(
+                $"  all of it {suite.Passes.Count} times: {string.Join("; ", suite.Passes.Select(pass => pass.Name))}");
         foreach (string note in suite.Notes) _output.WriteLine($"  note: {note}");
-        _output.WriteLine($"plan: {plan.Cells} cells a target, about {Minutes(plan.Time)}; the client {SuitePlan.Size(plan.ClientBytes)}, "
-            + $"servers {string.Join(" + ", plan.ServerBytes.Select(SuitePlan.Size))}; {SuitePlan.Size(AvailableMemory.Bytes())} available here");
+        _output.WriteLine(
+            $"plan: {plan.Cells} cells a target, about {Minutes(plan.Time)}; the client "
+            + $"{SuitePlan.Size(plan.ClientBytes)}, "
+            + $"servers {string.Join(" + ", plan.ServerBytes.Select(SuitePlan.Size))}; "
+                + $"{SuitePlan.Size(AvailableMemory.Bytes())} available here");
     }
 
     private int Measure(Suite suite, SuiteProfile profile)
@@ -72,7 +87,8 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
             Counters = suite.ShowsCounters,
         };
         targets.Open();
-        var plan = new SuitePlan(suite, profile, verb, [.. targets.All.Select(target => Planned(targets.WatchOf(target)))]);
+        var plan = new SuitePlan(suite, profile, verb,
+            [.. targets.All.Select(target => Planned(targets.WatchOf(target)))]);
         Print(suite, plan);
         if (plan.Refusal(AvailableMemory.Bytes()) is { } refusal) return Refuse(refusal);
         foreach (Target target in targets.All)
@@ -83,12 +99,15 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         run.Run();
         report.IsCompared = run.IsCompared;
         report.Warnings = [.. report.Warnings, .. run.Warnings];
-        report.Published = PublishedForms.Of(suite, run.Results, [.. targets.All.Select(targets.ReportOf)], run.Online, Watermark(profile));
-        foreach (PublishedText text in report.Published) _output.Write($"\n--- as document {suite.Seed} has it --- {text.Title}\n{text.Text}");
+        report.Published = PublishedForms.Of(suite, run.Results, [.. targets.All.Select(targets.ReportOf)], run.Online,
+            Watermark(profile));
+        foreach (PublishedText text in report.Published)
+            _output.Write($"\n--- as document {suite.Seed} has it --- {text.Title}\n{text.Text}");
         return report.Finish(run.Cells);
     }
 
-    private static string? Watermark(SuiteProfile profile) => profile.IsAsPublished ? null : Reports.Report.ScaledWatermark;
+    private static string? Watermark(SuiteProfile profile) =>
+        profile.IsAsPublished ? null : Reports.Report.ScaledWatermark;
 
     private int Refuse(string reason)
     {
@@ -113,7 +132,9 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
         foreach (Target target in targets.All)
         {
             TargetWatch watch = targets.WatchOf(target);
-            _output.WriteLine(string.Create(CultureInfo.InvariantCulture, $"target {target.Name} {target.Address} ({watch.Facts.Name}, {(watch.Process is { } process ? $"pid {process}" : "process not seen")})"));
+            _output.WriteLine(string.Create(CultureInfo.InvariantCulture,
+                $"target {target.Name} {target.Address} ({watch.Facts.Name}, "
+                + $"{(watch.Process is { } process ? $"pid {process}" : "process not seen")})"));
             warnings.AddRange(watch.Warnings(sessions).Select(warning => $"{target.Name}: {warning}"));
         }
 
@@ -122,7 +143,8 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
     }
 
     private static PlannedTarget Planned(TargetWatch watch) => new(watch.Target.Name,
-        watch.Facts.Info.ContainsKey("kv_version") ? PlannedTarget.KvOverhead : PlannedTarget.UsualOverhead, ServerProcess.IsHere(watch.Target));
+        watch.Facts.Info.ContainsKey("kv_version") ? PlannedTarget.KvOverhead : PlannedTarget.UsualOverhead,
+        ServerProcess.IsHere(watch.Target));
 
     private static string Minutes(TimeSpan time) => time.TotalSeconds < 90
         ? string.Create(CultureInfo.InvariantCulture, $"{Math.Max(1, time.TotalSeconds):F0} s")

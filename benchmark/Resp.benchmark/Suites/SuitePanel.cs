@@ -7,13 +7,15 @@ internal sealed record SuitePanel(string Op)
     /// <summary>What reports call it.</summary>
     public string Title { get; init; } = Op.ToUpperInvariant();
 
-    /// <summary>Latency of a mix on an empty database, in rows of two seconds; several operations outstanding are timed as one group.</summary>
+    /// <summary>Latency of a mix on an empty database, in rows of two seconds; several operations outstanding are timed
+    /// as one group.</summary>
     public bool IsOnline { get; init; }
 
     /// <summary>GET:80,SET:20; null: none.</summary>
     public string? Mix { get; init; }
 
-    /// <summary>A command with $keys, $outer, $inner, $members in the place of scaled numbers; null: the operation says it.</summary>
+    /// <summary>A command with $keys, $outer, $inner, $members in the place of scaled numbers; null: the operation says
+    /// it.</summary>
     public string? Template { get; init; }
 
     /// <summary>What loads, in the same form; null: the operation's own load.</summary>
@@ -64,7 +66,8 @@ internal enum LoadSize
     /// <summary>One a key.</summary>
     Keys,
 
-    /// <summary>One for each pair of $outer and $inner, which have no common divisor: every pair is written once.</summary>
+    /// <summary>One for each pair of $outer and $inner, which have no common divisor: every pair is written
+    /// once.</summary>
     Pairs,
 
     /// <summary>$members for each of $outer lists.</summary>

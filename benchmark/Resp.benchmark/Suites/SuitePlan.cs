@@ -15,14 +15,16 @@ internal sealed record PlannedTarget(string Name, long RecordOverhead = PlannedT
 /// <summary>A panel at its scale: the options it runs with, and what it takes.</summary>
 /// <param name="Cells">For each target.</param>
 /// <param name="Seconds">Of a cell.</param>
-internal sealed record PlannedPanel(SuitePanel Panel, RunVerb Options, int Cells, int Seconds, TimeSpan Time, IReadOnlyList<long> ServerBytes, long ClientBytes);
+internal sealed record PlannedPanel(SuitePanel Panel, RunVerb Options, int Cells, int Seconds, TimeSpan Time,
+    IReadOnlyList<long> ServerBytes, long ClientBytes);
 
 /// <summary>What a suite takes, before it runs.</summary>
 internal sealed class SuitePlan
 {
     // Assumed of any server: a plan that is wrong by half is still a plan.
     private const double LoadPerSecond = 1_000_000, LoadByTemplatePerSecond = 200_000, GrowthPerSecond = 200_000;
-    private const long SketchBytes = 12 * 1024, ClientBaseBytes = 64 << 20, SessionBytes = 64 * 1024, InflightBytes = 16, LoadCommandBytes = 16 << 20;
+    private const long SketchBytes = 12 * 1024, ClientBaseBytes = 64 << 20, SessionBytes = 64 * 1024,
+        InflightBytes = 16, LoadCommandBytes = 16 << 20;
     private const int LoadBatch = 4096, ScaleMax = 1 << 24;
 
     private readonly Suite _suite;
@@ -60,19 +62,24 @@ internal sealed class SuitePlan
 
     public long ClientBytes => Panels.Max(panel => panel.ClientBytes);
 
-    /// <summary>Of this machine: the client and the targets that run here, which hold their data until it is their turn again.</summary>
-    public long BytesHere => ClientBytes + _targets.Select((target, index) => target.IsHere ? ServerBytes[index] : 0).Sum();
+    /// <summary>Of this machine: the client and the targets that run here, which hold their data until it is their turn
+    /// again.</summary>
+    public long BytesHere =>
+        ClientBytes + _targets.Select((target, index) => target.IsHere ? ServerBytes[index] : 0).Sum();
 
     /// <summary>Why the plan cannot run in this much memory, and what could; null: it can.</summary>
     public string? Refusal(long available)
     {
         if (BytesHere <= available) return null;
-        string needs = $"{_suite.Name} --profile {Profile.Name} needs about {Size(BytesHere)}, {Size(available)} are available";
+        string needs =
+            $"{_suite.Name} --profile {Profile.Name} needs about {Size(BytesHere)}, {Size(available)} are available";
         for (long scale = 2; scale <= ScaleMax; scale *= 2)
         {
             if (scale <= Profile.Divisor) continue;
             var smaller = new SuitePlan(_suite, Profile with { Divisor = scale }, _verb, _targets);
-            if (smaller.BytesHere <= available) return string.Create(CultureInfo.InvariantCulture, $"{needs}; --scale {scale} fits ({Size(smaller.BytesHere)})");
+            if (smaller.BytesHere <= available)
+                return string.Create(CultureInfo.InvariantCulture,
+                    $"{needs}; --scale {scale} fits ({Size(smaller.BytesHere)})");
         }
 
         return needs + "; no scale fits";
@@ -87,17 +94,24 @@ internal sealed class SuitePlan
         RunVerb options = Options(panel);
         IReadOnlyList<int> sessions = Profile.SessionsOf(panel);
         int cells = sessions.Count * panel.Depths.Count;
-        long keys = Profile.KeysOf(panel), stored = panel.LoadTemplate is null ? keys : Profile.NumbersOf(panel).Of(panel.LoadSize);
+        long keys = Profile.KeysOf(panel), stored = panel.LoadTemplate is null ? keys : Profile.NumbersOf(panel)
+            .Of(panel.LoadSize);
         double seconds = Profile.SecondsOf(panel) + Seconds(options.Warmup) + Seconds(options.Cooldown);
-        double load = panel.SkipsLoad ? 0 : stored / (panel.LoadTemplate is null ? LoadPerSecond : LoadByTemplatePerSecond);
+        double load = panel.SkipsLoad
+            ? 0 : stored / (panel.LoadTemplate is null ? LoadPerSecond : LoadByTemplatePerSecond);
         double time = _targets.Count * ((cells * _verb.Repetitions * seconds) + load);
 
         long record = panel.KeyBytes + panel.ValueBytes;
-        double grown = panel.Grows ? GrowthPerSecond * cells * _verb.Repetitions * (Profile.SecondsOf(panel) + Seconds(options.Warmup)) * (panel.ValueBytes + 16) : 0;
-        long[] server = [.. _targets.Select(target => (panel.IsHyperLogLog ? keys * SketchBytes : stored * (record + target.RecordOverhead)) + (long)grown)];
+        double grown = panel.Grows ? GrowthPerSecond * cells * _verb.Repetitions * (
+            Profile.SecondsOf(panel) + Seconds(options.Warmup)) * (panel.ValueBytes + 16) : 0;
+        long[] server =
+            [.. _targets.Select(target =>
+                (panel.IsHyperLogLog ? keys * SketchBytes : stored * (record + target.RecordOverhead)) + (long)grown)];
         long batch = panel.SkipsLoad ? 0 : Math.Min(LoadCommandBytes, Math.Min(LoadBatch, stored) * (record + 32));
-        long client = ClientBaseBytes + (sessions.Max() * (SessionBytes + (panel.Depths.Max() * InflightBytes))) + (_verb.LoadSessions * batch);
-        return new PlannedPanel(panel, options, cells, Profile.SecondsOf(panel), TimeSpan.FromSeconds(time), server, client);
+        long client = ClientBaseBytes + (sessions.Max() * (SessionBytes + (panel.Depths.Max() * InflightBytes)))
+            + (_verb.LoadSessions * batch);
+        return new PlannedPanel(panel, options, cells, Profile.SecondsOf(panel), TimeSpan.FromSeconds(time),
+            server, client);
     }
 
     /// <summary>The options that run a panel, on top of the suite's own.</summary>

@@ -7,7 +7,8 @@ namespace RespBenchmark.Suites;
 /// <param name="Divisor">Of the keys.</param>
 /// <param name="Seconds">Of a cell; null: as published.</param>
 /// <param name="SessionsMax">More are left out.</param>
-internal sealed record SuiteProfile(string Name, long Divisor, int? Seconds, int SessionsMax, string Warmup, string Cooldown)
+internal sealed record SuiteProfile(string Name, long Divisor, int? Seconds, int SessionsMax, string Warmup,
+    string Cooldown)
 {
     private const int SmallKeys = 1024, LargeValue = 64 * 1024, LargeValueKeys = 16;
 
@@ -24,19 +25,22 @@ internal sealed record SuiteProfile(string Name, long Divisor, int? Seconds, int
     /// <exception cref="UsageException">There is none of this name.</exception>
     public static SuiteProfile Of(string name, long? scale)
     {
-        SuiteProfile profile = All.FirstOrDefault(one => one.Name == name) ?? throw new UsageException($"--profile takes full, laptop or smoke, not '{name}'");
+        SuiteProfile profile = All.FirstOrDefault(one => one.Name == name)
+            ?? throw new UsageException($"--profile takes full, laptop or smoke, not '{name}'");
         if (scale is < 1) throw new UsageException($"--scale takes a number from 1, not {scale}");
         return profile with { Divisor = scale ?? profile.Divisor };
     }
 
     /// <summary>The keys of a panel. Few stay as they are: a small database is part of what such panels show.</summary>
     public long KeysOf(SuitePanel panel) =>
-        Math.Max(Math.Min(panel.Keys, panel.ValueBytes >= LargeValue ? LargeValueKeys : SmallKeys), panel.Keys / Divisor);
+        Math.Max(Math.Min(panel.Keys, panel.ValueBytes >= LargeValue ? LargeValueKeys : SmallKeys),
+            panel.Keys / Divisor);
 
     /// <summary>The session counts of a panel: those allowed, in smoke 1 and 8 in the place of a list.</summary>
     public IReadOnlyList<int> SessionsOf(SuitePanel panel)
     {
-        if (Name == "smoke") return panel.Sessions.Count > 1 ? [1, SessionsMax] : [Math.Min(panel.Sessions[0], SessionsMax)];
+        if (Name == "smoke")
+            return panel.Sessions.Count > 1 ? [1, SessionsMax] : [Math.Min(panel.Sessions[0], SessionsMax)];
         int[] allowed = [.. panel.Sessions.Where(count => count <= SessionsMax)];
         return allowed.Length > 0 ? allowed : [SessionsMax];
     }
@@ -46,11 +50,13 @@ internal sealed record SuiteProfile(string Name, long Divisor, int? Seconds, int
     /// <summary>Commands of a cell; null: it runs for seconds.</summary>
     public long? CommandsOf(SuitePanel panel) => Seconds is null ? panel.Commands : null;
 
-    /// <summary>Numbers of a template's words at this scale. Both factors of a product shrink alike: a smaller database of the same shape.</summary>
+    /// <summary>Numbers of a template's words at this scale. Both factors of a product shrink alike: a smaller database
+    /// of the same shape.</summary>
     public TemplateNumbers NumbersOf(SuitePanel panel)
     {
         double root = Math.Sqrt(Divisor);
-        long outer = Math.Max(1, (long)(1000 / root)), members = Math.Max(1, (long)(10_000 / root)), inner = Math.Max(1, (long)(10_007 / root));
+        long outer = Math.Max(1, (long)(1000 / root)), members = Math.Max(1, (long)(10_000 / root)),
+            inner = Math.Max(1, (long)(10_007 / root));
         // Ends at the latest at the next multiple of outer plus 1.
         while (Common(outer, inner) > 1) inner++;
         return new TemplateNumbers(KeysOf(panel), outer, inner, members);
@@ -65,8 +71,10 @@ internal sealed record SuiteProfile(string Name, long Divisor, int? Seconds, int
 /// <param name="Members">About as many, round.</param>
 internal sealed record TemplateNumbers(long Keys, long Outer, long Inner, long Members)
 {
-    public string In(string template) => template.Replace("$keys", Text(Keys), StringComparison.Ordinal).Replace("$outer", Text(Outer), StringComparison.Ordinal)
-        .Replace("$inner", Text(Inner), StringComparison.Ordinal).Replace("$members", Text(Members), StringComparison.Ordinal);
+    public string In(string template) => template.Replace("$keys", Text(Keys), StringComparison.Ordinal)
+        .Replace("$outer", Text(Outer), StringComparison.Ordinal)
+        .Replace("$inner", Text(Inner), StringComparison.Ordinal)
+            .Replace("$members", Text(Members), StringComparison.Ordinal);
 
     public long Of(LoadSize size) => size switch
     {

@@ -8,7 +8,8 @@ using RespBenchmark.Saturation;
 namespace RespBenchmark.Suites;
 
 /// <summary>Runs a plan: each pass, each panel, on all targets.</summary>
-internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, CellRunner runner, SuiteVerb verb, Surroundings surroundings)
+internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, CellRunner runner, SuiteVerb verb,
+    Surroundings surroundings)
 {
     private readonly TextWriter _output = verb.Quiet ? TextWriter.Null : surroundings.Output;
     private readonly List<CellReport> _cells = [];
@@ -46,7 +47,8 @@ internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, C
 
     private void RunPanel(SuitePass pass, PlannedPanel panel, Dictionary<string, string> unfit, ConsoleTable table)
     {
-        var unsupported = targets.All.Select(target => (target.Name, Reason: unfit.GetValueOrDefault(target.Name) ?? CommandProbe.Missing(target, panel.Options)))
+        var unsupported = targets.All.Select(target => (target.Name, Reason: unfit.GetValueOrDefault(target.Name)
+            ?? CommandProbe.Missing(target, panel.Options)))
             .Where(one => one.Reason is not null).ToDictionary(one => one.Name, one => one.Reason!);
         var run = new PanelRun(panel.Options, targets, runner, surroundings)
         {
@@ -57,14 +59,16 @@ internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, C
         };
         if (targets.All.Any(target => Spins(targets.WatchOf(target)))) _incomparable.Add(run.Name);
         _output.WriteLine();
-        _output.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{run.Name}  {panel.Options.Keys:N0} keys, {panel.Options.Value} B values"
+        _output.WriteLine(string.Create(CultureInfo.InvariantCulture,
+            $"{run.Name}  {panel.Options.Keys:N0} keys, {panel.Options.Value} B values"
             + $"{(plan.Profile.IsAsPublished ? "" : "  (" + Report.ScaledWatermark + ")")}"));
         table.Head();
         IReadOnlyList<CellReport> measured = run.Run(table);
         if (measured.Count == 0 && !surroundings.Interrupt.Requested) _output.WriteLine(" all of its cells are above");
         _cells.AddRange(measured);
         CellAxis[] axes = [.. run.Axes];
-        _results.Add(new PanelResult(panel, pass, axes, [.. _cells.Where(cell => axes.Contains(cell.Axis))], run.Loads));
+        _results.Add(new PanelResult(panel, pass, axes, [.. _cells.Where(cell => axes.Contains(cell.Axis))],
+            run.Loads));
     }
 
     /// <summary>Gives servers with io-threads as many as the pass wants.</summary>
@@ -76,12 +80,14 @@ internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, C
         foreach (Target target in targets.All)
         {
             TargetWatch watch = targets.WatchOf(target);
-            if (pass.IoThreads is not { } count || watch.Facts.Setting("io-threads") is not { } have || IsKv(watch)) continue;
+            if (pass.IoThreads is not { } count || watch.Facts.Setting("io-threads") is not { } have || IsKv(watch))
+                continue;
             int want = count(watch.Cores.Count > 0 ? watch.Cores.Count : Environment.ProcessorCount);
             if (have == want || (pass.IsMost && have <= want)) continue;
             if (!targets.IsOurs(target))
             {
-                unfit[target.Name] = $"{pass.Name} is io-threads {want}; this one runs with {have}, and was not started here";
+                unfit[target.Name] =
+                    $"{pass.Name} is io-threads {want}; this one runs with {have}, and was not started here";
                 continue;
             }
 
@@ -90,8 +96,11 @@ internal sealed class SuiteRun(Suite suite, SuitePlan plan, TargetSet targets, C
             _warnings.Add($"{target.Name}: {pass.Name}: started with {arguments}");
         }
 
-        foreach (Target target in targets.All.Where(target => !unfit.ContainsKey(target.Name) && Spins(targets.WatchOf(target))))
-            _warnings.Add($"{target.Name}: {(pass.Name is { } name ? name + ": " : "")}io-threads beyond its cores: no comparison of servers");
+        foreach (Target target in targets.All.Where(target => !unfit.ContainsKey(target.Name)
+            && Spins(targets.WatchOf(target))))
+            _warnings.Add(
+                $"{target.Name}: {(pass.Name is { } name ? name + ": " : "")}io-threads beyond its cores: no "
+                + $"comparison of servers");
         foreach (string warning in _warnings.Skip(said)) _output.WriteLine($"WARN {warning}");
         return unfit;
     }

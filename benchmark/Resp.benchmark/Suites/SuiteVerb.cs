@@ -13,7 +13,8 @@ internal sealed class SuiteVerb : RunVerb
     [Option("list", HelpText = "Print all suites with cells, time and memory.")]
     public bool List { get; set; }
 
-    [Option("profile", Default = "laptop", HelpText = "full (as published), laptop (keys / 16, 5 s) or smoke (keys / 1024, 1 s).")]
+    [Option("profile", Default = "laptop",
+        HelpText = "full (as published), laptop (keys / 16, 5 s) or smoke (keys / 1024, 1 s).")]
     public string Profile { get; set; } = "laptop";
 
     [Option("scale", HelpText = "Divide the keys by this instead of what the profile says.")]

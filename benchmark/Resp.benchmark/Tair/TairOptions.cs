@@ -44,5 +44,6 @@ internal sealed class TairOptions
 
     public bool Version { get; set; }
 
-    public Target Target => new() { Host = Host, Port = Port, User = User, Password = Password, Tls = Tls ? TlsOptions : null };
+    public Target Target =>
+        new() { Host = Host, Port = Port, User = User, Password = Password, Tls = Tls ? TlsOptions : null };
 }

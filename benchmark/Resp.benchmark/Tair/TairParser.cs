@@ -2,7 +2,8 @@ using RespBenchmark.CommandLine;
 
 namespace RespBenchmark.Tair;
 
-/// <summary>Reads the command line of Tair's resp-benchmark: options, and one positional word anywhere, the command.</summary>
+/// <summary>Reads the command line of Tair's resp-benchmark: options, and one positional word anywhere, the
+/// command.</summary>
 internal static class TairParser
 {
     private const int ConnectionsMax = 65_536;
@@ -16,7 +17,9 @@ internal static class TairParser
         {
             if (!reader.IsOption)
             {
-                if (hasCommand) throw new UsageException($"one command, please: '{reader.Word}' comes after '{options.Command}' (quote it)");
+                if (hasCommand)
+                    throw new UsageException(
+                        $"one command, please: '{reader.Word}' comes after '{options.Command}' (quote it)");
                 (options.Command, hasCommand) = (reader.TakeWhole(), true);
                 continue;
             }
@@ -59,7 +62,8 @@ internal static class TairParser
         {
             case "--tls": options.Tls = true; return true;
             case "--cacert": options.TlsOptions = options.TlsOptions with { CaFile = reader.Value() }; return true;
-            case "--cert": options.TlsOptions = options.TlsOptions with { CertificateFile = reader.Value() }; return true;
+            case "--cert": options.TlsOptions = options.TlsOptions with { CertificateFile = reader.Value() };
+            return true;
             case "--key": options.TlsOptions = options.TlsOptions with { KeyFile = reader.Value() }; return true;
             case "--sni": options.TlsOptions = options.TlsOptions with { ServerName = reader.Value() }; return true;
             case "--insecure": options.TlsOptions = options.TlsOptions with { Insecure = true }; return true;

@@ -6,12 +6,13 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Tair;
 
-/// <summary>Runs a template as Tair's resp-benchmark does: with a number of connections or as many as help, for a count, a
-/// time, or until interrupted; or loads with it.</summary>
+/// <summary>Runs a template as Tair's resp-benchmark does: with a number of connections or as many as help, for a
+/// count, a time, or until interrupted; or loads with it.</summary>
 /// <remarks>Threads: one.</remarks>
 internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
 {
-    // A load of automatic connections takes this many: its sequence is dealt to connections that are there from the start.
+    // A load of automatic connections takes this many: its sequence is dealt to connections that are there from the
+    // start.
     private const int LoadConnections = 64;
 
     private static readonly TimeSpan Period = ConnectionLadder.Period, First = TimeSpan.FromMilliseconds(1);
@@ -125,7 +126,8 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
     {
         if (measured.End is RunEnd.ErrorReply or RunEnd.AllDisconnected or RunEnd.BrokenReply or RunEnd.DrainTimeout)
         {
-            surroundings.Note($"Failed to execute pipeline: {measured.Failure ?? "the server closed every connection"}");
+            surroundings.Note(
+                $"Failed to execute pipeline: {measured.Failure ?? "the server closed every connection"}");
             return ExitCode.RunError;
         }
 
@@ -133,10 +135,12 @@ internal sealed class TairRunner(TairOptions options, Surroundings surroundings)
             ? TairText.Loaded(measured.OpsPerSecond, measured.Elapsed)
             : TairText.Final(measured.OpsPerSecond, _connections, measured.Service));
         _screen.End();
-        _watch!.Add(new CellOutcome { Op = options.Command, Plan = plan with { Sessions = _connections }, Measurement = measured }, use);
+        _watch!.Add(new CellOutcome { Op = options.Command, Plan = plan with { Sessions = _connections },
+            Measurement = measured }, use);
         int exitCode = options.Extras.Finish(surroundings, Grammar.RespBenchmark);
         // A load that was cut short has not loaded; a run without bounds is meant to be interrupted.
-        bool isCut = measured.End == RunEnd.Interrupted && !_stoppedByTime && (options.Load || options.Requests > 0 || options.Seconds > 0);
+        bool isCut = measured.End == RunEnd.Interrupted && !_stoppedByTime
+            && (options.Load || options.Requests > 0 || options.Seconds > 0);
         return isCut && exitCode == ExitCode.Ok ? ExitCode.RunError : exitCode;
     }
 

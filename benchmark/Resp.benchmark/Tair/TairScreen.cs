@@ -2,20 +2,23 @@ using RespBenchmark.CommandLine;
 
 namespace RespBenchmark.Tair;
 
-/// <summary>Writes the lines of a run: on a terminal each state overwrites the line before, in colours; elsewhere they stand
-/// one below the other.</summary>
+/// <summary>Writes the lines of a run: on a terminal each state overwrites the line before, in colours; elsewhere they
+/// stand one below the other.</summary>
 internal sealed class TairScreen(TextWriter output, bool overwrite, bool colours)
 {
-    private const string LineUp = "\e[F", ClearLine = "\e[2K", BoldBlue = "\e[1;34m", BoldGreen = "\e[1;32m", Plain = "\e[0m";
+    private const string LineUp = "\e[F", ClearLine = "\e[2K", BoldBlue = "\e[1;34m", BoldGreen = "\e[1;32m",
+        Plain = "\e[0m";
 
     private static readonly string[] Labels =
-        ["command", "connections", "count", "seconds", "pipeline", "qps", "conn", "cnt", "avg", "p99", "Data loading qps", "Data loaded, qps"];
+        ["command", "connections", "count", "seconds", "pipeline", "qps", "conn", "cnt", "avg", "p99",
+            "Data loading qps", "Data loaded, qps"];
 
     public static TairScreen On(Surroundings surroundings, ProgressForm form) => form switch
     {
         ProgressForm.Tty => new(surroundings.Output, true, false),
         ProgressForm.Plain => new(surroundings.Output, false, false),
-        _ => new(surroundings.Output, surroundings.IsTerminal, surroundings.IsTerminal && Environment.GetEnvironmentVariable("NO_COLOR") is null),
+        _ => new(surroundings.Output, surroundings.IsTerminal, surroundings.IsTerminal
+            && Environment.GetEnvironmentVariable("NO_COLOR") is null),
     };
 
     /// <summary>The five lines a run begins with.</summary>
@@ -43,7 +46,8 @@ internal sealed class TairScreen(TextWriter output, bool overwrite, bool colours
         output.Flush();
     }
 
-    private void Line(string label, string value) => output.Write((colours ? $"{BoldBlue}{label}{Plain}" : label) + $": {value}\n");
+    private void Line(string label, string value) =>
+        output.Write((colours ? $"{BoldBlue}{label}{Plain}" : label) + $": {value}\n");
 
     private static string Coloured(string text)
     {

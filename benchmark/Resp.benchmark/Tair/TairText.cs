@@ -32,7 +32,8 @@ internal static class TairText
     public static string Final(double overall, int connections, Histogram latencies) =>
         $"qps: {Whole(overall)}, conn: {connections}, {Latencies(latencies)}";
 
-    public static string Loading(double rate, double share) => $"Data loading qps: {Whole(rate)}, {Fixed(share * 100, "F2")}%";
+    public static string Loading(double rate, double share) =>
+        $"Data loading qps: {Whole(rate)}, {Fixed(share * 100, "F2")}%";
 
     public static string Loaded(double rate, TimeSpan elapsed) =>
         $"Data loaded, qps: {Whole(rate)}, time elapsed: {Fixed(elapsed.TotalSeconds, "F2")}s";

@@ -9,10 +9,12 @@ internal struct SessionStream
     /// <summary>Commands begun so far.</summary>
     public long Begun;
 
-    /// <summary>Commands begun since the batch began; the engine sets 0 at each batch, sources of batches with halves read it.</summary>
+    /// <summary>Commands begun since the batch began; the engine sets 0 at each batch, sources of batches with halves
+    /// read it.</summary>
     public int InBatch;
 
-    /// <summary>Inside a long command: which command, which piece of it, and how many of the piece's bytes are out.</summary>
+    /// <summary>Inside a long command: which command, which piece of it, and how many of the piece's bytes are
+    /// out.</summary>
     public int CutKind, CutPiece;
 
     public long CutOffset;

@@ -166,7 +166,8 @@ internal sealed class Compiler
         if (index.Key is ConstantExpression { Value.IsString: true } name)
             return new Place(target, container, 0, _code.Constant(name.Value), null);
         if (ExpressionCompiler.IntegerOf(index.Key) is { } integer) return new Place(target, container, 0, -1, integer);
-        return new Place(target, container, copies ? _expressions.Temporary(index.Key) : _expressions.Operand(index.Key), -1, null);
+        return new Place(target, container,
+            copies ? _expressions.Temporary(index.Key) : _expressions.Operand(index.Key), -1, null);
     }
 
     private void Store(int line, in Place place, int value)

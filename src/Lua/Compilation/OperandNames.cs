@@ -18,8 +18,8 @@ internal static class OperandNames
         _ => null,
     };
 
-    // Lua 5.1 finds the name by a walk through the code that takes every jump forward. That of "a" in "a and b or c" and
-    // in "(a or b) and c" goes to c; all others go past the last operand, which then has no name.
+    // Lua 5.1 finds the name by a walk through the code that takes every jump forward. That of "a" in "a and b or c"
+    // and in "(a or b) and c" goes to c; all others go past the last operand, which then has no name.
     private static bool IsReached(BinaryExpression both)
     {
         const BinaryOperator and = BinaryOperator.And, or = BinaryOperator.Or;

@@ -54,7 +54,8 @@ internal static class StringFormat
                     : (ulong)signed, signed < 0, isSigned: true);
                 break;
             case 'o' or 'u' or 'x' or 'X':
-                field.AddInteger(result, Arithmetic.ToUnsigned(call.NumberAt(argument)), isNegative: false, isSigned: false);
+                field.AddInteger(result, Arithmetic.ToUnsigned(call.NumberAt(argument)), isNegative: false,
+                    isSigned: false);
                 break;
             case 'e' or 'E' or 'f' or 'g' or 'G':
                 field.AddDouble(result, call.NumberAt(argument));

@@ -55,7 +55,8 @@ internal static class Calls
     {
         LuaValue handler = Events.HandlerOf(machine, coroutine.Stack[function], CommonStrings.Call);
         if (handler.AsFunction is null)
-            throw Events.TypeError("call", coroutine.Stack[function], Events.NameOf(machine, function - BaseOf(coroutine)));
+            throw Events.TypeError("call", coroutine.Stack[function],
+                Events.NameOf(machine, function - BaseOf(coroutine)));
         coroutine.EnsureStack(function + count + 2 + Coroutine.Spare);
         coroutine.Stack.AsSpan(function, count + 1).CopyTo(coroutine.Stack.AsSpan(function + 1));
         coroutine.Stack[function] = handler;

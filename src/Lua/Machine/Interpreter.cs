@@ -661,7 +661,8 @@ internal static class Interpreter
                     {
                         if (i.B == 1 && frame.After == After.Store && frame.Wanted >= 0)
                         {
-                            ref LuaValue target = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), frame.Return);
+                            ref LuaValue target = ref Unsafe.Add(
+                                ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), frame.Return);
                             for (int n = 0; n < frame.Wanted; n++) Unsafe.Add(ref target, n) = LuaValue.Nil;
                             frame.Closure = null;
                             coroutine.Depth--;
@@ -677,7 +678,8 @@ internal static class Interpreter
                     case Opcode.Return1:
                         if (frame.After == After.Store && frame.Wanted >= 0)
                         {
-                            ref LuaValue target = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), frame.Return);
+                            ref LuaValue target = ref Unsafe.Add(
+                                ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), frame.Return);
                             if (frame.Wanted != 0) Copy(ref target, ref a);
                             for (int n = 1; n < frame.Wanted; n++) Unsafe.Add(ref target, n) = LuaValue.Nil;
                             frame.Closure = null;

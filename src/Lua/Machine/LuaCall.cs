@@ -180,7 +180,8 @@ public readonly struct LuaCall
     /// <summary>Whether the script has used up its budget.</summary>
     internal bool IsOverBudget => Machine.Budget < 0;
 
-    /// <summary>Puts the function aside; it goes on with the continuation, at once where the budget allows it.</summary>
+    /// <summary>Puts the function aside; it goes on with the continuation, at once where the budget allows
+    /// it.</summary>
     internal int Pause(Continuation continuation)
     {
         Machine.Invoked = (continuation, null, 0, 0);

@@ -379,8 +379,8 @@ internal ref struct Parser
         return new UnaryExpression(line, op, operand);
     }
 
-    // Folds arithmetic of numbers, but for what is no number or divides by zero, and "and" and "or" that a constant does
-    // not decide: as Lua 5.1 does, whose errors name what is left.
+    // Folds arithmetic of numbers, but for what is no number or divides by zero, and "and" and "or" that a constant
+    // does not decide: as Lua 5.1 does, whose errors name what is left.
     private static Expression Fold(int line, BinaryOperator op, Expression left, Expression right)
     {
         if (ConstantOf(left) is not { } first) return new BinaryExpression(line, op, left, right);

@@ -38,16 +38,19 @@ internal sealed class BlockedClients : IDisposable
     /// <summary>Milliseconds of the clock that timeouts go by.</summary>
     public long NowMs => _timers.NowMs;
 
-    /// <summary>Answers that these are more keys than a client may wait for: it stands in the queue of each, and leaves each, in one turn.</summary>
+    /// <summary>Answers that these are more keys than a client may wait for: it stands in the queue of each, and leaves
+    /// each, in one turn.</summary>
     /// <returns>False when they are not; nothing was written.</returns>
     public static bool Refuses(ref CommandContext context, KeyRange keys)
     {
         if (keys.Count <= KeysMax) return false;
-        context.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many keys to wait for, at most {KeysMax} are taken at once"));
+        context.Fail(System.Text.Encoding.ASCII.GetBytes(
+            $"ERR too many keys to wait for, at most {KeysMax} are taken at once"));
         return true;
     }
 
-    /// <summary>Has a command wait at keys, in the database of its session; serves it at once if something has come meanwhile.</summary>
+    /// <summary>Has a command wait at keys, in the database of its session; serves it at once if something has come
+    /// meanwhile.</summary>
     /// <param name="context">The command's, with a reply that is owed.</param>
     /// <param name="command">New.</param>
     /// <param name="type">What it waits for: a list, a sorted set or a stream.</param>
@@ -101,7 +104,8 @@ internal sealed class BlockedClients : IDisposable
                 lock (queue.Guard)
                 {
                     queue.Add(place);
-                    if (command.EndsWithoutKey && queue.EndingWithoutKey++ == 0) Interlocked.Increment(ref _keysEndingWaits);
+                    if (command.EndsWithoutKey && queue.EndingWithoutKey++ == 0)
+                        Interlocked.Increment(ref _keysEndingWaits);
                 }
             }
         }
@@ -125,7 +129,8 @@ internal sealed class BlockedClients : IDisposable
             lock (place.Queue.Guard)
             {
                 place.Queue.Remove(place);
-                if (command.EndsWithoutKey && --place.Queue.EndingWithoutKey == 0) Interlocked.Decrement(ref _keysEndingWaits);
+                if (command.EndsWithoutKey && --place.Queue.EndingWithoutKey == 0)
+                    Interlocked.Decrement(ref _keysEndingWaits);
             }
 
             _server.Store.Watches.RemoveWaiter(place.Key);
@@ -134,19 +139,23 @@ internal sealed class BlockedClients : IDisposable
         _server.Store.ChargeManaged(-BytesOf(command, places));
     }
 
-    private static long BytesOf(BlockedCommand command, WaitPlace[] places) => command.Bytes + (PlaceBytes * (long)places.Length);
+    private static long BytesOf(BlockedCommand command, WaitPlace[] places) =>
+        command.Bytes + (PlaceBytes * (long)places.Length);
 
     /// <summary>Somebody's wait has ended.</summary>
     internal void CountOut() => Interlocked.Decrement(ref _count);
 
-    /// <summary>Serves those who wait at some keys on a thread of the pool. From any thread, whatever it holds.</summary>
+    /// <summary>Serves those who wait at some keys on a thread of the pool. From any thread, whatever it
+    /// holds.</summary>
     public void ServeElsewhere(WatchedKey[] keys)
     {
         Interlocked.Increment(ref _elsewhere);
-        ThreadPool.UnsafeQueueUserWorkItem(static work => work.Clients.ServeOnPool(work.Keys), (Clients: this, Keys: keys), preferLocal: false);
+        ThreadPool.UnsafeQueueUserWorkItem(static work => work.Clients.ServeOnPool(work.Keys),
+            (Clients: this, Keys: keys), preferLocal: false);
     }
 
-    /// <summary>Runs on threads of the pool what a client waits for. It ends soon after its client has gone, and does not throw.</summary>
+    /// <summary>Runs on threads of the pool what a client waits for. It ends soon after its client has gone, and does
+    /// not throw.</summary>
     public void RunElsewhere(Func<Task> work)
     {
         Interlocked.Increment(ref _elsewhere);
@@ -186,7 +195,8 @@ internal sealed class BlockedClients : IDisposable
     {
         _server.Store.KeysArrived = null;
         _timers.Dispose();
-        // Ends: no client is left, so nobody is served; what runs on the pool is over in no time, as nothing is waited for any more. The store is there until then.
+        // Ends: no client is left, so nobody is served; what runs on the pool is over in no time, as nothing is waited
+        // for any more. The store is there until then.
         for (var wait = new SpinWait(); Volatile.Read(ref _elsewhere) != 0;) wait.SpinOnce();
     }
 }

@@ -9,13 +9,14 @@ namespace Kv.Server.Blocking;
 //               ├──────► Unblocked                   CLIENT UNBLOCK ERROR
 //               └──────► Gone                        the client has left or was killed
 //
-// Invariant: what leaves Waiting does so by one compare-and-swap, so that of all that may end a wait exactly one does. Only who
-// has claimed takes an element; so none is taken for a client who is not there to get it.
+// Invariant: what leaves Waiting does so by one compare-and-swap, so that of all that may end a wait exactly one does.
+// Only who has claimed takes an element; so none is taken for a client who is not there to get it.
 
-/// <summary>A command that found nothing (BLPOP, XREAD BLOCK...) and waits until one of its keys has something for it. The base of them all.</summary>
+/// <summary>A command that found nothing (BLPOP, XREAD BLOCK...) and waits until one of its keys has something for it.
+/// The base of them all.</summary>
 /// <remarks>
-/// It stands in the queue of each of its keys, and is the rest of its session's command: the session is parked, and its next
-/// commands wait behind it. No thread is held.
+/// It stands in the queue of each of its keys, and is the rest of its session's command: the session is parked, and its
+/// next commands wait behind it. No thread is held.
 /// Threads: any may serve or end it; the session's own disposes it, in its last step or when the client goes.
 /// </remarks>
 internal abstract class BlockedCommand(Session session) : ICommandSteps, IDisposable
@@ -37,7 +38,8 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     /// <summary>Whether its reply is there, and has only to be sent.</summary>
     public bool IsServed => Volatile.Read(ref _state) == Served;
 
-    /// <summary>When it gives up, in the time of <see cref="BlockedClients.NowMs"/>; <see cref="long.MaxValue"/>: never.</summary>
+    /// <summary>When it gives up, in the time of <see cref="BlockedClients.NowMs"/>; <see cref="long.MaxValue"/>:
+    /// never.</summary>
     public long DeadlineMs { get; internal set; } = long.MaxValue;
 
     /// <summary>What it keeps of the managed heap beside its places.</summary>
@@ -50,15 +52,17 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     public virtual bool EndsWithoutKey => false;
 
     /// <summary>Tries to serve it with what is at one of its keys now.</summary>
-    /// <param name="serving">Whose session of the store is used, on the command's database; and where the reply goes.</param>
+    /// <param name="serving">Whose session of the store is used, on the command's database; and where the reply
+    /// goes.</param>
     /// <returns>
-    /// True when it was served: <see cref="Serving.TryClaim"/> said yes, then what there is was taken and exactly one reply written.
-    /// False when the key has nothing for it (absent, empty, of another type), or somebody has ended it: nothing was changed.
+    /// True when it was served: <see cref="Serving.TryClaim"/> said yes, then what there is was taken and exactly one
+    /// reply written. False when the key has nothing for it (absent, empty, of another type), or somebody has ended it:
+    /// nothing was changed.
     /// </returns>
     /// <remarks>
-    /// Under the lock of the key's queue, on whatever thread: short, waits for nobody but owners of keys, looks under the key's
-    /// hold, claims under it, and changes nothing before it has claimed. May be called again and again, also for keys that have
-    /// not changed. Other keys that it changes (a destination) are found by those who wait for them.
+    /// Under the lock of the key's queue, on whatever thread: short, waits for nobody but owners of keys, looks under
+    /// the key's hold, claims under it, and changes nothing before it has claimed. May be called again and again, also
+    /// for keys that have not changed. Other keys that it changes (a destination) are found by those who wait for them.
     /// </remarks>
     protected internal abstract bool TryServe(ref Serving serving);
 
@@ -84,10 +88,11 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
         int state = Volatile.Read(ref _state);      // acquire: the reply is there when it says so
         if (state is Waiting or Serving)
         {
-            // Woken for another reason (a pause has ended). Parked first, then looked again: who ends the wait in between has
-            // found a session that is parked, or is seen here.
+            // Woken for another reason (a pause has ended). Parked first, then looked again: who ends the wait in
+            // between has found a session that is parked, or is seen here.
             Session.Park(long.MaxValue);
-            Interlocked.MemoryBarrier();    // that it is parked before the look, as the one who ends the wait writes the state before he wakes
+            // that it is parked before the look, as the one who ends the wait writes the state before he wakes
+            Interlocked.MemoryBarrier();
             state = Volatile.Read(ref _state);
             if (state is Waiting or Serving) return false;
             Session.EndPark();
@@ -95,7 +100,8 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
 
         context.Counters.ByCommand[context.Command.Id].Calls++;
         Dispose();
-        if (state == Served && _reply[0] == '-') context.Fail(_reply.AsSpan(1, _reply.Length - 3));     // and is counted as an error
+        // and is counted as an error
+        if (state == Served && _reply[0] == '-') context.Fail(_reply.AsSpan(1, _reply.Length - 3));
         else if (state == Served) context.Reply.WriteRaw(_reply);
         else if (state == Unblocked) context.Fail("UNBLOCKED client unblocked via CLIENT UNBLOCK"u8);
         else WriteTimeout(context.Reply);
@@ -110,7 +116,8 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
         _stands = false;
         Session.Server.Blocked.Leave(this, _places);
         _places = [];
-        // Who serves it does so under the lock of one of the queues, all of which have been taken since: what he has charged is there.
+        // Who serves it does so under the lock of one of the queues, all of which have been taken since: what he has
+        // charged is there.
         Session.Server.Store.ChargeManaged(-_chargedReply);
         _chargedReply = 0;
     }

@@ -5,14 +5,16 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Blocking;
 
-/// <summary>Serves those who wait for the keys that one session of the store has changed, when its command (or its EXEC) is done.</summary>
+/// <summary>Serves those who wait for the keys that one session of the store has changed, when its command (or its
+/// EXEC) is done.</summary>
 /// <remarks>
-/// First come, first served, until the key has no more; what is served may change other keys (BLMOVE), which are seen to in the
-/// same way. Threads: the session's, in its turn, with no key held.
+/// First come, first served, until the key has no more; what is served may change other keys (BLMOVE), which are seen
+/// to in the same way. Threads: the session's, in its turn, with no key held.
 /// </remarks>
 internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposable
 {
-    /// <summary>After so many keys that serving has changed, the rest is left to another thread: elements can go round between clients.</summary>
+    /// <summary>After so many keys that serving has changed, the rest is left to another thread: elements can go round
+    /// between clients.</summary>
     private const int FurtherKeysMax = 1024;
 
     private readonly ReplyWriter _reply = new(new OutputBuffer(256, 64 * 1024));
@@ -73,7 +75,8 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         {
             var command = place.Command;
             bool isDone = !command.IsWaiting || TryServe(place) || !command.IsWaiting;
-            // An element is for one: when the first gets none, nobody does. Of a stream each may wait for something else.
+            // An element is for one: when the first gets none, nobody does. Of a stream each may wait for something
+            // else.
             if (!isDone && type != DataType.Stream) return;
             var next = place == queue.Last(type) ? null : place.Next;
             if (isDone) queue.Remove(place);
@@ -94,8 +97,10 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         }
         catch (Exception exception)
         {
-            // The one who waits pays for what it asked for (a reply that is too large), or for a mistake of ours; not who serves.
-            if (exception is not ReplyTooLargeException) server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
+            // The one who waits pays for what it asked for (a reply that is too large), or for a mistake of ours; not
+            // who serves.
+            if (exception is not ReplyTooLargeException)
+                server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
             if (command.IsWaiting && !command.TryClaim()) return true;
             _reply.Output.Clear();
             _reply.BeginReply();

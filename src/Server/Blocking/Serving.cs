@@ -3,10 +3,12 @@ using Kv.Storage;
 
 namespace Kv.Server.Blocking;
 
-/// <summary>What a blocked command is served with: one of its keys, somebody's session of the store, and where the reply goes.</summary>
+/// <summary>What a blocked command is served with: one of its keys, somebody's session of the store, and where the
+/// reply goes.</summary>
 internal readonly ref struct Serving(BlockedCommand command, WaitPlace place, StoreSession store, ReplyWriter reply)
 {
-    /// <summary>On the command's database. Not the command's own session: its scratch lists are free, its keys held by nobody.</summary>
+    /// <summary>On the command's database. Not the command's own session: its scratch lists are free, its keys held by
+    /// nobody.</summary>
     public StoreSession Store => store;
 
     /// <summary>Takes the one reply, in the version of the client that waits; after <see cref="TryClaim"/>.</summary>

@@ -16,7 +16,8 @@ internal sealed class WaitQueue
     /// <summary>Held by who serves the key: before any key of the store, and never two at once.</summary>
     public Lock Guard { get; } = new();
 
-    /// <summary>How many here also learn that the key has gone (<see cref="BlockedCommand.EndsWithoutKey"/>). With the guard.</summary>
+    /// <summary>How many here also learn that the key has gone (<see cref="BlockedCommand.EndsWithoutKey"/>). With the
+    /// guard.</summary>
     public int EndingWithoutKey { get; set; }
 
     /// <summary>The last one of those who wait for a type. Its <see cref="WaitPlace.Next"/> is the first.</summary>

@@ -4,8 +4,8 @@ namespace Kv.Server.Blocking;
 
 /// <summary>Ends the waits of blocked commands when their time has passed: one timer for all of them.</summary>
 /// <remarks>
-/// Threads: any; a lock for some steps of a heap. The timer is set for the first deadline, and not set back when that one leaves.
-/// It never rings early: time is rounded up when a wait begins and down when its end is looked for.
+/// Threads: any; a lock for some steps of a heap. The timer is set for the first deadline, and not set back when that
+/// one leaves. It never rings early: time is rounded up when a wait begins and down when its end is looked for.
 /// </remarks>
 internal sealed class WaitTimers(TimeProvider time) : IDisposable
 {
@@ -34,7 +34,8 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
     /// <summary>Ends the command's wait after so many milliseconds, unless it is removed before.</summary>
     public void Add(BlockedCommand command, long milliseconds)
     {
-        long now = (long)((((Int128)time.GetTimestamp() * 1000) + time.TimestampFrequency - 1) / time.TimestampFrequency);
+        long now =
+            (long)((((Int128)time.GetTimestamp() * 1000) + time.TimestampFrequency - 1) / time.TimestampFrequency);
         lock (_guard)
         {
             if (_disposed) return;
@@ -84,7 +85,9 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
         _setForMs = _heap[0].DeadlineMs;
         var left = TimeSpan.FromMilliseconds(Math.Clamp(_setForMs - now, 1, TimerMsMax));
         if (_setForMs - now > TimerMsMax) _setForMs = now + TimerMsMax;
-        if (_timer == null) _timer = time.CreateTimer(static timers => ((WaitTimers)timers!).Ring(), this, left, Timeout.InfiniteTimeSpan);
+        if (_timer == null)
+            _timer = time.CreateTimer(static timers => ((WaitTimers)timers!).Ring(), this, left,
+                Timeout.InfiniteTimeSpan);
         else _timer.Change(left, Timeout.InfiniteTimeSpan);
     }
 
@@ -101,7 +104,8 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
 
     private void Rise(int place, BlockedCommand command)
     {
-        for (; place > 0 && command.DeadlineMs < _heap[(place - 1) / 2].DeadlineMs; place = (place - 1) / 2) Put(place, _heap[(place - 1) / 2]);
+        for (; place > 0 && command.DeadlineMs < _heap[(place - 1) / 2].DeadlineMs; place = (place - 1) / 2)
+            Put(place, _heap[(place - 1) / 2]);
         Put(place, command);
     }
 

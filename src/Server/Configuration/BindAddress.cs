@@ -33,6 +33,7 @@ public readonly record struct BindAddress(string Host, IPAddress? Address, bool 
     public IPAddress[] Resolve() => Address is null ? Dns.GetHostAddresses(Host) : [Address];
 
     private static bool IsHostName(string host) =>
-        host.Length is > 0 and <= 253 && char.IsAsciiLetterOrDigit(host[0]) && !host.All(c => char.IsAsciiDigit(c) || c == '.')
+        host.Length is > 0 and <= 253 && char.IsAsciiLetterOrDigit(host[0])
+        && !host.All(c => char.IsAsciiDigit(c) || c == '.')
         && host.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '.' or '_');
 }

@@ -33,7 +33,8 @@ internal sealed class CommandLine
 
     /// <summary>The option of a long name as it is known at start, with the names CONFIG does not have.</summary>
     public static Option? Find(string name) => OptionTable.Find(name)
-        ?? OptionTable.Rows.FirstOrDefault(o => o.Switches.Contains(name, StringComparer.OrdinalIgnoreCase) && name.Length > 1);
+        ?? OptionTable.Rows.FirstOrDefault(o => o.Switches.Contains(name, StringComparer.OrdinalIgnoreCase)
+            && name.Length > 1);
 
     private void Parse()
     {
@@ -56,7 +57,8 @@ internal sealed class CommandLine
         {
             // Directives of files reach the one place that explains them; all other names are mistakes.
             if (RefusedOptions.Directives.TryGetValue(name, out string? reason)) Error = Line(arg).Error(reason);
-            else Error = Line(arg).Error($"unknown option '--{ConfigLine.Printable(name)}'{Suggestion.For(name, "--")}");
+            else Error = Line(arg)
+                .Error($"unknown option '--{ConfigLine.Printable(name)}'{Suggestion.For(name, "--")}");
             return;
         }
 
@@ -98,7 +100,8 @@ internal sealed class CommandLine
     }
 
     private bool StartsOption(string arg) =>
-        arg.StartsWith("--", StringComparison.Ordinal) || FindShort(arg) is not null || (arg == "-" && _at == _args.Count - 1);
+        arg.StartsWith("--", StringComparison.Ordinal) || FindShort(arg) is not null
+        || (arg == "-" && _at == _args.Count - 1);
 
     private static bool IsKnownOption(string arg) =>
         arg.StartsWith("--", StringComparison.Ordinal) && Find(arg[2..].Split(' ', '=')[0]) is not null;

@@ -4,7 +4,8 @@ using Kv.Server.Patterns;
 
 namespace Kv.Server.Configuration;
 
-/// <summary>Reads configuration files and what they include into lines, in the order in which they take effect.</summary>
+/// <summary>Reads configuration files and what they include into lines, in the order in which they take
+/// effect.</summary>
 internal static class ConfigFile
 {
     /// <summary>No file anyone writes is longer; a limit so that a wrong path, say a disk, ends in an error.</summary>
@@ -18,7 +19,8 @@ internal static class ConfigFile
     public static string? Read(string path, List<ConfigLine> lines) => Read(path, lines, depth: 0);
 
     /// <summary>Adds the lines of a stream, named in errors as <paramref name="name"/>.</summary>
-    public static string? Read(Stream stream, string name, List<ConfigLine> lines) => Read(stream, name, lines, depth: 0);
+    public static string? Read(Stream stream, string name, List<ConfigLine> lines) =>
+        Read(stream, name, lines, depth: 0);
 
     private static string? Read(string path, List<ConfigLine> lines, int depth)
     {
@@ -27,7 +29,8 @@ internal static class ConfigFile
             using var stream = File.OpenRead(path);
             return Read(stream, path, lines, depth);
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException or NotSupportedException)
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException
+            or NotSupportedException)
         {
             string why = e is FileNotFoundException or DirectoryNotFoundException ? "No such file" : e.Message;
             return $"cannot read the configuration file '{path}': {why}";
@@ -40,7 +43,8 @@ internal static class ConfigFile
         var chunk = new byte[16 << 10];
         for (int read; (read = stream.Read(chunk)) > 0;)
         {
-            if (bytes.Length + read > BytesMax) return $"{name}: longer than {BytesMax >> 20} MB: not a configuration file";
+            if (bytes.Length + read > BytesMax)
+                return $"{name}: longer than {BytesMax >> 20} MB: not a configuration file";
             bytes.Write(chunk, 0, read);
         }
 
@@ -75,13 +79,15 @@ internal static class ConfigFile
         foreach (string path in Expand(words[1]))
         {
             string? error = Read(path, lines, depth + 1);
-            if (error is not null) return error.StartsWith("cannot read", StringComparison.Ordinal) ? line.Error(error) : error;
+            if (error is not null)
+                return error.StartsWith("cannot read", StringComparison.Ordinal) ? line.Error(error) : error;
         }
 
         return null;
     }
 
-    /// <summary>The files a pattern names, in the order of their names. Without a glob, the path itself, there or not.</summary>
+    /// <summary>The files a pattern names, in the order of their names. Without a glob, the path itself, there or
+    /// not.</summary>
     private static IEnumerable<string> Expand(string pattern)
     {
         if (pattern.AsSpan().IndexOfAny("*?[") < 0) return [pattern];

@@ -40,7 +40,8 @@ internal sealed record ConfigLine(string Origin, string Text, IReadOnlyList<stri
         }
     }
 
-    /// <summary>A text as one word in double quotes, which <see cref="Split"/> takes apart again; printable ASCII.</summary>
+    /// <summary>A text as one word in double quotes, which <see cref="Split"/> takes apart again; printable
+    /// ASCII.</summary>
     public static string Quote(string text)
     {
         var quoted = new StringBuilder("\"");
@@ -106,7 +107,8 @@ internal sealed record ConfigLine(string Origin, string Text, IReadOnlyList<stri
         return false;
     }
 
-    /// <summary>The byte that an escape in double quotes stands for; <paramref name="at"/> is behind the backslash.</summary>
+    /// <summary>The byte that an escape in double quotes stands for; <paramref name="at"/> is behind the
+    /// backslash.</summary>
     private static byte Unescape(ReadOnlySpan<byte> input, ref int at)
     {
         byte letter = input[at++];

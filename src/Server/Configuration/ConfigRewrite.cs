@@ -4,10 +4,11 @@ namespace Kv.Server.Configuration;
 
 /// <summary>CONFIG REWRITE: changes the configuration file so that the next start has the options of now.</summary>
 /// <remarks>
-/// What it leaves alone: comments, empty lines, includes, lines that it does not know, and every line that says what is in
-/// force already, as it was written. A line that says something else is replaced in its place, a second one for the same
-/// option goes, and what is not there and not the default is appended below <see cref="Signature"/>. The result is then read
-/// as at a start: the lines of an option that an include would override go to the end, behind it. Twice gives the same file.
+/// What it leaves alone: comments, empty lines, includes, lines that it does not know, and every line that says what is
+/// in force already, as it was written. A line that says something else is replaced in its place, a second one for the
+/// same option goes, and what is not there and not the default is appended below <see cref="Signature"/>. The result is
+/// then read as at a start: the lines of an option that an include would override go to the end, behind it. Twice gives
+/// the same file.
 /// <para>Cost: reads and writes the file and waits for the disk, on the caller's thread.</para>
 /// </remarks>
 internal static class ConfigRewrite
@@ -40,7 +41,8 @@ internal static class ConfigRewrite
     public static string Rewrite(string old, ServerOptions options)
     {
         var defaults = new ServerOptions();
-        var left = OptionTable.Rows.Where(option => !option.IsStartOnly).ToDictionary(option => option, option => option.FileTexts(options).ToList());
+        var left = OptionTable.Rows.Where(option => !option.IsStartOnly)
+            .ToDictionary(option => option, option => option.FileTexts(options).ToList());
         var lines = new List<string>();
         string[] before = old.Split('\n');
         var last = new Dictionary<Option, int>();
@@ -74,19 +76,22 @@ internal static class ConfigRewrite
         return string.Join('\n', lines) + "\n";
     }
 
-    /// <summary>The option that a line sets, with the words behind its name; null for a comment, an include, and what nobody knows.</summary>
+    /// <summary>The option that a line sets, with the words behind its name; null for a comment, an include, and what
+    /// nobody knows.</summary>
     private static Option? OptionOf(string line, out string said)
     {
         said = "";
         string trimmed = line.Trim();
-        if (trimmed.Length == 0 || trimmed[0] == '#' || ConfigLine.Split(trimmed) is not [var name, .. var values]) return null;
+        if (trimmed.Length == 0 || trimmed[0] == '#' || ConfigLine.Split(trimmed) is not [var name, .. var values])
+            return null;
         said = string.Join(' ', values);
         return CommandLine.Find(name);
     }
 
     /// <summary>What becomes of a line: itself, another, or null for nothing.</summary>
     /// <param name="texts">What is left to be said of the option; what the line says is taken from it.</param>
-    private static string? Next(string line, Option option, string said, ServerOptions options, List<string> texts, bool isLast)
+    private static string? Next(string line, Option option, string said, ServerOptions options, List<string> texts,
+        bool isLast)
     {
         // What adds up begins anew behind an empty one, as this class writes it; more lines follow.
         if (option.AddsUp && said.Length == 0 && !isLast && !texts.Contains("\"\"")) return line;
@@ -103,10 +108,12 @@ internal static class ConfigRewrite
     }
 
     /// <summary>The class of a client-output-buffer-limit, under its present name; the seconds of a save.</summary>
-    private static string FirstWord(string text) => text.Split(' ')[0].ToLowerInvariant() is var word && word == "slave" ? "replica" : word;
+    private static string FirstWord(string text) =>
+        text.Split(' ')[0].ToLowerInvariant() is var word && word == "slave" ? "replica" : word;
 
     private static bool Says(Option option, string text, ServerOptions options) =>
-        !option.AddsUp && option.TryParse(options, text, out object value, out _) && option.Format(value) == option.Read(options);
+        !option.AddsUp && option.TryParse(options, text, out object value, out _)
+        && option.Format(value) == option.Read(options);
 
     private static void Append(List<string> lines, Option option, IEnumerable<string> texts)
     {
@@ -122,20 +129,24 @@ internal static class ConfigRewrite
         }
     }
 
-    /// <summary>Options that a start with these lines would set to something else: an include comes behind their line.</summary>
+    /// <summary>Options that a start with these lines would set to something else: an include comes behind their
+    /// line.</summary>
     private static List<Option> Overridden(List<string> lines, ServerOptions options)
     {
         var read = new List<ConfigLine>();
         using var text = new MemoryStream(Encoding.UTF8.GetBytes(string.Join('\n', lines)));
         // A file that cannot be read as a whole has been broken by hand since the start: what is known has been said.
-        if (ConfigFile.Read(text, options.ConfigFile, read) is not null || OptionParser.TryAssign(read) is not { } next) return [];
+        if (ConfigFile.Read(text, options.ConfigFile, read) is not null || OptionParser.TryAssign(read) is not { } next)
+            return [];
         return [.. OptionTable.Rows.Where(option => !option.IsStartOnly && option.Read(next) != option.Read(options))];
     }
 
-    /// <summary>Puts a text in a file's place: whoever reads it, whenever the power fails, finds the old one or the new one.</summary>
+    /// <summary>Puts a text in a file's place: whoever reads it, whenever the power fails, finds the old one or the new
+    /// one.</summary>
     private static void Replace(string path, string text)
     {
-        string target = File.Exists(path) ? File.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName ?? path : path;
+        string target = File.Exists(path) ? File.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName
+            ?? path : path;
         string beside = $"{target}.{Guid.NewGuid():N}.tmp";     // the same directory: a rename does not cross devices
         try
         {
@@ -143,7 +154,8 @@ internal static class ConfigRewrite
             {
                 // Before there is anything to read: it may hold a password.
                 if (!OperatingSystem.IsWindows())
-                    File.SetUnixFileMode(file.SafeFileHandle, File.Exists(target) ? File.GetUnixFileMode(target) : UnixFileMode.UserRead | UnixFileMode.UserWrite);
+                    File.SetUnixFileMode(file.SafeFileHandle, File.Exists(target)
+                        ? File.GetUnixFileMode(target) : UnixFileMode.UserRead | UnixFileMode.UserWrite);
                 file.Write(Encoding.UTF8.GetBytes(text));
                 file.Flush(flushToDisk: true);
             }

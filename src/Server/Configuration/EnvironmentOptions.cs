@@ -1,7 +1,8 @@
 namespace Kv.Server.Configuration;
 
 /// <summary>
-/// Options from environment variables: <c>KV_MAXMEMORY_POLICY</c>, and <c>KV_REQUIREPASS_FILE</c> for the content of a file.
+/// Options from environment variables: <c>KV_MAXMEMORY_POLICY</c>, and <c>KV_REQUIREPASS_FILE</c> for the content of a
+/// file.
 /// </summary>
 internal static class EnvironmentOptions
 {
@@ -10,10 +11,12 @@ internal static class EnvironmentOptions
     /// <summary>Adds a line for each variable that names an option. An empty variable counts as none.</summary>
     /// <returns>Null, or what is wrong in one line.</returns>
     /// <remarks>
-    /// Other variables may begin with KV_ for reasons of their own, so an unknown name is no error: a container platform
-    /// sets <c>KV_PORT=tcp://10.0.0.1:6379</c> for a service named kv. A name that looks like a slip is warned of.
+    /// Other variables may begin with KV_ for reasons of their own, so an unknown name is no error: a container
+    /// platform sets <c>KV_PORT=tcp://10.0.0.1:6379</c> for a service named kv. A name that looks like a slip is warned
+    /// of.
     /// </remarks>
-    public static string? Read(IReadOnlyDictionary<string, string> environment, List<ConfigLine> lines, List<string> warnings)
+    public static string? Read(IReadOnlyDictionary<string, string> environment, List<ConfigLine> lines,
+        List<string> warnings)
     {
         var givenBy = new Dictionary<Option, string>();
         foreach (var (variable, value) in environment.OrderBy(pair => pair.Key, StringComparer.Ordinal))
@@ -23,17 +26,21 @@ internal static class EnvironmentOptions
             if (option is null)
             {
                 if (Suggestion.Nearest(NameOf(variable)) is { } near)
-                    warnings.Add($"environment variable {variable} is no option: did you mean {Prefix}{near.ToUpperInvariant().Replace('-', '_')}?");
+                    warnings.Add(
+                        $"environment variable {variable} is no option: did you mean "
+                        + $"{Prefix}{near.ToUpperInvariant().Replace('-', '_')}?");
                 continue;
             }
 
             if (value.StartsWith("tcp://", StringComparison.Ordinal) && !option.TakesAnyText)
             {
-                warnings.Add($"environment variable {variable} is ignored: a container platform set it for a service named kv");
+                warnings.Add(
+                    $"environment variable {variable} is ignored: a container platform set it for a service named kv");
                 continue;
             }
 
-            var line = new ConfigLine(ConfigLine.Environment, $"{variable}={(option.IsSecret ? "***" : value)}", [option.Name, value]);
+            var line = new ConfigLine(ConfigLine.Environment, $"{variable}={(option.IsSecret ? "***" : value)}",
+                [option.Name, value]);
             if (!givenBy.TryAdd(option, variable)) return line.Error($"{givenBy[option]} sets the same option");
             if (isFile)
             {
@@ -76,7 +83,8 @@ internal static class EnvironmentOptions
             if (content.EndsWith('\n')) content = content[..^1];
             if (content.EndsWith('\r')) content = content[..^1];
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException or NotSupportedException)
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException
+            or NotSupportedException)
         {
             why = $"cannot read the file: {e.Message}";
         }

@@ -27,13 +27,15 @@ internal static class HonouredOptions
         {
             Summary = "listen on a unix socket as well",
         },
-        new Option<long>("unixsocketperm", new OctalType(511), o => o.UnixSocketPerm, (o, v) => o.UnixSocketPerm = (int)v)
+        new Option<long>("unixsocketperm", new OctalType(511), o => o.UnixSocketPerm,
+            (o, v) => o.UnixSocketPerm = (int)v)
         {
             Summary = "its permissions",
         },
         new Option<string>("requirepass", new TextType("password"), o => o.RequirePass, (o, v) => o.RequirePass = v)
         {
-            Summary = "password that clients must give", Change = OptionChange.Live, IsSecret = true, Switches = ["password"],
+            Summary = "password that clients must give", Change = OptionChange.Live, IsSecret = true,
+                Switches = ["password"],
         },
         new Option<string>("auth", new WordType<string>(("Password", "password"), ("NoAuth", "noauth")),
             o => o.RequirePass.Length > 0 ? "password" : "noauth", (_, _) => { })
@@ -44,9 +46,11 @@ internal static class HonouredOptions
         {
             Summary = "without a password serve this machine only", Change = OptionChange.Live,
         },
-        new Option<long>("maxclients", new NumberType(1, int.MaxValue), o => o.MaxClients, (o, v) => o.MaxClients = (int)v)
+        new Option<long>("maxclients", new NumberType(1, int.MaxValue), o => o.MaxClients,
+            (o, v) => o.MaxClients = (int)v)
         {
-            Summary = "clients served at once; a few more places wait for local administrators", Change = OptionChange.Live,
+            Summary = "clients served at once; a few more places wait for local administrators",
+                Change = OptionChange.Live,
         },
         new Option<long>("timeout", Int32, o => o.Timeout, (o, v) => o.Timeout = (int)v)
         {
@@ -64,11 +68,13 @@ internal static class HonouredOptions
         {
             Summary = "connections waiting to be accepted", Change = OptionChange.ByHandler,
         },
-        new Option<long>("worker-threads", new NumberType(0, 256), o => o.WorkerThreads, (o, v) => o.WorkerThreads = (int)v)
+        new Option<long>("worker-threads", new NumberType(0, 256), o => o.WorkerThreads,
+            (o, v) => o.WorkerThreads = (int)v)
         {
             Summary = "threads that serve clients; 0 takes the CPUs allowed", Aliases = ["io-threads"],
         },
-        new Option<long>("worker-spin-us", new NumberType(0, 1_000_000), o => o.WorkerSpinUs, (o, v) => o.WorkerSpinUs = (int)v)
+        new Option<long>("worker-spin-us", new NumberType(0, 1_000_000), o => o.WorkerSpinUs,
+            (o, v) => o.WorkerSpinUs = (int)v)
         {
             Summary = "microseconds an idle thread polls before it sleeps", Change = OptionChange.Live,
         },
@@ -80,37 +86,50 @@ internal static class HonouredOptions
         },
         new Option<long>("maxmemory", new BytesType(0, long.MaxValue), o => o.MaxMemory, (o, v) => o.MaxMemory = v)
         {
-            Summary = "used_memory above which writes are refused; 0 no limit", Change = OptionChange.Live, Switches = ["memory", "m"],
+            Summary = "used_memory above which writes are refused; 0 no limit", Change = OptionChange.Live,
+                Switches = ["memory", "m"],
         },
-        new Option<long>("hash-max-listpack-entries", Int64, o => o.PackedLimits.HashEntries, (o, v) => o.PackedLimits.HashEntries = v)
+        new Option<long>("hash-max-listpack-entries", Int64, o => o.PackedLimits.HashEntries,
+            (o, v) => o.PackedLimits.HashEntries = v)
         {
-            Summary = "most fields of a hash that is kept packed", Change = OptionChange.Live, Aliases = ["hash-max-ziplist-entries"],
+            Summary = "most fields of a hash that is kept packed", Change = OptionChange.Live,
+                Aliases = ["hash-max-ziplist-entries"],
         },
-        new Option<long>("hash-max-listpack-value", Bytes, o => o.PackedLimits.HashBytes, (o, v) => o.PackedLimits.HashBytes = v)
+        new Option<long>("hash-max-listpack-value", Bytes, o => o.PackedLimits.HashBytes,
+            (o, v) => o.PackedLimits.HashBytes = v)
         {
-            Summary = "most bytes of a field or value of one", Change = OptionChange.Live, Aliases = ["hash-max-ziplist-value"],
+            Summary = "most bytes of a field or value of one", Change = OptionChange.Live,
+                Aliases = ["hash-max-ziplist-value"],
         },
-        new Option<long>("list-max-listpack-size", new NumberType(int.MinValue, int.MaxValue), o => o.PackedLimits.ListSize, (o, v) => o.PackedLimits.ListSize = v)
+        new Option<long>("list-max-listpack-size", new NumberType(int.MinValue, int.MaxValue),
+            o => o.PackedLimits.ListSize, (o, v) => o.PackedLimits.ListSize = v)
         {
-            Summary = "elements of a packed list, or -1 to -5: 4 KB to 64 KB", Change = OptionChange.Live, Aliases = ["list-max-ziplist-size"],
+            Summary = "elements of a packed list, or -1 to -5: 4 KB to 64 KB", Change = OptionChange.Live,
+                Aliases = ["list-max-ziplist-size"],
         },
-        new Option<long>("set-max-intset-entries", Int64, o => o.PackedLimits.IntegerSetEntries, (o, v) => o.PackedLimits.IntegerSetEntries = v)
+        new Option<long>("set-max-intset-entries", Int64, o => o.PackedLimits.IntegerSetEntries,
+            (o, v) => o.PackedLimits.IntegerSetEntries = v)
         {
             Summary = "most members of a set of integers that is kept as an array", Change = OptionChange.Live,
         },
-        new Option<long>("set-max-listpack-entries", Int64, o => o.PackedLimits.SetEntries, (o, v) => o.PackedLimits.SetEntries = v)
+        new Option<long>("set-max-listpack-entries", Int64, o => o.PackedLimits.SetEntries,
+            (o, v) => o.PackedLimits.SetEntries = v)
         {
             Summary = "most members of a set that is kept packed", Change = OptionChange.Live,
         },
-        new Option<long>("set-max-listpack-value", Bytes, o => o.PackedLimits.SetBytes, (o, v) => o.PackedLimits.SetBytes = v)
+        new Option<long>("set-max-listpack-value", Bytes, o => o.PackedLimits.SetBytes,
+            (o, v) => o.PackedLimits.SetBytes = v)
         {
             Summary = "most bytes of a member of one", Change = OptionChange.Live,
         },
-        new Option<long>("zset-max-listpack-entries", Int64, o => o.PackedLimits.SortedSetEntries, (o, v) => o.PackedLimits.SortedSetEntries = v)
+        new Option<long>("zset-max-listpack-entries", Int64, o => o.PackedLimits.SortedSetEntries,
+            (o, v) => o.PackedLimits.SortedSetEntries = v)
         {
-            Summary = "most members of a sorted set that is kept packed", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-entries"],
+            Summary = "most members of a sorted set that is kept packed", Change = OptionChange.Live,
+                Aliases = ["zset-max-ziplist-entries"],
         },
-        new Option<long>("zset-max-listpack-value", Bytes, o => o.PackedLimits.SortedSetBytes, (o, v) => o.PackedLimits.SortedSetBytes = v)
+        new Option<long>("zset-max-listpack-value", Bytes, o => o.PackedLimits.SortedSetBytes,
+            (o, v) => o.PackedLimits.SortedSetBytes = v)
         {
             Summary = "most bytes of a member of one", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-value"],
         },
@@ -118,11 +137,13 @@ internal static class HonouredOptions
         {
             Summary = "compress strings of over 20 bytes in what DUMP answers", Change = OptionChange.Live,
         },
-        new Option<long>("stream-node-max-bytes", Bytes, o => o.PackedLimits.StreamNodeBytes, (o, v) => o.PackedLimits.StreamNodeBytes = v)
+        new Option<long>("stream-node-max-bytes", Bytes, o => o.PackedLimits.StreamNodeBytes,
+            (o, v) => o.PackedLimits.StreamNodeBytes = v)
         {
             Summary = "most bytes of a stream's node, as Redis counts them; 0 any number", Change = OptionChange.Live,
         },
-        new Option<long>("stream-node-max-entries", Int64, o => o.PackedLimits.StreamNodeEntries, (o, v) => o.PackedLimits.StreamNodeEntries = v)
+        new Option<long>("stream-node-max-entries", Int64, o => o.PackedLimits.StreamNodeEntries,
+            (o, v) => o.PackedLimits.StreamNodeEntries = v)
         {
             Summary = "most entries of one, also deleted ones; 0 any number", Change = OptionChange.Live,
         },
@@ -134,7 +155,8 @@ internal static class HonouredOptions
         {
             Summary = "databases that SELECT can reach",
         },
-        new Option<long>("hll-sparse-max-bytes", new BytesType(0, long.MaxValue), o => o.HllSparseMaxBytes, (o, v) => o.HllSparseMaxBytes = v)
+        new Option<long>("hll-sparse-max-bytes", new BytesType(0, long.MaxValue), o => o.HllSparseMaxBytes,
+            (o, v) => o.HllSparseMaxBytes = v)
         {
             Summary = "longest HyperLogLog that stays sparse", Change = OptionChange.Live,
         },
@@ -151,7 +173,8 @@ internal static class HonouredOptions
         {
             Summary = "longest argument and value", Change = OptionChange.Live,
         },
-        new Option<long>("proto-max-args", new NumberType(16, 16 << 20), o => o.ProtoMaxArgs, (o, v) => o.ProtoMaxArgs = (int)v)
+        new Option<long>("proto-max-args", new NumberType(16, 16 << 20), o => o.ProtoMaxArgs,
+            (o, v) => o.ProtoMaxArgs = (int)v)
         {
             Summary = "most arguments of a command", Change = OptionChange.Live,
         },
@@ -160,11 +183,13 @@ internal static class HonouredOptions
         {
             Summary = "most subscriptions of a client", Change = OptionChange.Live,
         },
-        new Option<long>("multi-queue-limit", new BytesType(64 << 10, long.MaxValue), o => o.MultiQueueLimit, (o, v) => o.MultiQueueLimit = v)
+        new Option<long>("multi-queue-limit", new BytesType(64 << 10, long.MaxValue), o => o.MultiQueueLimit,
+            (o, v) => o.MultiQueueLimit = v)
         {
             Summary = "bytes of queued commands of a transaction", Change = OptionChange.Live,
         },
-        new Option<long>("watch-limit", new NumberType(1, int.MaxValue), o => o.WatchLimit, (o, v) => o.WatchLimit = (int)v)
+        new Option<long>("watch-limit", new NumberType(1, int.MaxValue), o => o.WatchLimit,
+            (o, v) => o.WatchLimit = (int)v)
         {
             Summary = "most keys that a client watches", Change = OptionChange.Live,
         },
@@ -173,11 +198,13 @@ internal static class HonouredOptions
         {
             Summary = "longest inline command", Change = OptionChange.Live,
         },
-        new Option<long>("max-key-bytes", new BytesType(1, KeyBytesMax), o => o.MaxKeyBytes, (o, v) => o.MaxKeyBytes = v)
+        new Option<long>("max-key-bytes", new BytesType(1, KeyBytesMax), o => o.MaxKeyBytes,
+            (o, v) => o.MaxKeyBytes = v)
         {
             Summary = "longest key", Change = OptionChange.Live,
         },
-        new Option<long>("max-reply-bytes", new BytesType(1 << 20, long.MaxValue), o => o.MaxReplyBytes, (o, v) => o.MaxReplyBytes = v)
+        new Option<long>("max-reply-bytes", new BytesType(1 << 20, long.MaxValue), o => o.MaxReplyBytes,
+            (o, v) => o.MaxReplyBytes = v)
         {
             Summary = "longest reply; of messages: client-output-buffer-limit", Change = OptionChange.Live,
         },

@@ -1,9 +1,9 @@
 namespace Kv.Server.Configuration;
 
 /// <summary>
-/// The options of the reference that have no effect here, or not yet. A file or command line may set them: they are checked,
-/// stored and answered, and a line of the log says of each that it does nothing. CONFIG SET takes the default and what the
-/// server does anyway (<see cref="Option.Harmless"/>): OK for anything else would be a promise.
+/// The options of the reference that have no effect here, or not yet. A file or command line may set them: they are
+/// checked, stored and answered, and a line of the log says of each that it does nothing. CONFIG SET takes the default
+/// and what the server does anyway (<see cref="Option.Harmless"/>): OK for anything else would be a promise.
 /// </summary>
 /// <remarks>An option that gains an effect moves to <see cref="HonouredOptions"/> and gets a property.</remarks>
 internal static class KeptOptions
@@ -92,11 +92,13 @@ internal static class KeptOptions
         new Option<bool>("cluster-require-full-coverage", YesNo, true),
         new Option<bool>("crash-log-enabled", YesNo, true) { Harmless = "no" },
         new Option<bool>("crash-memcheck-enabled", YesNo, true) { Harmless = "no" },
-        new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename, (o, v) => o.DbFilename = v)
+        new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename,
+            (o, v) => o.DbFilename = v)
         {
             Class = OptionClass.Kept, Change = OptionChange.Protected,
         },
-        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir), (o, v) => o.Dir = v)
+        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir),
+            (o, v) => o.Dir = v)
         {
             Class = OptionClass.Kept, Change = OptionChange.Protected, Reason = NothingSaved,
         },
@@ -106,7 +108,8 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart,
         },
-        new Option<bool>("hide-user-data-from-log", YesNo, false) { Harmless = "yes", Reason = "no line of the log has keys or values" },
+        new Option<bool>("hide-user-data-from-log", YesNo, false) { Harmless = "yes",
+            Reason = "no line of the log has keys or values" },
         new Option<long>("hz", Int32, o => o.Hz, (o, v) => o.Hz = (int)Math.Clamp(v, 1, 500))
         {
             Class = OptionClass.Kept, Change = OptionChange.Live, Reason = "background work goes by its own clock",
@@ -125,7 +128,8 @@ internal static class KeptOptions
         new Option<long>("lfu-decay-time", Int32, 1),
         new Option<long>("lfu-log-factor", Int32, 10),
         new Option<long>("list-compress-depth", Int32, 0),
-        new Option<string>("locale-collate", Text, "") { Harmless = "C", Reason = "SORT goes by bytes, as in the locale C" },
+        new Option<string>("locale-collate", Text, "") { Harmless = "C",
+            Reason = "SORT goes by bytes, as in the locale C" },
         new Option<string>("masterauth", Text, "") { IsSecret = true },
         new Option<string>("masteruser", Text, ""),
         new Option<long>("max-new-connections-per-cycle", new NumberType(1, 1000), 10),

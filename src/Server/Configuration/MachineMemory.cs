@@ -21,7 +21,8 @@ public readonly record struct MachineMemory(long Bytes, bool IsLimitOfGroup)
     private static long SmallestGroupLimit(string root)
     {
         string top = Path.Combine(root, "sys/fs/cgroup");
-        string own = FirstLine(Path.Combine(root, "proc/self/cgroup"), line => line.StartsWith("0::/", StringComparison.Ordinal));
+        string own = FirstLine(Path.Combine(root, "proc/self/cgroup"),
+            line => line.StartsWith("0::/", StringComparison.Ordinal));
         long smallest = ReadNumber(Path.Combine(top, "memory/memory.limit_in_bytes"));      // version 1, in a container
         if (smallest >= 1L << 60) smallest = 0;                                             // its way to say "none"
         string path = own.Length > 4 ? own[4..] : "";
@@ -38,12 +39,14 @@ public readonly record struct MachineMemory(long Bytes, bool IsLimitOfGroup)
     {
         string line = FirstLine(meminfo, l => l.StartsWith("MemTotal:", StringComparison.Ordinal));
         string[] words = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
-        return words.Length >= 2 && long.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out long kb)
+        return words.Length >= 2
+            && long.TryParse(words[1], NumberStyles.None, CultureInfo.InvariantCulture, out long kb)
             && kb < long.MaxValue >> 10 ? kb << 10 : 0;
     }
 
     private static long ReadNumber(string path) =>
-        long.TryParse(FirstLine(path, _ => true), NumberStyles.None, CultureInfo.InvariantCulture, out long number) ? number : 0;
+        long.TryParse(FirstLine(path, _ => true), NumberStyles.None, CultureInfo.InvariantCulture, out long number)
+        ? number : 0;
 
     private static string FirstLine(string path, Predicate<string> wanted)
     {

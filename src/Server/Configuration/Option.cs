@@ -8,7 +8,8 @@ internal enum OptionClass
     /// <summary>It does what its summary says.</summary>
     Honoured,
 
-    /// <summary>It is answered and, at start, stored and logged as without effect; CONFIG SET refuses what would not be so.</summary>
+    /// <summary>It is answered and, at start, stored and logged as without effect; CONFIG SET refuses what would not be
+    /// so.</summary>
     Kept,
 
     /// <summary>Any value but the harmless ones is refused, with the reason.</summary>
@@ -21,7 +22,8 @@ internal enum OptionChange
     /// <summary>At start and by CONFIG SET.</summary>
     Live,
 
-    /// <summary>At start, and by CONFIG SET while a part of the server makes it so (<see cref="ServerOptions.OnChange"/>).</summary>
+    /// <summary>At start, and by CONFIG SET while a part of the server makes it so
+    /// (<see cref="ServerOptions.OnChange"/>).</summary>
     ByHandler,
 
     /// <summary>At start, and by CONFIG SET where enable-protected-configs allows it: it names a file.</summary>
@@ -82,7 +84,8 @@ internal abstract class Option(string name)
     /// <summary>The present value's text.</summary>
     public abstract string Read(ServerOptions options);
 
-    /// <summary>The present value as lines of a file have it, each without the name; one line but for a few options.</summary>
+    /// <summary>The present value as lines of a file have it, each without the name; one line but for a few
+    /// options.</summary>
     public abstract IReadOnlyList<string> FileTexts(ServerOptions options);
 
     /// <summary>Checks a text and makes a value of it, changing nothing.</summary>

@@ -55,7 +55,8 @@ internal static class OptionDocument
             |---|---|---|
 
             """.ReplaceLineEndings("\n"));
-        foreach (var option in Of(OptionClass.Kept)) Row(text, Names(option), Accepted(option, defaults), option.Reason);
+        foreach (var option in Of(OptionClass.Kept))
+            Row(text, Names(option), Accepted(option, defaults), option.Reason);
         return text.ToString();
     }
 
@@ -85,5 +86,6 @@ internal static class OptionDocument
         _ => "no",
     };
 
-    private static string Cell(string text) => text.Replace("|", "\\|", StringComparison.Ordinal).Replace("*", "\\*", StringComparison.Ordinal);
+    private static string Cell(string text) =>
+        text.Replace("|", "\\|", StringComparison.Ordinal).Replace("*", "\\*", StringComparison.Ordinal);
 }

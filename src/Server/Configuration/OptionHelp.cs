@@ -29,7 +29,8 @@ internal static class OptionHelp
             if (option.Class != OptionClass.Honoured) continue;
             string names = string.Join(", ", Names(option));
             string value = option.Read(defaults);
-            string byDefault = value.Length is > 0 and < 32 && !option.IsStartOnly && !option.IsSwitch ? $" ({value})" : "";
+            string byDefault = value.Length is > 0 and < 32 && !option.IsStartOnly && !option.IsSwitch
+                ? $" ({value})" : "";
             text.Append(CultureInfo.InvariantCulture, $"\n  {names,-34}{option.Summary}{byDefault}");
         }
 

@@ -1,6 +1,7 @@
 namespace Kv.Server.Configuration;
 
-/// <summary>Makes the options of a server out of a file, the environment and the command line. Later ones win.</summary>
+/// <summary>Makes the options of a server out of a file, the environment and the command line. Later ones
+/// win.</summary>
 /// <remarks>
 /// Order: default, file with its includes, standard input, environment, command line. What a later line overrides is
 /// checked for its form, but not refused: <c>appendonly yes</c> in a file does not matter to <c>--appendonly no</c>.

@@ -80,7 +80,8 @@ internal static class OptionTable
         var defaults = new ServerOptions();
         foreach (var option in changed)
         {
-            if (option.Class != OptionClass.Kept || !option.Promises(option.Read(options), option.Read(defaults))) continue;
+            if (option.Class != OptionClass.Kept || !option.Promises(option.Read(options), option.Read(defaults)))
+                continue;
             yield return option.Reason.Length > 0
                 ? $"option '{option.Name}' has no effect: {option.Reason}"
                 : $"option '{option.Name}' has no effect";
@@ -96,8 +97,10 @@ internal static class OptionTable
         {
             string text = option.Read(options);
             if (!option.TryParse(options, text, out _, out string error))
-                return $"option '{option.Name}' ({option.Expects}): {error}{(option.IsSecret ? "" : $", got '{text}'")}";
-            if (option.Refuses(text, option.Read(defaults))) return $"option '{option.Name}' cannot be '{text}': {option.Reason}";
+                return $"option '{option.Name}' ({option.Expects}): "
+                    + $"{error}{(option.IsSecret ? "" : $", got '{text}'")}";
+            if (option.Refuses(text, option.Read(defaults)))
+                return $"option '{option.Name}' cannot be '{text}': {option.Reason}";
         }
 
         return null;
@@ -128,14 +131,16 @@ internal static class OptionTable
         return isAllowed ? null : "can't set protected config";
     }
 
-    private static SetResult SetLatched(ServerOptions options, List<(string AskedFor, Option Option, string Text)> changes)
+    private static SetResult SetLatched(ServerOptions options,
+        List<(string AskedFor, Option Option, string Text)> changes)
     {
         var defaults = new ServerOptions();
         var undo = new List<(Option Option, object Old)>();
         foreach (var (name, option, text) in changes)
         {
             if (!option.TryParse(options, text, out object value, out string error)) return Fail(name, error);
-            if (WhyWithoutEffect(option, option.Format(value), options, defaults) is { } reason) return Fail(name, reason);
+            if (WhyWithoutEffect(option, option.Format(value), options, defaults) is { } reason)
+                return Fail(name, reason);
             undo.Add((option, option.ReadValue(options)));
             option.Write(options, value);
         }
@@ -164,13 +169,15 @@ internal static class OptionTable
         }
     }
 
-    /// <summary>Why an option is not set to a value: whoever got OK for it would count on an effect. Null when it may be.</summary>
+    /// <summary>Why an option is not set to a value: whoever got OK for it would count on an effect. Null when it may
+    /// be.</summary>
     private static string? WhyWithoutEffect(Option option, string text, ServerOptions options, ServerOptions defaults)
     {
         if (!option.Promises(text, option.Read(defaults))) return null;
         if (option.Class == OptionClass.Refused) return option.Reason;
         if (text == option.Read(options)) return null;      // as the file or the command line had it
-        return option.Reason.Length > 0 ? $"the option has no effect yet: {option.Reason}" : "the option has no effect yet";
+        return option.Reason.Length > 0 ? $"the option has no effect yet: {option.Reason}"
+            : "the option has no effect yet";
     }
 
     private static SetResult Failed(string name, string reason) =>

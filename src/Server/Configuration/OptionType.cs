@@ -51,7 +51,8 @@ internal sealed class NumberType(long min, long max) : OptionType<long>
     }
 }
 
-/// <summary>A number of bytes, see <see cref="MemorySize"/>; optionally a share of maxmemory, kept as its negative.</summary>
+/// <summary>A number of bytes, see <see cref="MemorySize"/>; optionally a share of maxmemory, kept as its
+/// negative.</summary>
 internal sealed class BytesType(long min, long max, bool orPercent = false) : OptionType<long>
 {
     public override string Expects => $"bytes, {min}..{max}{(orPercent ? ", or 1%..100%" : "")}";
@@ -72,7 +73,8 @@ internal sealed class BytesType(long min, long max, bool orPercent = false) : Op
         return true;
     }
 
-    public override IReadOnlyList<string> FileTexts(long value) => [value < 0 ? Format(value) : MemorySize.Shorten(value)];
+    public override IReadOnlyList<string> FileTexts(long value) =>
+        [value < 0 ? Format(value) : MemorySize.Shorten(value)];
 
     private static bool TryParsePercent(string digits, out long value, out string error)
     {
@@ -124,7 +126,8 @@ internal sealed class WordType<T>(params (string Word, T Value)[] words) : Optio
 /// <param name="check">Returns what is wrong, or null.</param>
 internal sealed class TextType(string what = "text", Func<string, string?>? check = null) : OptionType<string>
 {
-    /// <summary>Longer than any path or password; a limit so that a client cannot park megabytes in an option.</summary>
+    /// <summary>Longer than any path or password; a limit so that a client cannot park megabytes in an
+    /// option.</summary>
     public const int CharsMax = 64 << 10;
 
     public static readonly TextType Any = new();

@@ -5,25 +5,27 @@ namespace Kv.Server.Configuration;
 /// <summary>Everything that can be set about one server, typed. A new instance holds the defaults.</summary>
 /// <remarks>
 /// Each property belongs to one row of <see cref="OptionTable"/>, which holds its name, range and text form; what this
-/// class says is its type and default. Assigning a property from code does not check the range: <see cref="Validate"/> does.
+/// class says is its type and default. Assigning a property from code does not check the range: <see cref="Validate"/>
+/// does.
 /// <para>
-/// Threads: what CONFIG SET can change while the server runs is read and written with Volatile, a word or a reference to
-/// something immutable at a time. This orders nothing else: it only makes a worker, whose loop may never end, read the
-/// field again at its next turn. A stale value is safe, as a limit may apply one command late. All other properties are
-/// written before the server starts and never after.
+/// Threads: what CONFIG SET can change while the server runs is read and written with Volatile, a word or a reference
+/// to something immutable at a time. This orders nothing else: it only makes a worker, whose loop may never end, read
+/// the field again at its next turn. A stale value is safe, as a limit may apply one command late. All other properties
+/// are written before the server starts and never after.
 /// </para>
 /// </remarks>
 public sealed class ServerOptions
 {
-    // Network. Port, Bind and TcpBacklog change only through a handler that moves the listeners; the unix socket is fixed at start.
+    // Network. Port, Bind and TcpBacklog change only through a handler that moves the listeners; the unix socket is
+    // fixed at start.
 
-    /// <summary>The TCP port. 0 at start lets the system choose one; set to 0 by CONFIG SET, nothing listens on TCP any more
-    /// (on a server that was started with 0 it is that first port again).</summary>
+    /// <summary>The TCP port. 0 at start lets the system choose one; set to 0 by CONFIG SET, nothing listens on TCP any
+    /// more (on a server that was started with 0 it is that first port again).</summary>
     public int Port { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 6379;
 
     /// <summary>
-    /// Addresses to listen on, each an address or a name, <c>*</c> or <c>::*</c> for all, with a leading <c>-</c> when it
-    /// may be unavailable (see <see cref="BindAddress"/>). Empty: no TCP. Replace the list, do not change it.
+    /// Addresses to listen on, each an address or a name, <c>*</c> or <c>::*</c> for all, with a leading <c>-</c> when
+    /// it may be unavailable (see <see cref="BindAddress"/>). Empty: no TCP. Replace the list, do not change it.
     /// </summary>
     public IReadOnlyList<string> Bind
     {
@@ -85,16 +87,19 @@ public sealed class ServerOptions
     // Limits of the protocol and of clients
 
     /// <summary>The longest bulk string a client may send and the longest value, in bytes.</summary>
-    public long ProtoMaxBulkLen { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
+    public long ProtoMaxBulkLen { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        512L << 20;
 
     /// <summary>The most arguments of one command.</summary>
     public int ProtoMaxArgs { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1 << 20;
 
     /// <summary>The longest inline command, in bytes.</summary>
-    public int ProtoInlineMaxSize { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 10;
+    public int ProtoInlineMaxSize { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        64 << 10;
 
     /// <summary>The most channels and patterns one client may be subscribed to.</summary>
-    public int SubscriptionLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1_000_000;
+    public int SubscriptionLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        1_000_000;
 
     /// <summary>The longest key, in bytes.</summary>
     public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
@@ -103,7 +108,8 @@ public sealed class ServerOptions
     public int WatchLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10_000;
 
     /// <summary>Bytes of queued commands a transaction may have.</summary>
-    public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 64 << 20;
+    public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        64 << 20;
 
     /// <summary>The longest reply, in bytes.</summary>
     public long MaxReplyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1L << 30;
@@ -115,8 +121,10 @@ public sealed class ServerOptions
         set => Volatile.Write(ref field, value);
     } = 1L << 30;
 
-    /// <summary>Unsent bytes from which on a client's commands are left unread; it goes on below half of that.</summary>
-    public long ClientOutputPause { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 256L << 20;
+    /// <summary>Unsent bytes from which on a client's commands are left unread; it goes on below half of
+    /// that.</summary>
+    public long ClientOutputPause { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        256L << 20;
 
     /// <summary>Unsent bytes at which a client is closed, by class.</summary>
     public OutputBufferLimits ClientOutputBufferLimit
@@ -183,8 +191,9 @@ public sealed class ServerOptions
     public string ConfigFile { get; internal set; } = "";
 
     /// <summary>
-    /// Whether the process is nothing but this server, as kv-server is. Then <see cref="MaxMemory"/> bounds the managed heap, too, and the
-    /// server may ask for a collection when much of it is known to be dead. Has no name in files, on the command line or for CONFIG.
+    /// Whether the process is nothing but this server, as kv-server is. Then <see cref="MaxMemory"/> bounds the managed
+    /// heap, too, and the server may ask for a collection when much of it is known to be dead. Has no name in files, on
+    /// the command line or for CONFIG.
     /// </summary>
     public bool OwnsProcess { get; set; }
 
@@ -192,7 +201,8 @@ public sealed class ServerOptions
     private int _logLevel = (int)LogVerbosity.Notice;
 
     /// <summary>Values of the options that have no property, by the number of their row; null is the default.</summary>
-    /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable and read with Volatile, as properties are.</remarks>
+    /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable and read with Volatile, as properties
+    /// are.</remarks>
     private object?[] _kept = [];
 
     private Dictionary<string, Func<ServerOptions, string?>> _handlers = [];
@@ -206,8 +216,8 @@ public sealed class ServerOptions
     /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>
     /// <param name="name">The option's main name.</param>
     /// <param name="apply">
-    /// Returns null when done, or why it cannot be: then every value of that CONFIG SET is put back and the handlers that
-    /// ran are called again. It runs on the client's thread and must not set options.
+    /// Returns null when done, or why it cannot be: then every value of that CONFIG SET is put back and the handlers
+    /// that ran are called again. It runs on the client's thread and must not set options.
     /// </param>
     /// <remarks>For the server's own parts, before it starts. One handler an option.</remarks>
     public void OnChange(string name, Func<ServerOptions, string?> apply)

@@ -75,7 +75,8 @@ internal sealed class SaveType : OptionType<string>
         if (words.Length % 2 != 0 || words.Length > 128) return false;
         for (int i = 0; i < words.Length; i++)
         {
-            if (!long.TryParse(words[i], NumberStyles.None, CultureInfo.InvariantCulture, out long number)) return false;
+            if (!long.TryParse(words[i], NumberStyles.None, CultureInfo.InvariantCulture, out long number))
+                return false;
             if (number > int.MaxValue || (i % 2 == 0 && number == 0)) return false;
         }
 
@@ -84,7 +85,8 @@ internal sealed class SaveType : OptionType<string>
     }
 }
 
-/// <summary>Groups of four words: class, hard bytes, soft bytes, soft seconds. Classes left out keep their limits.</summary>
+/// <summary>Groups of four words: class, hard bytes, soft bytes, soft seconds. Classes left out keep their
+/// limits.</summary>
 internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
 {
     public override string Expects => "normal|replica|pubsub hard-bytes soft-bytes soft-seconds, repeated";
@@ -96,7 +98,8 @@ internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
         $"normal {Words(value.Normal)} slave {Words(value.Replica)} pubsub {Words(value.PubSub)}";
 
     public override IReadOnlyList<string> FileTexts(OutputBufferLimits value) =>
-        [$"normal {FileWords(value.Normal)}", $"replica {FileWords(value.Replica)}", $"pubsub {FileWords(value.PubSub)}"];
+        [$"normal {FileWords(value.Normal)}", $"replica {FileWords(value.Replica)}",
+            $"pubsub {FileWords(value.PubSub)}"];
 
     public override bool TryParse(
         string text, OutputBufferLimits current, out OutputBufferLimits value, out string error)
@@ -141,7 +144,8 @@ internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
         CultureInfo.InvariantCulture, $"{limit.HardBytes} {limit.SoftBytes} {limit.SoftSeconds}");
 
     private static string FileWords(OutputBufferLimit limit) => string.Create(
-        CultureInfo.InvariantCulture, $"{MemorySize.Shorten(limit.HardBytes)} {MemorySize.Shorten(limit.SoftBytes)} {limit.SoftSeconds}");
+        CultureInfo.InvariantCulture,
+        $"{MemorySize.Shorten(limit.HardBytes)} {MemorySize.Shorten(limit.SoftBytes)} {limit.SoftSeconds}");
 }
 
 /// <summary>Letters that choose keyspace events; A stands for the ten of <see cref="Classes"/>.</summary>
@@ -160,7 +164,8 @@ internal sealed class EventLettersType : OptionType<string>
         value = "";
         error = $"Invalid event class character. Use '{Accepted}'.";
         if (text.Any(c => !Accepted.Contains(c, StringComparison.Ordinal))) return false;
-        bool all = text.Contains('A', StringComparison.Ordinal) || Classes.All(c => text.Contains(c, StringComparison.Ordinal));
+        bool all = text.Contains('A', StringComparison.Ordinal)
+            || Classes.All(c => text.Contains(c, StringComparison.Ordinal));
         var letters = new StringBuilder(all ? "A" : "");
         foreach (char letter in all ? Others : Classes + Others)
         {
@@ -193,7 +198,8 @@ internal sealed class PercentilesType : OptionType<string>
         var percents = new double[words.Length];
         for (int i = 0; i < words.Length; i++)
         {
-            if (!double.TryParse(words[i], NumberStyles.Float, CultureInfo.InvariantCulture, out percents[i])) return false;
+            if (!double.TryParse(words[i], NumberStyles.Float, CultureInfo.InvariantCulture, out percents[i]))
+                return false;
         }
 
         error = "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";

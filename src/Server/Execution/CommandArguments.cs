@@ -6,7 +6,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Reads a command's arguments one after another. The first bad one is remembered, and answered by <see cref="Finish"/>.</summary>
+/// <summary>Reads a command's arguments one after another. The first bad one is remembered, and answered by
+/// <see cref="Finish"/>.</summary>
 /// <remarks>
 /// After a bad argument everything reads as empty or 0, so that a handler reads to its end and asks once. A missing
 /// argument is a syntax error: those that must be there are counted by the arity before the handler runs.
@@ -29,7 +30,8 @@ internal unsafe ref struct CommandArguments
     private ReceivedBlocks? _blocks;
     private ReadOnlySpan<byte> _error;
 
-    internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
+    internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint,
+        ReceivedBlocks? blocks)
     {
         _store = store;
         Begin(items, count, keyIndex, hash, hint, blocks);
@@ -81,7 +83,8 @@ internal unsafe ref struct CommandArguments
     /// <summary>Whether some argument was bad.</summary>
     public readonly bool Failed => _failed;
 
-    /// <summary>The string that the look-ahead found for the first key, if it did and nothing about it is unusual. Reads no argument.</summary>
+    /// <summary>The string that the look-ahead found for the first key, if it did and nothing about it is unusual.
+    /// Reads no argument.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly FoundString FindString()
     {
@@ -89,7 +92,8 @@ internal unsafe ref struct CommandArguments
         return _store.FindString(_hint, key->Pointer, key->Length);
     }
 
-    /// <summary>Overwrites a string that was found with an argument, where that is a matter of copying. Reads no argument.</summary>
+    /// <summary>Overwrites a string that was found with an argument, where that is a matter of copying. Reads no
+    /// argument.</summary>
     /// <param name="expiryMs">Unix ms; -1: none.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly bool TryOverwrite(in FoundString found, int index, long expiryMs = NewValue.NoExpiry)
@@ -98,8 +102,8 @@ internal unsafe ref struct CommandArguments
         return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length, expiryMs);
     }
 
-    /// <summary>When something expires that is to last for an argument's number of units, where that is a usual number: some
-    /// digits. Reads no argument.</summary>
+    /// <summary>When something expires that is to last for an argument's number of units, where that is a usual number:
+    /// some digits. Reads no argument.</summary>
     /// <returns>Unix ms; 0 for everything else, right or wrong.</returns>
     public readonly long UsualExpiry(int index, long unitMs)
     {
@@ -124,7 +128,8 @@ internal unsafe ref struct CommandArguments
         Argument* unit = _items + index;
         if (unit->Length != 2) return 0;
         int letters = *(ushort*)unit->Pointer | 0x2020;
-        return letters == ('e' | 'x' << 8) ? UsualExpiry(index + 1, 1000) : letters == ('p' | 'x' << 8) ? UsualExpiry(index + 1, 1) : 0;
+        return letters == ('e' | 'x' << 8) ? UsualExpiry(index + 1, 1000) : letters == ('p' | 'x' << 8)
+            ? UsualExpiry(index + 1, 1) : 0;
     }
 
     /// <summary>A glob pattern.</summary>
@@ -177,7 +182,8 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
-    /// <summary>The next argument as a value, with its block when it came in one of its own: the store may adopt that.</summary>
+    /// <summary>The next argument as a value, with its block when it came in one of its own: the store may adopt
+    /// that.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ReadOnlySpan<byte> NextValue(out Block block)
     {
@@ -189,8 +195,8 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
-    /// <summary>A copy of all of them, for a command that goes on in later turns. Those in blocks stay in the session's, which keeps
-    /// them until the command is done.</summary>
+    /// <summary>A copy of all of them, for a command that goes on in later turns. Those in blocks stay in the
+    /// session's, which keeps them until the command is done.</summary>
     /// <param name="store">Is charged with the memory, as long as it is held.</param>
     public readonly HeldCommand Copy(Store store) => new(_items, _count, store);
 
@@ -242,7 +248,8 @@ internal unsafe ref struct CommandArguments
         Remaining > 0 && CommandName.Equal(upper, new(_items[_next].Pointer, _items[_next].Length));
 
     /// <summary>The next argument, without reading it; empty when there is none.</summary>
-    public readonly ReadOnlySpan<byte> Peek() => Remaining > 0 ? new(_items[_next].Pointer, _items[_next].Length) : default;
+    public readonly ReadOnlySpan<byte> Peek() =>
+        Remaining > 0 ? new(_items[_next].Pointer, _items[_next].Length) : default;
 
     /// <summary>Passes over so many arguments.</summary>
     public void Skip(int count)
@@ -253,11 +260,13 @@ internal unsafe ref struct CommandArguments
 
     public void SyntaxError() => Fail(Errors.Syntax);
 
-    /// <summary>Refuses a command with more arguments left than anybody has a use for: it would take its worker for long.</summary>
+    /// <summary>Refuses a command with more arguments left than anybody has a use for: it would take its worker for
+    /// long.</summary>
     /// <param name="what">What they are, "patterns of CONFIG GET": the error names it.</param>
     public void RequireAtMost(int most, string what)
     {
-        if (Remaining > most) Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many {what}, at most {most} are taken at once"));
+        if (Remaining > most)
+            Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many {what}, at most {most} are taken at once"));
     }
 
     /// <summary>Remembers an error, unless there is one already.</summary>

@@ -35,14 +35,15 @@ internal ref struct CommandContext
     /// <summary>Serves those who wait for what this session's commands change.</summary>
     internal KeyServer Waits { readonly get; init; }
 
-    /// <summary>Whether the command may wait for something that is not there: not in what EXEC runs, which answers as when the time
-    /// has passed.</summary>
+    /// <summary>Whether the command may wait for something that is not there: not in what EXEC runs, which answers as
+    /// when the time has passed.</summary>
     public readonly bool MayBlock => !InTransaction;
 
     /// <summary>Whether EXEC runs the command: nothing may be left to a later turn, and nobody waits.</summary>
     public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
 
-    /// <summary>A large string that has to move for the command does so in this turn (<see cref="StringRoom"/>).</summary>
+    /// <summary>A large string that has to move for the command does so in this turn
+    /// (<see cref="StringRoom"/>).</summary>
     public bool MovesAtOnce { readonly get; internal set; }
 
     /// <summary>Where replies that are sent from a block without a copy are noted.</summary>
@@ -60,7 +61,8 @@ internal ref struct CommandContext
         return false;
     }
 
-    /// <summary>Makes a sorted set that was collected a key's value, and answers how many elements it has, or why it could not be.</summary>
+    /// <summary>Makes a sorted set that was collected a key's value, and answers how many elements it has, or why it
+    /// could not be.</summary>
     /// <param name="done">Whether all of it could be collected.</param>
     public readonly void StoreResult(HeldValue target, ref SortedSetBuilder result, bool done)
     {
@@ -88,25 +90,31 @@ internal ref struct CommandContext
     /// <param name="block">The caller's reference goes to the output, which releases it.</param>
     public readonly void WriteBlock(Block block) => Output.WriteBlock(Reply, block);
 
-    /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is done.</summary>
+    /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is
+    /// done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
 
-    /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on them at once.</summary>
+    /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on
+    /// them at once.</summary>
     public readonly bool IsLong(int keys) => keys > LongCommand.KeysMax && !InTransaction;
 
     /// <summary>Does a command over very many keys in steps.</summary>
     public void ContinueLong(LongKind kind) => Continue(new LongCommand(ref this, kind));
 
-    /// <summary>Lets the command wait until one of its keys has something for it: the rest is the blocked command's. Nothing is written here.</summary>
+    /// <summary>Lets the command wait until one of its keys has something for it: the rest is the blocked command's.
+    /// Nothing is written here.</summary>
     /// <param name="command">New; knows what it takes, and how that is answered.</param>
     /// <param name="type">What it waits for: a list, a sorted set or a stream.</param>
     /// <param name="keys">Which arguments are the keys.</param>
     /// <param name="timeoutMs">How long it waits; 0 for ever.</param>
-    public void Block(BlockedCommand command, DataType type, KeyRange keys, long timeoutMs) => Server.Blocked.Begin(ref this, command, type, keys, timeoutMs);
+    public void Block(BlockedCommand command, DataType type, KeyRange keys, long timeoutMs) =>
+        Server.Blocked.Begin(ref this, command, type, keys, timeoutMs);
 
-    /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or <see cref="Session.Unpark"/>.</summary>
+    /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or
+    /// <see cref="Session.Unpark"/>.</summary>
     /// <param name="milliseconds">At most; -1 waits until it is woken.</param>
-    /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is sent at once.</param>
+    /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is
+    /// sent at once.</param>
     public readonly void Park(long milliseconds, ICommandSteps? then = null)
     {
         if (!InTransaction) Session.Park(milliseconds < 0 ? long.MaxValue : Server.TickMs + milliseconds);

@@ -5,12 +5,14 @@ namespace Kv.Server.Execution;
 
 /// <summary>How often one command was called, and how long that took; of one worker, or the sum of all.</summary>
 /// <remarks>
-/// Reading the clock twice takes as long as a GET, so of what is quick only one run in some is timed (a run: commands of one name that stand together), and stands for those
-/// before it that were not. What is slow is timed always: the first run of a command, and each behind one that was slow. Threads: as <see cref="WorkerCounters"/>.
+/// Reading the clock twice takes as long as a GET, so of what is quick only one run in some is timed (a run: commands
+/// of one name that stand together), and stands for those before it that were not. What is slow is timed always: the
+/// first run of a command, and each behind one that was slow. Threads: as <see cref="WorkerCounters"/>.
 /// </remarks>
 internal struct CommandCounts
 {
-    /// <summary>Of quick runs one in so many is timed. Primes: what goes round in a pipeline shall not always meet the same.</summary>
+    /// <summary>Of quick runs one in so many is timed. Primes: what goes round in a pipeline shall not always meet the
+    /// same.</summary>
     private const int FastInterval = 61, Interval = 13;
 
     /// <summary>From here on the clock is a 500th.</summary>
@@ -29,7 +31,8 @@ internal struct CommandCounts
     // Of Stopwatch: all that was timed, and what that stands for; up to so many calls; of one call of the last run.
     private long _ticks, _timedCalls, _ticksEach;
 
-    /// <summary>Microseconds in which it ran, waiting excluded: of the last calls, which nobody has timed, as many as of those before.</summary>
+    /// <summary>Microseconds in which it ran, waiting excluded: of the last calls, which nobody has timed, as many as
+    /// of those before.</summary>
     // A reset at this moment may leave more timed than called.
     public readonly long Microseconds => ToMicroseconds(_ticks + (_ticksEach * Math.Max(0, Calls - _timedCalls)));
 

@@ -15,13 +15,15 @@ namespace Kv.Server.Execution;
 //
 //   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
 //   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a member of
-//             a large collection go on: the collection's head, the member's bucket, the member; or the byte of a bit or register
+//             a large collection go on: the collection's head, the member's bucket, the member; or the byte of a bit or
+// register
 //   Execute   in the same order; replies go behind one another into the output
 //
 //  A session's commands stand together, so its replies do, too. A window ends early behind a command that changes how
 //  the next ones are to be read or looked up.
 
-/// <summary>Runs the commands that a group of sessions has sent, so many at a time that memory is fetched ahead of its use.</summary>
+/// <summary>Runs the commands that a group of sessions has sent, so many at a time that memory is fetched ahead of its
+/// use.</summary>
 /// <remarks>
 /// Threads: one worker, or whoever holds the lease. The hints live within one turn of the <see cref="StoreSession"/>.
 /// Result: each session's commands run strictly in order; looking ahead changes nothing but the time.
@@ -37,7 +39,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <summary>A session that has been answered so much in a turn goes on in the next one.</summary>
     private const int ShareBytes = 1024 * 1024;
 
-    /// <summary>The clock is read once in so many windows, so it costs a command less than 0.2 ns. What is slow reads it by itself.</summary>
+    /// <summary>The clock is read once in so many windows, so it costs a command less than 0.2 ns. What is slow reads
+    /// it by itself.</summary>
     private const int WindowsPerClock = 8;
 
     /// <summary>And so does one that has had a millisecond: others of the worker wait no longer for it.</summary>
@@ -98,10 +101,12 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         {
             lock (_slotsGuard)      // the slots are not freed meanwhile
             {
-                // Races with the turn, on purpose: each word is read whole, and the worst is the name of the command before.
+                // Races with the turn, on purpose: each word is read whole, and the worst is the name of the command
+                // before.
                 int current = _current;
                 WindowSlot* executing = _executing;
-                if (_isDisposed || executing == null || (uint)current >= SessionsMax || _inputs[current].Session is not { } session) return null;
+                if (_isDisposed || executing == null || (uint)current >= SessionsMax
+                    || _inputs[current].Session is not { } session) return null;
                 int number = executing->Kind.Command;
                 var command = (uint)number < (uint)_commands.Length ? _commands[number] : session.LastCommand;
                 // A row of several words: the session knows which one it is.
@@ -122,7 +127,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
     }
 
-    /// <summary>Drops the replies of a turn that failed, and the values they refer to: they are no other session's.</summary>
+    /// <summary>Drops the replies of a turn that failed, and the values they refer to: they are no other
+    /// session's.</summary>
     private void Discard()
     {
         _output.DropReferences(int.MaxValue);
@@ -131,7 +137,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>Adds a session with its unread bytes, which begin with a command.</summary>
-    /// <param name="input">Stays put until <see cref="Run"/> returns, readable for the parser's padding past its length.</param>
+    /// <param name="input">Stays put until <see cref="Run"/> returns, readable for the parser's padding past its
+    /// length.</param>
     public void Add(Session session, byte* input, int length)
     {
         Debug.Assert(_inputCount < SessionsMax, "the group is full");
@@ -150,8 +157,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <inheritdoc cref="LastConsumed"/>
     public bool LastHasMore => _inputs[0].HasMore;
 
-    /// <summary>Runs the complete commands of the group, of each session as many as fit into its share of a turn, and hands the replies
-    /// to the owner. What is left of an input begins with a command.</summary>
+    /// <summary>Runs the complete commands of the group, of each session as many as fit into its share of a turn, and
+    /// hands the replies to the owner. What is left of an input begins with a command.</summary>
     public void Run()
     {
         _parsing = 0;
@@ -203,7 +210,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             if (input.Stopped) continue;
             if (session.Steps != null || session.Held != null)
             {
-                SlotAt(count) = new WindowSlot { Kind = new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
+                SlotAt(count) = new WindowSlot { Kind =
+                    new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
                 return count + 1;
             }
 
@@ -216,7 +224,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>Adds the commands of one session.</summary>
-    /// <returns>The window's count when the session has no more; its complement when the window is to be run first.</returns>
+    /// <returns>The window's count when the session has no more; its complement when the window is to be run
+    /// first.</returns>
     private int ParseSession(ref WindowInput input, Session session, int count)
     {
         byte* start = input.Start;
@@ -226,9 +235,10 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         bool authenticated = session.Authenticated;
         bool slow = session.Blocks != null;
         var table = _table;
-        // A command whose start is here from an earlier turn, or that has stricter limits, is not for the short way. (Without
-        // input there may be no buffer at all.)
-        if (authenticated & !slow & position < length && !session.Partial.IsPartial) count = ParseRun(start, length, ref position, database, count);
+        // A command whose start is here from an earlier turn, or that has stricter limits, is not for the short way.
+        // (Without input there may be no buffer at all.)
+        if (authenticated & !slow & position < length && !session.Partial.IsPartial)
+            count = ParseRun(start, length, ref position, database, count);
         while (position < length)
         {
             if (count == CommandsMax)
@@ -245,7 +255,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 input.Parsed = position;
                 if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
                 input.Error = status;
-                SlotAt(count) = new WindowSlot { Kind = new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
+                SlotAt(count) = new WindowSlot { Kind =
+                    new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
                 return ~(count + 1);
             }
 
@@ -287,10 +298,11 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         // What is the same for all of them is looked up once.
         byte key = _headKey < arguments ? _headKey : (byte)0;
         var index = key == 0 ? null : store.LookAheadIndex(database);
-        var kind = new WindowSlotKind { Command = _headCommand, Input = (short)_parsing, Key = key, Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
+        var kind = new WindowSlotKind { Command = _headCommand, Input = (short)_parsing, Key = key,
+            Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
         WindowSlot* slot = _slots + count, full = _slots + CommandsMax;
-        // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before: they
-        // may match, but no command that begins there ends before it.
+        // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before:
+        // they may match, but no command that begins there ends before it.
         for (; slot < full && head.Matches(at); slot++)
         {
             byte* next = head.ReadRest(at, end, items, limits);
@@ -320,11 +332,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     private void AddSlot(int at, in CommandEntry entry, int first, int arguments, int end, int database, bool slow)
     {
-        byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0, member = entry.Member < arguments ? entry.Member : (byte)0;
+        byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0,
+            member = entry.Member < arguments ? entry.Member : (byte)0;
         ref var slot = ref SlotAt(at);
         slot = new WindowSlot
         {
-            Kind = new WindowSlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key, Member = member, MemberIs = entry.MemberIs, Slow = slow },
+            Kind = new WindowSlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key,
+                Member = member, MemberIs = entry.MemberIs, Slow = slow },
             First = first, Count = arguments, End = end, Database = database,
         };
         if (key == 0) return;
@@ -333,7 +347,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _store.LookAheadIndex(database)?.Prefetch(slot.Hash);
     }
 
-    /// <summary>A place of the window, checked: past its end is memory of others. (<see cref="ParseRun"/> checks its own.)</summary>
+    /// <summary>A place of the window, checked: past its end is memory of others. (<see cref="ParseRun"/> checks its
+    /// own.)</summary>
     private ref WindowSlot SlotAt(int place) => ref new Span<WindowSlot>(_slots, CommandsMax)[place];
 
     private void Probe(int count)
@@ -363,13 +378,15 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         if (members != 0) MemberProbe.Run(_slots, end, _table.Items, _store);
     }
 
-    /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second has arrived.</summary>
+    /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second
+    /// has arrived.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void ProbeChains(WindowSlot* end)
     {
         for (var slot = _slots; slot < end; slot++)
         {
-            if (slot->Hint == HashIndex.InChain) slot->Hint = _store.LookAheadIndex(slot->Database)!.ProbeChain(slot->Hash);
+            if (slot->Hint == HashIndex.InChain)
+                slot->Hint = _store.LookAheadIndex(slot->Database)!.ProbeChain(slot->Hash);
         }
     }
 
@@ -428,7 +445,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static bool IsUsual(WindowSlot* slot, Session session) => !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
+    private static bool IsUsual(WindowSlot* slot, Session session) =>
+        !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
 
     /// <summary>Runs commands of one session for as long as nothing about them is unusual.</summary>
     /// <returns>The first that is, or is another session's.</returns>
@@ -492,7 +510,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
-        if (begin != 0 && counts.End(begin, (int)(slot - first), command) is var slowUntil and not 0) CountShare(begin, slowUntil);
+        if (begin != 0 && counts.End(begin, (int)(slot - first), command) is var slowUntil and not 0)
+            CountShare(begin, slowUntil);
         return slot;
     }
 
@@ -597,7 +616,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _executed = 0;
     }
 
-    /// <summary>Hands much output over, has what was let go of freed, and ends the turn of a session that has had its share.</summary>
+    /// <summary>Hands much output over, has what was let go of freed, and ends the turn of a session that has had its
+    /// share.</summary>
     private void AfterCommands()
     {
         bool isMuch = _output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes;
@@ -619,7 +639,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         {
             ref var input = ref _inputs[i];
             input.Sent += input.OutputEnd - input.OutputStart;
-            if (input.OutputEnd > input.OutputStart) _owner.Send(i, input.Session, _output, input.OutputStart, input.OutputEnd);
+            if (input.OutputEnd > input.OutputStart)
+                _owner.Send(i, input.Session, _output, input.OutputStart, input.OutputEnd);
             input.OutputStart = input.OutputEnd = 0;
         }
 

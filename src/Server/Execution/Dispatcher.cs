@@ -8,9 +8,12 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What happens around a handler when it is not simply called: checks, waiting, and one reply whatever goes wrong.</summary>
-/// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> calls the handler itself.</remarks>
-internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, WorkerCounters counters, SessionOutput output) : IDisposable
+/// <summary>What happens around a handler when it is not simply called: checks, waiting, and one reply whatever goes
+/// wrong.</summary>
+/// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> calls the
+/// handler itself.</remarks>
+internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, WorkerCounters counters,
+    SessionOutput output) : IDisposable
 {
     /// <summary>What a TLS client says first.</summary>
     public const byte TlsHandshake = 0x16;
@@ -28,8 +31,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     /// <summary>Where the running command's reply begins.</summary>
     public int ReplyStart => _reply.ReplyStart;
 
-    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server. (Whether there is memory
-    /// is asked before each command that may need some.)</summary>
+    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server. (Whether there is
+    /// memory is asked before each command that may need some.)</summary>
     public bool IsGuarded =>
         server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
 
@@ -74,13 +77,15 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (mode == ReplyMode.On) return;
         if (session.Steps != null && !IsPushed(context.Command)) SilenceStep(session);
         else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
-        else if (mode == ReplyMode.Skip) session.ReplyMode = ReplyMode.On;      // messages are not skipped, but it was their turn
+        // messages are not skipped, but it was their turn
+        else if (mode == ReplyMode.Skip) session.ReplyMode = ReplyMode.On;
     }
 
     private void Queue(ref CommandContext context, Argument* items)
     {
         var transaction = context.Session.Transaction!;
-        if (transaction.IsAborted || transaction.TryQueue(context.Command, items, context.Args.Count, server.Options.MultiQueueLimit))
+        if (transaction.IsAborted
+            || transaction.TryQueue(context.Command, items, context.Args.Count, server.Options.MultiQueueLimit))
         {
             _reply.WriteSimple("QUEUED"u8);
             return;
@@ -123,7 +128,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         context.Args.Begin(null, 0, 0, 0, 0, null);
         store.Select(session.Database);
         _reply.BeginReply();
-        _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));      // what earlier steps have written is paid for
+        // what earlier steps have written is paid for
+        _reply.Rewind(new ReplyMark(ReplyStart, session.OwedBySteps));
         long begin = Stopwatch.GetTimestamp();
         SlowSince = begin;
         bool isDone = steps.Step(ref context);
@@ -171,7 +177,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             int owed = _reply.Owed;
             output.Rewind(new ReplyMark(ReplyStart, 1));
             _reply.WriteError(Errors.Internal);
-            server.Log.LogError("Command {Command} left {Owed} replies owed; its reply was replaced by an error", context.Command.FullName, owed);
+            server.Log.LogError("Command {Command} left {Owed} replies owed; its reply was replaced by an error",
+                context.Command.FullName, owed);
             Debug.Fail($"{context.Command.FullName} did not write exactly one reply ({owed} owed)");
         }
 
@@ -180,14 +187,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         CountError();
     }
 
-    /// <summary>What goes on though its client does not read must not write to it: there would be no end to what waits for that client.</summary>
+    /// <summary>What goes on though its client does not read must not write to it: there would be no end to what waits
+    /// for that client.</summary>
     private static void CheckHoldsNothing(Session session)
     {
         if (!session.IsInReply || session.Steps is not { Holds: true }) return;
-        throw new InvalidOperationException("A long command answers while it holds keys or an epoch");      // it is given up, with what it holds
+        // it is given up, with what it holds
+        throw new InvalidOperationException("A long command answers while it holds keys or an epoch");
     }
 
-    /// <summary>Whether what the command writes are messages of their own: others may come between them, and their number is not checked.</summary>
+    /// <summary>Whether what the command writes are messages of their own: others may come between them, and their
+    /// number is not checked.</summary>
     private static bool HasOwnReplies(Command command) => (command.Flags & CommandFlags.OwnReplies) != 0;
 
     /// <summary>Answers the command that threw: one error, whatever it had written.</summary>
@@ -224,7 +234,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (first == TlsHandshake)
         {
             if (server.LogBrakes.Tls.TryTake(server.TickMs, out string others))
-                server.Log.LogInformation("Client {Address} speaks TLS to a plain port; closed{More}", context.Session.Address, others);
+                server.Log.LogInformation("Client {Address} speaks TLS to a plain port; closed{More}",
+                    context.Session.Address, others);
             return;
         }
 
@@ -232,7 +243,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         _reply.WriteError(ProtocolErrors.Text(status, context.Session.Partial.Got));
         CountError();
         if (server.Log.IsEnabled(LogLevel.Debug) && server.LogBrakes.Protocol.TryTake(server.TickMs, out string more))
-            server.Log.LogDebug("Protocol error of client {Address}: {Status}; closed{More}", context.Session.Address, status, more);
+            server.Log.LogDebug("Protocol error of client {Address}: {Status}; closed{More}", context.Session.Address,
+                status, more);
     }
 
     /// <summary>Answers a command that does not exist.</summary>
@@ -245,7 +257,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             // Some browser was talked into this by a web page: nothing it says may have an effect.
             context.Session.CloseAfterReply = true;
             if (server.LogBrakes.Http.TryTake(server.TickMs, out string more))
-                server.Log.LogWarning("Client {Address} speaks HTTP, possibly an attack by way of a browser; closed{More}", context.Session.Address, more);
+                server.Log.LogWarning(
+                    "Client {Address} speaks HTTP, possibly an attack by way of a browser; closed{More}",
+                    context.Session.Address, more);
             return;
         }
 
@@ -275,14 +289,16 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     }
 
     /// <summary>The checks before a handler, in the order in which Redis makes them.</summary>
-    /// <returns>False when the command has been answered with an error. The context then names the row that refused.</returns>
+    /// <returns>False when the command has been answered with an error. The context then names the row that
+    /// refused.</returns>
     private bool TryRefuse(ref CommandContext context)
     {
         var command = context.Command;
         int count = context.Args.Count;
         if (command.Subcommands.Length > 0 && (count > 1 || command.Handler == null))
         {
-            if (count < 2) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+            if (count < 2)
+                return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
             var found = FindSubcommand(command, context.Args[1].Span);
             if (found == null)
             {
@@ -294,27 +310,38 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             context.Args.Skip(1);
         }
 
-        if (!command.Takes(count)) return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+        if (!command.Takes(count))
+            return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
         var gate = context.Session.Gate;
-        if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0) return Refuse(ref context, Errors.NoAuth);
-        if ((gate & SessionGate.Multi) != 0 && (command.Flags & CommandFlags.NoMulti) != 0) return Refuse(ref context, "ERR Command not allowed inside a transaction"u8);
-        if ((gate & SessionGate.Reserved) != 0 && Admission.IsTurnedAway(server, context.Session, command)) return Refuse(ref context, Errors.MaxClients);
+        if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0)
+            return Refuse(ref context, Errors.NoAuth);
+        if ((gate & SessionGate.Multi) != 0 && (command.Flags & CommandFlags.NoMulti) != 0)
+            return Refuse(ref context, "ERR Command not allowed inside a transaction"u8);
+        if ((gate & SessionGate.Reserved) != 0 && Admission.IsTurnedAway(server, context.Session, command))
+            return Refuse(ref context, Errors.MaxClients);
         if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
         {
-            return Refuse(ref context, Text($"ERR Can't execute '{command.FullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"));
+            return Refuse(ref context,
+                Text(
+                $"ERR Can't execute '{command.FullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET "
+                + $"are allowed in this context"));
         }
 
-        if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub) return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
-        if (server.Options.NoObj && IsOfObjects(command.Group)) return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
+        if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub)
+            return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
+        if (server.Options.NoObj && IsOfObjects(command.Group))
+            return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
         return true;
     }
 
-    /// <summary>At maxmemory: what needs memory waits while what is dead is given back, and is refused when that is not enough.</summary>
+    /// <summary>At maxmemory: what needs memory waits while what is dead is given back, and is refused when that is not
+    /// enough.</summary>
     /// <returns>False when it has been answered with an error, or waits.</returns>
     private bool TryFindRoom(ref CommandContext context, Argument* items)
     {
-        if (server.Store.IsOverBudget && NeedsRoom(context.Session, context.Command)) return TryWaitForRoom(ref context, items);
+        if (server.Store.IsOverBudget && NeedsRoom(context.Session, context.Command))
+            return TryWaitForRoom(ref context, items);
         if (context.Session.RoomDeadlineTickMs != 0) context.Session.RoomDeadlineTickMs = 0;
         return true;
     }
@@ -343,7 +370,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         return false;
     }
 
-    /// <summary>What may need memory: EXEC, if something queued does. What reads is queued above the limit, too, as in Redis 7.4; multi-queue-limit bounds it.</summary>
+    /// <summary>What may need memory: EXEC, if something queued does. What reads is queued above the limit, too, as in
+    /// Redis 7.4; multi-queue-limit bounds it.</summary>
     private static bool NeedsRoom(Session session, Command command) =>
         (command.Flags & CommandFlags.DenyOom) != 0
         || (session.InMulti && command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0);
@@ -353,7 +381,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         long most = server.Options.MaxKeyBytes;
         foreach (var spec in command.Keys)
         {
-            if ((spec.Access & KeyAccess.NotKey) != 0 || KeyFinder.Find(spec, args, 0, out var range) != KeySearch.Found) continue;
+            if ((spec.Access & KeyAccess.NotKey) != 0
+                || KeyFinder.Find(spec, args, 0, out var range) != KeySearch.Found) continue;
             for (int i = 0; i < range.Count; i++)
             {
                 if (args[range.First + i * range.Step].Length > most) return true;
@@ -393,8 +422,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         if (!server.Pause.Holds(writes)) return false;
         context.Session.Held = new HeldCommand(items, context.Args.Count, server.Store);
         context.Session.Park(long.MaxValue);
-        // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else will.
-        // (The pause's lock is between the holding and this look, as it is between its end and that one.)
+        // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else
+        // will. (The pause's lock is between the holding and this look, as it is between its end and that one.)
         if (!server.Pause.Holds(writes)) context.Session.Unpark();
         output.Rewind(new ReplyMark(ReplyStart, 0));
         return true;
@@ -414,14 +443,16 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         output.Rewind(new ReplyMark(ReplyStart, 0));
     }
 
-    /// <summary>Drops what a long command has written so far; the client goes on to want no reply until it is done.</summary>
+    /// <summary>Drops what a long command has written so far; the client goes on to want no reply until it is
+    /// done.</summary>
     private void SilenceStep(Session session)
     {
         session.IsInReply = false;
         output.Rewind(new ReplyMark(ReplyStart, 0));
     }
 
-    /// <summary>Whether what the command wrote are messages, not a reply: a client that wants no replies still gets those.</summary>
+    /// <summary>Whether what the command wrote are messages, not a reply: a client that wants no replies still gets
+    /// those.</summary>
     private bool IsPushed(Command command) =>
         command.Group == CommandGroup.PubSub && (command.Flags & CommandFlags.OwnReplies) != 0 && !_reply.LastWasError;
 
@@ -444,12 +475,15 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     }
 
     private static bool IsForSubscribers(Command command) => command.Name is
-        "SUBSCRIBE" or "PSUBSCRIBE" or "SSUBSCRIBE" or "UNSUBSCRIBE" or "PUNSUBSCRIBE" or "SUNSUBSCRIBE" or "PING" or "QUIT" or "RESET";
+        "SUBSCRIBE" or "PSUBSCRIBE" or "SSUBSCRIBE" or "UNSUBSCRIBE" or "PUNSUBSCRIBE" or "SUNSUBSCRIBE" or "PING"
+        or "QUIT" or "RESET";
 
     private static bool IsOfObjects(CommandGroup group) => group is
-        CommandGroup.List or CommandGroup.Set or CommandGroup.SortedSet or CommandGroup.Hash or CommandGroup.Geo or CommandGroup.Stream;
+        CommandGroup.List or CommandGroup.Set or CommandGroup.SortedSet or CommandGroup.Hash or CommandGroup.Geo
+        or CommandGroup.Stream;
 
-    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text, int bytes) => text.Length <= bytes ? text : text[..bytes];
+    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text, int bytes) =>
+        text.Length <= bytes ? text : text[..bytes];
 
     private static byte[] Text(string text) => Encoding.Latin1.GetBytes(text);
 }

@@ -2,7 +2,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Every error text that more than one command can answer, once. Clients match on them: byte for byte as Redis sends them.</summary>
+/// <summary>Every error text that more than one command can answer, once. Clients match on them: byte for byte as Redis
+/// sends them.</summary>
 /// <remarks>Without the "-" and CR LF: the reply writer adds them, and turns control bytes into spaces.</remarks>
 internal static class Errors
 {
@@ -18,7 +19,8 @@ internal static class Errors
     public static ReadOnlySpan<byte> OffsetOutOfRange => "ERR offset is out of range"u8;
     public static ReadOnlySpan<byte> MustBePositive => "ERR value is out of range, must be positive"u8;
     public static ReadOnlySpan<byte> OutOfRange => "ERR value is out of range"u8;
-    public static ReadOnlySpan<byte> OutOfSymmetricRange => "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"u8;
+    public static ReadOnlySpan<byte> OutOfSymmetricRange =>
+        "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"u8;
     public static ReadOnlySpan<byte> StringTooLong => "ERR string exceeds maximum allowed size (proto-max-bulk-len)"u8;
     public static ReadOnlySpan<byte> KeyTooLong => "ERR key is larger than max-key-bytes"u8;
     public static ReadOnlySpan<byte> ReplyTooLarge => "ERR reply is larger than max-reply-bytes"u8;
@@ -31,9 +33,11 @@ internal static class Errors
     public static ReadOnlySpan<byte> NoAuth => "NOAUTH Authentication required."u8;
     public static ReadOnlySpan<byte> WrongPass => "WRONGPASS invalid username-password pair or user is disabled."u8;
     public static ReadOnlySpan<byte> NoPassword =>
-        "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"u8;
+        "ERR AUTH <password> called without any password configured for the default user. Are you sure your "u8
+        + "configuration is correct?"u8;
 
-    public static ReadOnlySpan<byte> ClientName => "ERR Client names cannot contain spaces, newlines or special characters."u8;
+    public static ReadOnlySpan<byte> ClientName =>
+        "ERR Client names cannot contain spaces, newlines or special characters."u8;
 
     public static ReadOnlySpan<byte> ClientNameTooLong => "ERR Client names cannot be longer than 128 bytes."u8;
 
@@ -42,13 +46,16 @@ internal static class Errors
     public static ReadOnlySpan<byte> MaxClients => "ERR max number of clients reached"u8;
     public static ReadOnlySpan<byte> ExecAbortBecause => "EXECABORT Transaction discarded because of: "u8;
     public static ReadOnlySpan<byte> TooManyBesideSession =>
-        "EXECABORT Transaction discarded because of: more than 10000 commands, and among them some that are about the connection or the server"u8;
+        "EXECABORT Transaction discarded because of: more than 10000 commands, and among them some that are about "u8
+        + "the connection or the server"u8;
     public static ReadOnlySpan<byte> NoCluster => "ERR This instance has cluster support disabled"u8;
     public static ReadOnlySpan<byte> Internal => "ERR internal error, see the server's log"u8;
 
     public static ReadOnlySpan<byte> ProtectedMode =>
-        "DENIED Redis is running in protected mode because protected mode is enabled and no password is set: only clients on this machine are served. "u8 +
-        "To open the server to others, start it with --requirepass <password> (and --bind <address>), or switch the protection off with --protected-mode no."u8;
+        "DENIED Redis is running in protected mode because protected mode is enabled and no password is set: only "u8
+        + "clients on this machine are served. "u8 +
+        "To open the server to others, start it with --requirepass <password> (and --bind <address>), or switch the "u8
+        + "protection off with --protected-mode no."u8;
 
     /// <summary>The error for a HyperLogLog; not for <see cref="HyperLogLogStatus.Ok"/>.</summary>
     public static ReadOnlySpan<byte> For(HyperLogLogStatus status) => status switch

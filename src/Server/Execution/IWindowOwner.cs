@@ -7,6 +7,7 @@ internal interface IWindowOwner
 {
     /// <summary>Sends what one session of the group was answered since the last call.</summary>
     /// <param name="index">The session's place in the group.</param>
-    /// <param name="output">The bytes from <paramref name="start"/> to <paramref name="end"/> of its buffer, and the blocks between them.</param>
+    /// <param name="output">The bytes from <paramref name="start"/> to <paramref name="end"/> of its buffer, and the
+    /// blocks between them.</param>
     void Send(int index, Session session, SessionOutput output, int start, int end);
 }

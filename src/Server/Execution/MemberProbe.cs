@@ -4,10 +4,11 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Asks ahead for what the commands of a <see cref="CommandWindow"/> will look at inside their values: members, ends, bits, registers.</summary>
+/// <summary>Asks ahead for what the commands of a <see cref="CommandWindow"/> will look at inside their values:
+/// members, ends, bits, registers.</summary>
 /// <remarks>
-/// Behind the probe of the keys, whose hints it follows. Each step is made for all commands before the next, so that their waits
-/// for memory are one. What it finds is for the look-ahead alone.
+/// Behind the probe of the keys, whose hints it follows. Each step is made for all commands before the next, so that
+/// their waits for memory are one. What it finds is for the look-ahead alone.
 /// </remarks>
 internal static unsafe class MemberProbe
 {
@@ -57,7 +58,8 @@ internal static unsafe class MemberProbe
     private static void ProbeEnds(WindowSlot* slots, WindowSlot* end)
     {
         for (var slot = slots; slot < end; slot++)
-            if (IsEnd(slot)) slot->Place = ListLookAhead.PrefetchName(slot->Region, slot->Kind.MemberIs == MemberKind.LeftEnd);
+            if (IsEnd(slot))
+                slot->Place = ListLookAhead.PrefetchName(slot->Region, slot->Kind.MemberIs == MemberKind.LeftEnd);
 
         for (var slot = slots; slot < end; slot++)
             if (IsEnd(slot) && slot->Place != null) slot->Place = ListLookAhead.PrefetchLeaf(slot->Region, slot->Place);
@@ -66,7 +68,8 @@ internal static unsafe class MemberProbe
             if (IsEnd(slot) && slot->Place != null) slot->Slot = ListLookAhead.PrefetchSlot(slot->Region, slot->Place);
 
         for (var slot = slots; slot < end; slot++)
-            if (IsEnd(slot) && slot->Place != null && slot->Slot != null) ListLookAhead.PrefetchElement(slot->Place, slot->Slot);
+            if (IsEnd(slot) && slot->Place != null && slot->Slot != null)
+                ListLookAhead.PrefetchElement(slot->Place, slot->Slot);
     }
 
     private static bool IsEnd(WindowSlot* slot) => slot->Region != null && slot->Kind.MemberIs >= MemberKind.LeftEnd;
@@ -76,7 +79,8 @@ internal static unsafe class MemberProbe
     {
         ReadOnlySpan<byte> member = items[slot->First + slot->Kind.Member].Span;
         long offset;
-        if (slot->Kind.MemberIs == MemberKind.Element) offset = HyperLogLog.HeaderBytes + DenseRegisters.PlaceOf(HyperLogLog.Observe(member).Register);
+        if (slot->Kind.MemberIs == MemberKind.Element)
+            offset = HyperLogLog.HeaderBytes + DenseRegisters.PlaceOf(HyperLogLog.Observe(member).Register);
         else if (NumberText.TryParseInt64(member, out long bit) && bit >= 0) offset = bit >> 3;
         else return;
         store.LookAhead.PrefetchByte(slot->Hint, offset);

@@ -36,7 +36,8 @@ internal unsafe struct QueuedKeys(KvServer server, int database)
                 if ((spec.Access & KeyAccess.NotKey) != 0) continue;
                 if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
                 var search = KeyFinder.Find(spec, args, 0, out var range);
-                if (search == KeySearch.Invalid) return false;      // the command will say so; what it does first is its own affair
+                // the command will say so; what it does first is its own affair
+                if (search == KeySearch.Invalid) return false;
                 if (search != KeySearch.Found) continue;
                 int end = (int)Math.Min(range.Count, _key + Math.Max(1L, most));
                 most -= end - _key;

@@ -7,7 +7,8 @@ namespace Kv.Server.Execution;
 /// <remarks>Threads: any. Sums are as of no single instant: each counter is some recent value.</remarks>
 internal sealed class ServerCounters(int commands)
 {
-    /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds up.</summary>
+    /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds
+    /// up.</summary>
     private const int ErrorKindsMax = 128;
 
     private const int CodeLettersMax = 32;
@@ -62,13 +63,15 @@ internal sealed class ServerCounters(int commands)
     }
 
     /// <summary>How often errors with each first word were answered.</summary>
-    public IEnumerable<(string Code, long Count)> Errors => _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
+    public IEnumerable<(string Code, long Count)> Errors =>
+        _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
 
     public void CountError(ReadOnlySpan<byte> code)
     {
         // A name is made for the first of a kind only: a client that does everything wrong keeps no collector busy.
         Span<char> letters = stackalloc char[CodeLettersMax];
-        ReadOnlySpan<char> name = code.Length <= CodeLettersMax ? letters[..Encoding.Latin1.GetChars(code, letters)] : OtherCode;
+        ReadOnlySpan<char> name = code.Length <= CodeLettersMax
+            ? letters[..Encoding.Latin1.GetChars(code, letters)] : OtherCode;
         if (!_errors.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(name, out var count))
         {
             if (_errors.Count >= ErrorKindsMax) name = OtherCode;

@@ -6,9 +6,9 @@ namespace Kv.Server.Execution;
 
 /// <summary>What EXEC does: all commands of a transaction, at one instant, their replies in one array.</summary>
 /// <remarks>
-/// The keys of all commands are found by their rows and held together, in the one order of locking; the handlers then run
-/// unchanged, since the session of the store works on what it holds. When some command may use keys that no row can name
-/// (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
+/// The keys of all commands are found by their rows and held together, in the one order of locking; the handlers then
+/// run unchanged, since the session of the store works on what it holds. When some command may use keys that no row can
+/// name (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
 /// Threads: one worker or lease.
 /// </remarks>
 internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
@@ -16,14 +16,17 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     /// <summary>Of a larger one even the keys are found and locked in steps.</summary>
     private const int SizeAtOnceMax = 4096;
 
-    /// <summary>What changes its session is run in one turn, and so is all that is queued with it: so many commands at most.</summary>
+    /// <summary>What changes its session is run in one turn, and so is all that is queued with it: so many commands at
+    /// most.</summary>
     private const int CommandsAtOnceMax = 10_000;
 
     private readonly ReplyWriter _reply = output.Reply;
     private bool _isLeft;
 
-    /// <summary>Runs the transaction of the context's session, which is over then; or begins to, where it is about much.</summary>
-    /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next turn.</returns>
+    /// <summary>Runs the transaction of the context's session, which is over then; or begins to, where it is about
+    /// much.</summary>
+    /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next
+    /// turn.</returns>
     public bool TryExecute(ref CommandContext context)
     {
         var transaction = context.Session.Transaction!;
@@ -122,7 +125,8 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        return new QueuedKeys(context.Server, context.Session.Database).TryAdd(transaction.Commands, keys, int.MaxValue, out _);
+        return new QueuedKeys(context.Server, context.Session.Database)
+            .TryAdd(transaction.Commands, keys, int.MaxValue, out _);
     }
 
     private void RunAll(ref CommandContext context, Transaction transaction)
@@ -175,7 +179,8 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         if (tooLarge != null) throw tooLarge;
     }
 
-    /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks at the clock.</summary>
+    /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks
+    /// at the clock.</summary>
     public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
 
     /// <summary>Runs one of the commands; its reply is one of the array's.</summary>
@@ -193,9 +198,11 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
             Fault.Point("transaction.command");
             ref var counts = ref counters.ByCommand[command.Id];
             long begin = counts.Begin();
-            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made may be too much.
+            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made
+            // may be too much.
             if (context.Store.HasLetGoOfMuch) context.Store.FreeBetweenCommands();
-            if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget) context.Fail(Errors.OutOfMemory);
+            if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget)
+                context.Fail(Errors.OutOfMemory);
             else command.Handler!(ref context);
             // Ends: each step gets on, and what EXEC runs waits for nobody.
             while (session.Steps is { } steps)

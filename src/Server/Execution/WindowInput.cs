@@ -23,7 +23,8 @@ internal unsafe struct WindowInput
     /// <summary>Nothing more is run in this turn.</summary>
     public bool Stopped;
 
-    /// <summary>The session's share of the turn was used up before its input was: it is to have another one without having to send more.</summary>
+    /// <summary>The session's share of the turn was used up before its input was: it is to have another one without
+    /// having to send more.</summary>
     public bool HasMore;
 
     /// <summary>Bytes of replies that have been handed over in this turn.</summary>

@@ -11,7 +11,8 @@ internal unsafe struct WindowSlot
     public int End;
     public int Database;
 
-    /// <summary>Where the large collection at the key is, how far the way to the member or end is known, and the member's hash: for the look-ahead alone.</summary>
+    /// <summary>Where the large collection at the key is, how far the way to the member or end is known, and the
+    /// member's hash: for the look-ahead alone.</summary>
     public byte* Region;
     public byte* Place;
     public byte* Slot;

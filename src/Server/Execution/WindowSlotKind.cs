@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What commands of one session and one name have in common: one word, to be stored and compared as such.</summary>
+/// <summary>What commands of one session and one name have in common: one word, to be stored and compared as
+/// such.</summary>
 [StructLayout(LayoutKind.Sequential, Size = 8)]
 internal struct WindowSlotKind
 {

@@ -4,8 +4,8 @@ namespace Kv.Server.Execution;
 
 /// <summary>What one worker (or lease of the portable transport) has counted.</summary>
 /// <remarks>
-/// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees some recent value
-/// of it: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
+/// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees some recent
+/// value of it: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
 /// </remarks>
 internal sealed class WorkerCounters(int commands)
 {

@@ -2,7 +2,8 @@ using System.Text;
 
 namespace Kv.Server.Metrics;
 
-/// <summary>The text of INFO: "# Section", then "name:value" lines, each ending in CR LF, a blank line between sections.</summary>
+/// <summary>The text of INFO: "# Section", then "name:value" lines, each ending in CR LF, a blank line between
+/// sections.</summary>
 internal static class InfoReport
 {
     public static string Write(ServerFigures figures, InfoSections sections)

@@ -28,7 +28,8 @@ internal readonly record struct InfoSections(int Bits)
         if (name.Equals("default", StringComparison.OrdinalIgnoreCase)) return new(Bits | Default.Bits);
         for (var section = InfoSection.Server; section <= InfoSection.Keyspace; section++)
         {
-            if (name.Equals(section.ToString(), StringComparison.OrdinalIgnoreCase)) return new(Bits | 1 << (int)section);
+            if (name.Equals(section.ToString(), StringComparison.OrdinalIgnoreCase))
+                return new(Bits | 1 << (int)section);
         }
         return this;
     }

@@ -1,6 +1,7 @@
 namespace Kv.Server.Metrics;
 
-/// <summary>Lets one line of a kind a second into the log, however often strangers cause it, and counts the others.</summary>
+/// <summary>Lets one line of a kind a second into the log, however often strangers cause it, and counts the
+/// others.</summary>
 /// <remarks>Threads: any.</remarks>
 internal sealed class LogBrake
 {

@@ -14,5 +14,6 @@ internal sealed class LogBrakes
     public LogBrake Accept { get; } = new();
 
     /// <summary>Lines that were left out, since the start.</summary>
-    public long Suppressed => Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed;
+    public long Suppressed =>
+        Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed;
 }

@@ -2,12 +2,14 @@ using Kv.Storage;
 
 namespace Kv.Server.Metrics;
 
-/// <summary>What the managed heap holds beside what is charged piece by piece, for the account of a process that is nothing but a server.</summary>
+/// <summary>What the managed heap holds beside what is charged piece by piece, for the account of a process that is
+/// nothing but a server.</summary>
 /// <remarks>
-/// Threads: its timer's. What counts is what was alive after the last full collection: sessions, buffers of the runtime's streams, code.
-/// What is charged by itself (subscriptions, watched keys, places of blocked clients) counts at once when it comes and goes. What is dead
-/// and not collected does not count; when that is much, because many such things went, a collection is asked for: the runtime itself
-/// collects only when something new is allocated, and a server whose clients have left may stand still.
+/// Threads: its timer's. What counts is what was alive after the last full collection: sessions, buffers of the
+/// runtime's streams, code. What is charged by itself (subscriptions, watched keys, places of blocked clients) counts
+/// at once when it comes and goes. What is dead and not collected does not count; when that is much, because many such
+/// things went, a collection is asked for: the runtime itself collects only when something new is allocated, and a
+/// server whose clients have left may stand still.
 /// </remarks>
 internal sealed class ManagedHeap : IDisposable
 {
@@ -42,10 +44,12 @@ internal sealed class ManagedHeap : IDisposable
         if (collections != _collections)
         {
             _collections = collections;
-            // What was charged at the collection was something between the two: the higher one, since too much would count until the next one.
+            // What was charged at the collection was something between the two: the higher one, since too much would
+            // count until the next one.
             long heap = _budget.HeapBytes = Math.Max(0, _figures.LiveBytes - Math.Max(charged, _chargedBefore));
             _chargedMost = charged;
-            // Much more than before may have been on its way out, charged no more and not let go of yet: then it is looked at twice.
+            // Much more than before may have been on its way out, charged no more and not let go of yet: then it is
+            // looked at twice.
             _isDoubted = heap > _usual + DeadBytesMin && !_isDoubted;
             if (!_isDoubted) _usual = heap;
         }

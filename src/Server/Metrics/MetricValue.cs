@@ -24,7 +24,8 @@ internal readonly struct MetricValue
     public static implicit operator MetricValue(string text) => new(0, 0, 0, text);
 
     /// <summary>A fraction; what is no number (a ratio to nothing) is 0.</summary>
-    public static MetricValue Fraction(double value, int digits) => new(0, double.IsFinite(value) ? value : 0, digits, null);
+    public static MetricValue Fraction(double value, int digits) =>
+        new(0, double.IsFinite(value) ? value : 0, digits, null);
 
     /// <summary>Bytes for people: B, K, M, G, T, each 1,024 of the one before.</summary>
     public static MetricValue Size(long bytes) => bytes switch

@@ -14,10 +14,13 @@ internal static class ProcessFigures
         try
         {
             // "MemTotal:       16384000 kB", the first line.
-            string line = File.ReadLines("/proc/meminfo").First(text => text.StartsWith("MemTotal:", StringComparison.Ordinal));
-            return long.Parse(line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[1], CultureInfo.InvariantCulture) * 1024;
+            string line = File.ReadLines("/proc/meminfo")
+                .First(text => text.StartsWith("MemTotal:", StringComparison.Ordinal));
+            return long.Parse(line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[1],
+                CultureInfo.InvariantCulture) * 1024;
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException or FormatException or InvalidOperationException)
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or FormatException
+            or InvalidOperationException)
         {
             return null;
         }

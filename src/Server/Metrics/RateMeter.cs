@@ -16,7 +16,8 @@ internal sealed class RateMeter : IDisposable
         _time = time;
         _read = read;
         _lastAt = time.GetTimestamp();
-        _timer = time.CreateTimer(static meter => ((RateMeter)meter!).Sample(), this, TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1));
+        _timer = time.CreateTimer(static meter => ((RateMeter)meter!).Sample(), this, TimeSpan.FromSeconds(1),
+            TimeSpan.FromSeconds(1));
     }
 
     // Volatile: a reference to something immutable, so that the three belong together; a second old at worst.

@@ -1,7 +1,8 @@
 namespace Kv.Server.Metrics;
 
 /// <summary>Everything that metrics are made of, gathered at one moment.</summary>
-/// <remarks>Plain data: who gathers it knows where the figures are kept, the rows of <see cref="MetricTable"/> know what they mean.</remarks>
+/// <remarks>Plain data: who gathers it knows where the figures are kept, the rows of <see cref="MetricTable"/> know
+/// what they mean.</remarks>
 internal sealed class ServerFigures
 {
     // Server
@@ -102,9 +103,11 @@ internal sealed class ServerFigures
 }
 
 /// <summary>One database that has keys.</summary>
-internal readonly record struct KeyspaceFigures(int Database, long Keys, long Expires, long AverageTtlMs, long WithFieldExpiry);
+internal readonly record struct KeyspaceFigures(int Database, long Keys, long Expires, long AverageTtlMs,
+    long WithFieldExpiry);
 
-/// <summary>How often a command ran (by its name in lower case, subcommands as client|list), was refused before it ran, and failed.</summary>
+/// <summary>How often a command ran (by its name in lower case, subcommands as client|list), was refused before it ran,
+/// and failed.</summary>
 internal readonly record struct CommandFigures(string Name, long Calls, long Microseconds, long Rejected, long Failed);
 
 /// <summary>How often an error with this first word was answered.</summary>

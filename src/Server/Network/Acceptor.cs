@@ -5,7 +5,8 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>A thread that accepts connections and hands them to the workers in turn. It sleeps unless somebody connects.</summary>
+/// <summary>A thread that accepts connections and hands them to the workers in turn. It sleeps unless somebody
+/// connects.</summary>
 /// <remarks>Threads: its own. No error of accept ends it: most concern a connection that is gone again, and without
 /// descriptors it tries again a little later.</remarks>
 internal sealed unsafe class Acceptor
@@ -42,7 +43,8 @@ internal sealed unsafe class Acceptor
             // A number is never used twice, so that an event of a socket that is gone finds nothing.
             _listeners.Add(++_lastListener, listener);
             if (!_poller.TryAdd((int)listener.Handle, Libc.EpollIn, _lastListener))
-                _server.Log.LogError("Connections of {EndPoint} cannot be waited for (error {Error})", listener.LocalEndPoint, Libc.LastError);
+                _server.Log.LogError("Connections of {EndPoint} cannot be waited for (error {Error})",
+                    listener.LocalEndPoint, Libc.LastError);
         }
     }
 
@@ -86,7 +88,8 @@ internal sealed unsafe class Acceptor
 
     private bool AcceptAll(ulong number)
     {
-        // The lock is held while connections are accepted, so that nobody closes the socket under them; it is free but for a CONFIG SET.
+        // The lock is held while connections are accepted, so that nobody closes the socket under them; it is free but
+        // for a CONFIG SET.
         lock (_guard) return !_listeners.TryGetValue(number, out var listener) || AcceptAll(listener);
     }
 
@@ -97,7 +100,8 @@ internal sealed unsafe class Acceptor
         for (int i = 0; i < BatchMax; i++)
         {
             int length = SocketAddress.BytesMax;
-            int descriptor = Libc.accept4((int)listener.Handle, address, &length, Libc.SockNonBlock | Libc.SockCloseOnExec);
+            int descriptor = Libc.accept4((int)listener.Handle, address, &length,
+                Libc.SockNonBlock | Libc.SockCloseOnExec);
             if (descriptor >= 0)
             {
                 try
@@ -125,7 +129,9 @@ internal sealed unsafe class Acceptor
             }
 
             if (_server.LogBrakes.Accept.TryTake(_server.TickMs, out string more))
-                _server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory (error {Error}); trying again{More}", error, more);
+                _server.Log.LogWarning(
+                    "Cannot accept connections for lack of descriptors or memory (error {Error}); trying again{More}",
+                    error, more);
 
             return false;
         }
@@ -187,11 +193,13 @@ internal sealed unsafe class Acceptor
     private static string LocalAddress(int descriptor, Socket listener)
     {
         if (listener.LocalEndPoint is UnixDomainSocketEndPoint unix) return $"{unix}:0";
-        if (listener.LocalEndPoint is IPEndPoint { Address: var bound } && !bound.Equals(IPAddress.Any) && !bound.Equals(IPAddress.IPv6Any))
+        if (listener.LocalEndPoint is IPEndPoint { Address: var bound } && !bound.Equals(IPAddress.Any)
+            && !bound.Equals(IPAddress.IPv6Any))
             return listener.LocalEndPoint.ToString()!;
         byte* address = stackalloc byte[SocketAddress.BytesMax];
         int length = SocketAddress.BytesMax;
-        return Libc.getsockname(descriptor, address, &length) == 0 ? new SocketAddress(new ReadOnlySpan<byte>(address, length)).ToString() : "";
+        return Libc.getsockname(descriptor, address, &length) == 0
+            ? new SocketAddress(new ReadOnlySpan<byte>(address, length)).ToString() : "";
     }
 
     internal enum Next

@@ -6,11 +6,13 @@ namespace Kv.Server.Network;
 //  | chunk: bytes | block of 1 MB | chunk: bytes |        front is sent first; a block is sent from where it is
 //      ^ Sent
 
-/// <summary>Replies that a client has not taken yet, in order: chunks of native memory and references to blocks.</summary>
+/// <summary>Replies that a client has not taken yet, in order: chunks of native memory and references to
+/// blocks.</summary>
 /// <remarks>Threads: the session's own. Exists only while something waits.</remarks>
 internal sealed unsafe class Backlog
 {
-    // The first chunk is small, often it is but the head of a block; each further one holds as much as all before it, up to a point.
+    // The first chunk is small, often it is but the head of a block; each further one holds as much as all before it,
+    // up to a point.
     private const int FirstChunkBytes = 1024, ChunkBytes = 64 * 1024;
 
     // Longer ones are extents: the heap keeps what is freed below something that is not.
@@ -50,7 +52,8 @@ internal sealed unsafe class Backlog
         if (count == 0) return;
         Push();
         long capacity = Math.Max(count, Math.Min(ChunkBytes, FirstChunkBytes + MemoryBytes));
-        byte* start = capacity <= HeapBytesMax ? (byte*)NativeMemory.Alloc((nuint)capacity) : Extents.Shared.TryTake(ref capacity, isZeroed: false);
+        byte* start = capacity <= HeapBytesMax
+            ? (byte*)NativeMemory.Alloc((nuint)capacity) : Extents.Shared.TryTake(ref capacity, isZeroed: false);
         if (start == null) throw new OutOfMemoryException("no memory for a reply that waits");
         _last = new Piece { Start = start, Length = count, Capacity = capacity };
         _hasLast = true;
@@ -114,7 +117,8 @@ internal sealed unsafe class Backlog
         _sent = 0;
     }
 
-    private static bool TryAdd(in Piece piece, IoVector* parts, int partsMax, ref int count, ref int bytesMax, ref int skip)
+    private static bool TryAdd(in Piece piece, IoVector* parts, int partsMax, ref int count, ref int bytesMax,
+        ref int skip)
     {
         if (count == partsMax || bytesMax == 0) return false;
         int bytes = Math.Min(piece.Length - skip, bytesMax);

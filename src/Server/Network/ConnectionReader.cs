@@ -23,8 +23,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <summary>The same for a large argument, which is received straight into its block.</summary>
     private const int BlockBytesATurn = 1024 * 1024;
 
-    /// <summary>Received behind a large argument, or from one who has just sent one: probably it is the head of the next one, and what
-    /// comes with it has to be copied into the block.</summary>
+    /// <summary>Received behind a large argument, or from one who has just sent one: probably it is the head of the
+    /// next one, and what comes with it has to be copied into the block.</summary>
     private const int ReceiveBytesOfHead = 8 * 1024;
 
     /// <summary>While more than so much of an argument is missing, the worker is not woken for less.</summary>
@@ -33,7 +33,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <summary>What a client that has not said who it is may make us hold.</summary>
     private const int UnauthenticatedBytes = 1024 * 1024;
 
-    private const int BufferBytes = CommandWindow.SessionsMax * (PendingInput.LongBytes + ReceiveBytes + (2 * CommandParser.PaddingBytes));
+    private const int BufferBytes = CommandWindow.SessionsMax
+        * (PendingInput.LongBytes + ReceiveBytes + (2 * CommandParser.PaddingBytes));
 
     private readonly KvServer _server;
     private readonly StoreSession _store;
@@ -78,7 +79,9 @@ internal sealed unsafe class ConnectionReader : IDisposable
         var blocks = session.Blocks is { IsFilling: true } filling ? filling : null;
         nint received = 0;
         nint most = blocks != null || !connection.SendsLarge ? ReceiveBytes : ReceiveBytesOfHead;
-        if (!connection.EndOfInput) received = blocks == null ? Libc.recv(connection.Descriptor, start + kept, (nuint)most, 0) : ReceiveParts(connection, blocks, start + kept, out most);
+        if (!connection.EndOfInput)
+            received = blocks == null ? Libc.recv(connection.Descriptor, start + kept, (nuint)most, 0)
+                : ReceiveParts(connection, blocks, start + kept, out most);
         connection.HasFilledRoom = received == most;
         connection.SendsLarge = false;
         if (received == 0)
@@ -110,8 +113,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
         return true;
     }
 
-    /// <summary>Receives from a client that waits, so that its leaving is noticed whatever it has sent before; what comes in is kept for
-    /// when it goes on. Between groups only.</summary>
+    /// <summary>Receives from a client that waits, so that its leaving is noticed whatever it has sent before; what
+    /// comes in is kept for when it goes on. Between groups only.</summary>
     /// <returns>False when the connection has failed.</returns>
     public bool ReadAhead(EpollConnection connection, long now)
     {
@@ -148,7 +151,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
         connection.InputLength = 0;
         if (left == 0 && connection.Pending.Length == 0) return;
         var session = connection.Session;
-        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
+        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true }
+            && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, _store, rest, left);
         connection.Pending.Set(rest, left);
         connection.Charge(_server.Store);
     }
@@ -158,7 +162,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
     {
         var session = connection.Session;
         long held = connection.Pending.Length + (session.Blocks?.Bytes ?? 0) + (session.Transaction?.QueuedBytes ?? 0);
-        if (held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes)) return true;
+        if (held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes))
+            return true;
         session.NoteInputLimit(held);
         return false;
     }
@@ -195,7 +200,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
         missing -= filled;
         blocks.CompleteIfFull(session);
         connection.SendsLarge = missing == 0;
-        // A client that sends as fast as that is not slowed down by one that looks at every packet. Who is slow, and timed, is looked at.
+        // A client that sends as fast as that is not slowed down by one that looks at every packet. Who is slow, and
+        // timed, is looked at.
         int wake = missing <= WakeBytes || filled < WakeBytes / 8 || _server.Options.Timeout > 0 ? 1 : WakeBytes;
         if (wake != connection.WakeBytes)
         {

@@ -6,7 +6,8 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Network;
 
 /// <summary>Phase E of a worker's turn: sends replies, keeps what the kernel does not take, and bounds that.</summary>
-/// <remarks>Threads: its worker's own. A socket that fails is marked broken, and closed by the worker at the end of the turn.</remarks>
+/// <remarks>Threads: its worker's own. A socket that fails is marked broken, and closed by the worker at the end of the
+/// turn.</remarks>
 internal sealed unsafe class ConnectionSender(KvServer server, StoreSession store, WorkerCounters counters)
 {
     /// <summary>At most so much of a backlog is sent in a turn.</summary>
@@ -21,7 +22,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     /// <summary>What a client that has not said who it is may leave unread.</summary>
     private const int UnauthenticatedBytes = 1024;
 
-    /// <summary>An empty one, for replies that are held: those who send large values need no new one each time.</summary>
+    /// <summary>An empty one, for replies that are held: those who send large values need no new one each
+    /// time.</summary>
     private Backlog? _spare;
 
     /// <summary>Sends the bytes of a session's replies, and the blocks between them.</summary>
@@ -42,7 +44,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         SendSlow(connection, output, start, end);
     }
 
-    /// <summary>Keeps replies for the end of the turn, where nothing else waits to be sent and they are short.</summary>
+    /// <summary>Keeps replies for the end of the turn, where nothing else waits to be sent and they are
+    /// short.</summary>
     /// <returns>False when they are to be sent now.</returns>
     public bool TryHold(EpollConnection connection, SessionOutput output, int start, int end)
     {
@@ -99,11 +102,13 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         var session = connection.Session;
         long bytes = connection.OutputBytes;
         if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
-        if (server.Options.ClientOutputBufferLimit.Allows(session.Kind, bytes, now, ref connection.SinceTickMs)) return true;
+        if (server.Options.ClientOutputBufferLimit.Allows(session.Kind, bytes, now, ref connection.SinceTickMs))
+            return true;
         server.Counters.CountOutputLimitClose();
         if (server.LogBrakes.OutputLimit.TryTake(now, out string more))
         {
-            server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
+            server.Log.LogWarning(
+                "Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
                 session.Id, session.Address, bytes, more);
         }
 
@@ -132,7 +137,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         Pause(connection);
     }
 
-    /// <summary>Sends bytes and blocks from where they are; what the kernel does not take waits in the backlog.</summary>
+    /// <summary>Sends bytes and blocks from where they are; what the kernel does not take waits in the
+    /// backlog.</summary>
     private void SendSlow(EpollConnection connection, SessionOutput output, int start, int end)
     {
         if (connection.Backlog == null) SendParts(connection, output, ref start, end);
@@ -152,7 +158,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     }
 
     /// <summary>Sends at most as many parts as one call takes.</summary>
-    /// <param name="start">Where the bytes begin; where what has neither been sent nor put into the backlog begins.</param>
+    /// <param name="start">Where the bytes begin; where what has neither been sent nor put into the backlog
+    /// begins.</param>
     private void SendParts(EpollConnection connection, SessionOutput output, ref int start, int end)
     {
         var parts = stackalloc IoVector[PartsMax];
@@ -200,7 +207,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     private bool TrySend(EpollConnection connection, IoVector* parts, int count, bool isLast, out int sent)
     {
         sent = 0;
-        nint result = Libc.SendParts(connection.Descriptor, parts, count, Libc.MsgNoSignal | (isLast ? 0 : Libc.MsgMore));
+        nint result = Libc.SendParts(connection.Descriptor, parts, count,
+            Libc.MsgNoSignal | (isLast ? 0 : Libc.MsgMore));
         if (result < 0)
         {
             if (Libc.LastError is Libc.EAgain or Libc.EIntr) return true;

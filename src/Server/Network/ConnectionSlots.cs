@@ -20,7 +20,8 @@ internal sealed class ConnectionSlots
 
     public EpollConnection? this[int slot] => _connections[slot];
 
-    public static ulong DataOf(EpollConnection connection) => ((ulong)connection.Generation << 32) | (uint)connection.Slot;
+    public static ulong DataOf(EpollConnection connection) =>
+        ((ulong)connection.Generation << 32) | (uint)connection.Slot;
 
     public EpollConnection? Find(ulong data)
     {
@@ -53,5 +54,6 @@ internal sealed class ConnectionSlots
         Count--;
     }
 
-    public EpollConnection[] Snapshot() => [.. _connections.Take(Length).Where(connection => connection != null).Select(connection => connection!)];
+    public EpollConnection[] Snapshot() =>
+        [.. _connections.Take(Length).Where(connection => connection != null).Select(connection => connection!)];
 }

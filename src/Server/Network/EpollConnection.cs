@@ -29,7 +29,8 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>1 while the connection is in the inbox: it is there at most once.</summary>
     public int InInbox;
 
-    /// <summary>Place in the worker's table, and how often that place has been used: the data of the socket's events.</summary>
+    /// <summary>Place in the worker's table, and how often that place has been used: the data of the socket's
+    /// events.</summary>
     public int Slot = -1;
     public uint Generation;
 
@@ -44,16 +45,19 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>Bytes that must have arrived before the worker is woken for them.</summary>
     public int WakeBytes = 1;
 
-    /// <summary>It has had its share of a turn, and more of its input is here: nothing is received before that has been run.</summary>
+    /// <summary>It has had its share of a turn, and more of its input is here: nothing is received before that has been
+    /// run.</summary>
     public bool HasMore;
 
     /// <summary>The last receive has filled all the room it had: probably more has arrived.</summary>
     public bool HasFilledRoom;
 
-    /// <summary>Its last argument was large, so that the next one is likely to be: what is received in front of that is to be little.</summary>
+    /// <summary>Its last argument was large, so that the next one is likely to be: what is received in front of that is
+    /// to be little.</summary>
     public bool SendsLarge;
 
-    /// <summary>What waits in the backlog was not sent because more was about to be received: it is sent at the end of the turn.</summary>
+    /// <summary>What waits in the backlog was not sent because more was about to be received: it is sent at the end of
+    /// the turn.</summary>
     public bool HoldsReplies;
 
     /// <summary>In one of the worker's lists of the name.</summary>
@@ -67,8 +71,9 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public Session Session { get; set; } = null!;
 
-    // Others read these for CLIENT LIST and INFO: plain words, each written whole, of objects that the reference keeps alive,
-    // and no memory that they point to. Together they may be of different moments, which is as good as any one of them.
+    // Others read these for CLIENT LIST and INFO: plain words, each written whole, of objects that the reference keeps
+    // alive, and no memory that they point to. Together they may be of different moments, which is as good as any one
+    // of them.
     public long QueryBytes => Math.Max(InputLength, Pending.Length);
 
     public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
@@ -77,7 +82,8 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public int OutputPieces => (Backlog?.Pieces ?? 0) + (Session.Messages?.Count ?? 0);
 
-    public long OutputMemoryBytes => (Backlog is { } backlog ? backlog.MemoryBytes + backlog.BlockBytes : 0) + (Session.Messages?.Bytes ?? 0);
+    public long OutputMemoryBytes =>
+        (Backlog is { } backlog ? backlog.MemoryBytes + backlog.BlockBytes : 0) + (Session.Messages?.Bytes ?? 0);
 
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
 
@@ -101,7 +107,8 @@ internal enum EpollConnectionState : byte
 
     Open,
 
-    /// <summary>We have said all we will; what still comes in is thrown away, so that our last words are not reset.</summary>
+    /// <summary>We have said all we will; what still comes in is thrown away, so that our last words are not
+    /// reset.</summary>
     Lingering,
 
     /// <summary>Failed in the middle of a turn; closed at its end.</summary>

@@ -2,7 +2,8 @@ using System.Net;
 
 namespace Kv.Server.Network;
 
-/// <summary>Plain TCP and unix sockets on Linux: a fixed set of worker threads, each with an epoll and its share of the connections.</summary>
+/// <summary>Plain TCP and unix sockets on Linux: a fixed set of worker threads, each with an epoll and its share of the
+/// connections.</summary>
 internal sealed class EpollTransport(KvServer server) : ITransport
 {
     private EpollWorker[] _workers = [];
@@ -30,7 +31,8 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         return Task.CompletedTask;
     }
 
-    public Task<bool> StopAsync(CancellationToken cancellation) => Task.Factory.StartNew(Stop, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+    public Task<bool> StopAsync(CancellationToken cancellation) =>
+        Task.Factory.StartNew(Stop, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
     private bool Stop()
     {
@@ -40,7 +42,8 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         foreach (var worker in _workers) worker.BeginStop(deadline);
         bool ended = true;
         // All by one deadline: a worker that is stuck in a command costs the others nothing.
-        foreach (var worker in _workers) ended &= worker.Join((int)Math.Clamp(deadline + ITransport.StopGraceMs - server.TickMs, 0, int.MaxValue));
+        foreach (var worker in _workers)
+            ended &= worker.Join((int)Math.Clamp(deadline + ITransport.StopGraceMs - server.TickMs, 0, int.MaxValue));
         return ended;
     }
 

@@ -6,17 +6,19 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>A thread that serves its share of the connections: it receives, executes and sends, with no hand-over in between.</summary>
+/// <summary>A thread that serves its share of the connections: it receives, executes and sends, with no hand-over in
+/// between.</summary>
 /// <remarks>
-/// A turn: wait; then for groups of at most 16 ready sessions receive once each, run the window, send once each; then what
-/// other threads left in the inbox, sessions whose wait has ended, and timers. Nothing in a turn blocks.
+/// A turn: wait; then for groups of at most 16 ready sessions receive once each, run the window, send once each; then
+/// what other threads left in the inbox, sessions whose wait has ended, and timers. Nothing in a turn blocks.
 /// Threads: everything but <see cref="Post"/>, <see cref="Attend"/> and <see cref="BeginStop"/> is the worker's own.
 /// </remarks>
 internal sealed unsafe class EpollWorker : IWindowOwner
 {
     private const int SweepMs = 100;
 
-    /// <summary>Until so much has been received in a turn, who sends large arguments is received from more than once in it.</summary>
+    /// <summary>Until so much has been received in a turn, who sends large arguments is received from more than once in
+    /// it.</summary>
     private const long BytesATurn = 1024 * 1024;
 
     /// <summary>Of those who continue so many have their share between two looks at the clock.</summary>
@@ -49,7 +51,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private bool _sweepNeeded;
     private int _stopping;
 
-    /// <summary>While the server stops: what clients with unread replies had taken, and when that was seen first.</summary>
+    /// <summary>While the server stops: what clients with unread replies had taken, and when that was seen
+    /// first.</summary>
     private Dictionary<EpollConnection, (long Bytes, long TickMs)>? _unread;
     private long _stopDeadline;
 
@@ -111,7 +114,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _poller.Dispose();
     }
 
-    /// <summary>Closes the group that was served, and sees to it that the other connections of the turn are served in the next.</summary>
+    /// <summary>Closes the group that was served, and sees to it that the other connections of the turn are served in
+    /// the next.</summary>
     private void AbandonTurn()
     {
         foreach (var connection in _group)
@@ -178,7 +182,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 continue;
             }
 
-            if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
+            if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0
+                && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
             else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) TakeInput(connection);
             else if ((events & (Libc.EpollErr | Libc.EpollHup)) != 0) Close(connection);
             else AfterTurn(connection);
@@ -188,17 +193,19 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void TakeInput(EpollConnection connection)
     {
         if (connection.IsContinuing) return;        // its turn comes with what is here of it already
-        if (connection.State != EpollConnectionState.Open || (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
+        if (connection.State != EpollConnectionState.Open || (connection.Session.Gate & SessionGate.Stopped) == 0)
+            _ready.Add(connection);
         else if (_reader.ReadAhead(connection, _now)) AfterTurn(connection);
         else Close(connection);
     }
 
-    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving, for as long as more of them is there:
-    /// several such commands of a pipeline take one turn, and their replies one call.</summary>
+    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving, for as long as
+    /// more of them is there: several such commands of a pipeline take one turn, and their replies one call.</summary>
     private void RunGroups(List<EpollConnection> ready)
     {
         RunAll(ready);
-        // Ends: who is in the list once more has been received from, and nobody is once so many bytes have been received in the turn.
+        // Ends: who is in the list once more has been received from, and nobody is once so many bytes have been
+        // received in the turn.
         while (_arriving.Count > 0)
         {
             (_again, _arriving) = (_arriving, _again);
@@ -235,7 +242,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             {
                 _reader.Resume(connection, out input, out length);
             }
-            else if (!_reader.Receive(connection, _now, out input, out length) || (connection.EndOfInput && length == 0 && connection.Backlog == null))
+            else if (!_reader.Receive(connection, _now, out input, out length)
+                || (connection.EndOfInput && length == 0 && connection.Backlog == null))
             {
                 Close(connection);
                 continue;
@@ -258,7 +266,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             var connection = _group[i];
             _reader.Keep(connection, _window.Consumed(i));
             // A large argument that has begun has its head in Pending: what it waits for has to be received.
-            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0 && connection.Session.Blocks is not { IsFilling: true };
+            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0
+                && connection.Session.Blocks is not { IsFilling: true };
             EndPart(connection);
         }
 
@@ -271,13 +280,16 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             Fault.Point("reply.send");
             // With a large argument on its way: what is answered now would wake the client for one reply of several.
-            if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index]) && _sender.TryHold(_group[index], output, start, end)) return;
+            if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index])
+                && _sender.TryHold(_group[index], output, start, end)) return;
             _sender.Send(_group[index], output, start, end);
         }
         catch (Exception exception)
         {
-            // A hole in its replies is the end of a connection, and of no other: the group's replies stand in one buffer.
-            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed", session.Id);
+            // A hole in its replies is the end of a connection, and of no other: the group's replies stand in one
+            // buffer.
+            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed",
+                session.Id);
             _group[index].State = EpollConnectionState.Broken;
             output.DropReferences(end);
         }
@@ -290,7 +302,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void EndPart(EpollConnection connection)
     {
         var session = connection.Session;
-        bool isArriving = session.Blocks is { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0 && connection.State == EpollConnectionState.Open;
+        bool isArriving = session.Blocks is { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0
+            && connection.State == EpollConnectionState.Open;
         if (isArriving && MayReceiveMore(connection)) _arriving.Add(connection);
         else AfterTurn(connection);
     }
@@ -305,7 +318,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (connection.Backlog != null | session.Gate != 0 | connection.Interest != Libc.EpollIn | session.Partial.IsPartial | connection.EndOfInput | connection.HasMore)
+        if (connection.Backlog != null | session.Gate != 0 | connection.Interest != Libc.EpollIn
+            | session.Partial.IsPartial | connection.EndOfInput | connection.HasMore)
             AfterTurnSlow(connection, session);
     }
 
@@ -325,7 +339,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (connection.EndOfInput && !connection.HasMore && (session.Gate & SessionGate.Stopped) == 0) session.CloseAfterReply = true;
+        if (connection.EndOfInput && !connection.HasMore && (session.Gate & SessionGate.Stopped) == 0)
+            session.CloseAfterReply = true;
         if (session.CloseAfterReply && !waitsToSend)
         {
             Linger(connection);
@@ -341,7 +356,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 connection.IsWaiting = true;
             }
         }
-        else if ((session.GoesOn || (connection.HasMore && (session.Gate & SessionGate.Stopped) == 0)) && !connection.IsContinuing)
+        else if ((session.GoesOn || (connection.HasMore && (session.Gate & SessionGate.Stopped) == 0))
+            && !connection.IsContinuing)
         {
             _continuing.Add(connection);
             connection.IsContinuing = true;
@@ -353,8 +369,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0));
     }
 
-    /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could reset
-    /// the connection and take the last replies from the client.</summary>
+    /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could
+    /// reset the connection and take the last replies from the client.</summary>
     private void Linger(EpollConnection connection)
     {
         connection.State = EpollConnectionState.Lingering;
@@ -367,8 +383,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         SetInterest(connection, Libc.EpollIn);
     }
 
-    /// <summary>Those who have more to do and need no more input for it: one after another, a few milliseconds a turn. Who comes to the end of the
-    /// list again waits for all the others in it, and those who wait for input wait for no more than that.</summary>
+    /// <summary>Those who have more to do and need no more input for it: one after another, a few milliseconds a turn.
+    /// Who comes to the end of the list again waits for all the others in it, and those who wait for input wait for no
+    /// more than that.</summary>
     private void RunContinuing()
     {
         long begin = Stopwatch.GetTimestamp();
@@ -405,7 +422,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             catch (Exception exception)
             {
                 // The others of the inbox are taken out of it, and would wait for ever.
-                _server.Log.LogCritical(exception, "Attending to client {Client} failed; its connection is closed", connection.Session.Id);
+                _server.Log.LogCritical(exception, "Attending to client {Client} failed; its connection is closed",
+                    connection.Session.Id);
                 _window.Begin();
                 Close(connection);
             }
@@ -417,7 +435,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Attend(EpollConnection connection)
     {
         var session = connection.Session;
-        if (session.IsKilled && session.Blocked is { IsServed: true }) session.CloseAfterReply = true;      // what it was given is sent
+        // what it was given is sent
+        if (session.IsKilled && session.Blocked is { IsServed: true }) session.CloseAfterReply = true;
         else if (session.IsKilled)
         {
             // Whose own worker killed it has been answered before it came here.
@@ -446,7 +465,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     {
         connection.State = EpollConnectionState.Open;
         _slots.Add(connection);
-        if (Volatile.Read(ref _stopping) != 0 || !_poller.TryAdd(connection.Descriptor, Libc.EpollIn, ConnectionSlots.DataOf(connection)))
+        if (Volatile.Read(ref _stopping) != 0
+            || !_poller.TryAdd(connection.Descriptor, Libc.EpollIn, ConnectionSlots.DataOf(connection)))
         {
             Close(connection);
             return;
@@ -473,7 +493,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         RunGroups(_ready);
     }
 
-    /// <summary>What is looked at from time to time: idle clients, clients that do not say who they are or do not read, and goodbyes.</summary>
+    /// <summary>What is looked at from time to time: idle clients, clients that do not say who they are or do not read,
+    /// and goodbyes.</summary>
     private void Sweep()
     {
         _sweepDue = _now + SweepMs;
@@ -488,7 +509,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             var session = connection.Session;
             long idle = _now - session.LastActiveTickMs;
             bool close = connection.State == EpollConnectionState.Lingering ? _now >= connection.SinceTickMs
-                : timeoutMs > 0 && idle >= timeoutMs && session.Kind == ClientKind.Normal && !session.IsParked && session.Steps == null;
+                : timeoutMs > 0 && idle >= timeoutMs && session.Kind == ClientKind.Normal && !session.IsParked
+                && session.Steps == null;
             if (!close && connection.State == EpollConnectionState.Open)
             {
                 if (!session.Authenticated && authMs > 0)
@@ -514,7 +536,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         if (_now < _stopDeadline && (served > 0 || _continuing.Count > 0)) return false;
         foreach (var connection in _slots.Snapshot())
         {
-            if (connection.State == EpollConnectionState.Open && connection.Backlog != null && _now < _stopDeadline && TakesReplies(connection)) continue;
+            if (connection.State == EpollConnectionState.Open && connection.Backlog != null && _now < _stopDeadline
+                && TakesReplies(connection)) continue;
             if (connection.State == EpollConnectionState.Open) Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
             Close(connection);
         }
@@ -527,7 +550,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     {
         long bytes = connection.Session.BytesOut;
         _unread ??= [];
-        if (!_unread.TryGetValue(connection, out var seen) || seen.Bytes != bytes) _unread[connection] = seen = (bytes, _now);
+        if (!_unread.TryGetValue(connection, out var seen) || seen.Bytes != bytes)
+            _unread[connection] = seen = (bytes, _now);
         return _now - seen.TickMs < ITransport.StopUnreadMs;
     }
 

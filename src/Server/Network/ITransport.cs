@@ -8,7 +8,8 @@ internal interface ITransport
     /// <summary>How long after shutdown-timeout a worker has to close its connections.</summary>
     const int StopGraceMs = 1000;
 
-    /// <summary>A client that takes nothing of what it is owed for so long is not waited for when the server stops.</summary>
+    /// <summary>A client that takes nothing of what it is owed for so long is not waited for when the server
+    /// stops.</summary>
     const int StopUnreadMs = 500;
 
     string Name { get; }
@@ -23,6 +24,7 @@ internal interface ITransport
     Task StartAsync(CancellationToken cancellation);
 
     /// <summary>Stops accepting, answers what was received, closes all connections, and ends its threads.</summary>
-    /// <returns>False when a thread did not end within shutdown-timeout and <see cref="StopGraceMs"/>: it may still use the store.</returns>
+    /// <returns>False when a thread did not end within shutdown-timeout and <see cref="StopGraceMs"/>: it may still use
+    /// the store.</returns>
     Task<bool> StopAsync(CancellationToken cancellation);
 }

@@ -7,11 +7,12 @@ namespace Kv.Server.Network;
 //   Write ──► pipe (at most 1 MB waits) ──► Read
 //   Read  ◄── pipe (at most 1 MB waits) ◄── Write
 
-/// <summary>One of the two ends of a connection inside of the process: what is written to one is read from the other.</summary>
+/// <summary>One of the two ends of a connection inside of the process: what is written to one is read from the
+/// other.</summary>
 /// <remarks>
-/// Threads: as a socket's stream: one reader and one writer at a time; <see cref="Stream.Dispose()"/> from any, also while
-/// the others wait. What was written before an end was disposed can still be read at the other, then comes the end of the
-/// stream; writing to an end whose other one is gone is an <see cref="IOException"/>.
+/// Threads: as a socket's stream: one reader and one writer at a time; <see cref="Stream.Dispose()"/> from any, also
+/// while the others wait. What was written before an end was disposed can still be read at the other, then comes the
+/// end of the stream; writing to an end whose other one is gone is an <see cref="IOException"/>.
 /// </remarks>
 internal sealed class InProcessStream : Stream
 {
@@ -33,9 +34,11 @@ internal sealed class InProcessStream : Stream
     /// <summary>Both ends of a new connection. Each is disposed by whoever works with it.</summary>
     public static (InProcessStream Client, InProcessStream Server) CreatePair()
     {
-        var options = new PipeOptions(pauseWriterThreshold: WaitingBytesMax, resumeWriterThreshold: WaitingBytesMax / 2, useSynchronizationContext: false);
+        var options = new PipeOptions(pauseWriterThreshold: WaitingBytesMax, resumeWriterThreshold: WaitingBytesMax / 2,
+            useSynchronizationContext: false);
         Pipe requests = new(options), replies = new(options);
-        return (new InProcessStream(replies.Reader, requests.Writer), new InProcessStream(requests.Reader, replies.Writer));
+        return (new InProcessStream(replies.Reader, requests.Writer),
+            new InProcessStream(requests.Reader, replies.Writer));
     }
 
     /// <summary>Whether bytes wait to be read. For the reader.</summary>
@@ -98,7 +101,8 @@ internal sealed class InProcessStream : Stream
         }
     }
 
-    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    public override async ValueTask WriteAsync(
+        ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         ObjectDisposedException.ThrowIf(_disposed, this);
         FlushResult result;
@@ -112,7 +116,8 @@ internal sealed class InProcessStream : Stream
         }
 
         ObjectDisposedException.ThrowIf(_disposed, this);
-        if (result.IsCompleted) throw new IOException("The connection inside of the process was closed by its other end.");
+        if (result.IsCompleted)
+            throw new IOException("The connection inside of the process was closed by its other end.");
     }
 
     public override int Read(Span<byte> buffer)
@@ -123,9 +128,11 @@ internal sealed class InProcessStream : Stream
         return count;
     }
 
-    public override int Read(byte[] buffer, int offset, int count) => ReadAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
+    public override int Read(byte[] buffer, int offset, int count) =>
+        ReadAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
 
-    public override void Write(byte[] buffer, int offset, int count) => WriteAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
+    public override void Write(byte[] buffer, int offset, int count) =>
+        WriteAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
 
     public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
@@ -155,7 +162,8 @@ internal sealed class InProcessStream : Stream
         }
 
         _output.Complete();
-        // A read that waits is ended, and completes the input itself: a pipe's reader may not be completed under a read.
+        // A read that waits is ended, and completes the input itself: a pipe's reader may not be completed under a
+        // read.
         _input.CancelPendingRead();
         if (completes) _input.Complete();
         base.Dispose(disposing);

@@ -5,7 +5,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Server.Network;
 
-/// <summary>The system calls of the epoll transport. Plain blittable signatures; the error number is read right after a failed call.</summary>
+/// <summary>The system calls of the epoll transport. Plain blittable signatures; the error number is read right after a
+/// failed call.</summary>
 internal static unsafe partial class Libc
 {
     public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10;
@@ -14,12 +15,14 @@ internal static unsafe partial class Libc
     public const int SockNonBlock = 0x800, SockCloseOnExec = 0x80000;
     public const int EpollCloseOnExec = 0x80000, EventNonBlock = 0x800, EventCloseOnExec = 0x80000;
     public const int ShutWrite = 1, ShutBoth = 2;
-    public const int SolSocket = 1, SoKeepAlive = 9, SoReceiveLowAt = 18, IpprotoTcp = 6, TcpNoDelay = 1, TcpKeepIdle = 4, TcpKeepInterval = 5, TcpKeepCount = 6;
+    public const int SolSocket = 1, SoKeepAlive = 9, SoReceiveLowAt = 18, IpprotoTcp = 6, TcpNoDelay = 1,
+        TcpKeepIdle = 4, TcpKeepInterval = 5, TcpKeepCount = 6;
     public const int RlimitNoFile = 7;
     public const int EIntr = 4, EAgain = 11, ENFile = 23, EMFile = 24, ENoBufs = 105, ENoMem = 12;
 
     [LibraryImport("libc")] public static partial int epoll_create1(int flags);
-    [LibraryImport("libc")] public static partial int epoll_ctl(int epoll, int operation, int descriptor, EpollEvent* change);
+    [LibraryImport("libc")] public static partial int epoll_ctl(int epoll, int operation, int descriptor,
+        EpollEvent* change);
     [LibraryImport("libc")] public static partial int epoll_wait(int epoll, void* events, int count, int milliseconds);
     [LibraryImport("libc")] public static partial int eventfd(uint initial, int flags);
     [LibraryImport("libc")] public static partial nint read(int descriptor, void* bytes, nuint count);
@@ -28,9 +31,11 @@ internal static unsafe partial class Libc
     [LibraryImport("libc")] public static partial nint send(int descriptor, void* bytes, nuint count, int flags);
     [LibraryImport("libc")] public static partial nint readv(int descriptor, IoVector* parts, int count);
     [LibraryImport("libc")] public static partial nint sendmsg(int descriptor, MessageHeader* message, int flags);
-    [LibraryImport("libc")] public static partial int accept4(int descriptor, void* address, int* addressLength, int flags);
+    [LibraryImport("libc")] public static partial int accept4(int descriptor, void* address,
+        int* addressLength, int flags);
     [LibraryImport("libc")] public static partial int getsockname(int descriptor, void* address, int* addressLength);
-    [LibraryImport("libc")] public static partial int setsockopt(int descriptor, int level, int name, void* value, int length);
+    [LibraryImport("libc")] public static partial int setsockopt(int descriptor, int level, int name, void* value,
+        int length);
     [LibraryImport("libc")] public static partial int shutdown(int descriptor, int how);
     [LibraryImport("libc")] public static partial int close(int descriptor);
     [LibraryImport("libc")] public static partial int umask(int mask);
@@ -38,7 +43,8 @@ internal static unsafe partial class Libc
 
     public static int LastError => Marshal.GetLastSystemError();
 
-    public static void SetOption(int descriptor, int level, int name, int value) => setsockopt(descriptor, level, name, &value, sizeof(int));
+    public static void SetOption(int descriptor, int level, int name, int value) =>
+        setsockopt(descriptor, level, name, &value, sizeof(int));
 
     /// <summary>Sends some parts, one after another, in one call.</summary>
     /// <returns>Bytes sent; below 0 with <see cref="LastError"/> set.</returns>
@@ -78,7 +84,8 @@ internal static unsafe partial class Libc
         public ulong Data;
     }
 
-    /// <summary>The kernel's struct msghdr, of 64 bits. (musl's has a smaller count with zeros behind it: the same bytes.)</summary>
+    /// <summary>The kernel's struct msghdr, of 64 bits. (musl's has a smaller count with zeros behind it: the same
+    /// bytes.)</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct MessageHeader
     {

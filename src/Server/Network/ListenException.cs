@@ -1,7 +1,8 @@
 namespace Kv.Server.Network;
 
 /// <summary>The server cannot listen where it was told to. The message says where, and why.</summary>
-public sealed class ListenException(string message, bool addressInUse, int port, Exception? inner = null) : Exception(message, inner)
+public sealed class ListenException(string message, bool addressInUse, int port, Exception? inner = null)
+    : Exception(message, inner)
 {
     /// <summary>Whether another socket has the address.</summary>
     public bool AddressInUse { get; } = addressInUse;

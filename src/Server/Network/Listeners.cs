@@ -5,12 +5,13 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>The sockets that a server listens on: all that its options name, also after CONFIG SET has changed them.</summary>
+/// <summary>The sockets that a server listens on: all that its options name, also after CONFIG SET has changed
+/// them.</summary>
 /// <remarks>
-/// Threads: any; one change at a time. A change opens what is new before it closes what is old, and keeps what stays, so that
-/// nobody is refused meanwhile. Where the system does not allow both (all addresses and one of them, on one port), the old
-/// ones are closed first, and opened again when the new ones fail. Connections are not touched by any of it.
-/// Lock order: the options' ChangeLock, then this one's, then the transport's own.
+/// Threads: any; one change at a time. A change opens what is new before it closes what is old, and keeps what stays,
+/// so that nobody is refused meanwhile. Where the system does not allow both (all addresses and one of them, on one
+/// port), the old ones are closed first, and opened again when the new ones fail. Connections are not touched by any of
+/// it. Lock order: the options' ChangeLock, then this one's, then the transport's own.
 /// </remarks>
 internal sealed class Listeners(KvServer server)
 {
@@ -39,7 +40,8 @@ internal sealed class Listeners(KvServer server)
         lock (_guard)
         {
             (_port, _bind) = (options.Port, options.Bind);
-            _tcp = options.Port == 0 ? OpenOnFreePort(options) : OpenAll(Wanted(options, options.Port), options.TcpBacklog);
+            _tcp = options.Port == 0 ? OpenOnFreePort(options)
+                : OpenAll(Wanted(options, options.Port), options.TcpBacklog);
             if (options.Port == 0) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
             try
             {
@@ -63,7 +65,8 @@ internal sealed class Listeners(KvServer server)
     public void Serve(Action<Socket> begin, Action<Socket> end)
     {
         var options = server.Options;
-        options.OnChange("port", changed => TryMove(changed) ? null : "Unable to listen on this port. Check server logs.");
+        options.OnChange("port", changed =>
+            TryMove(changed) ? null : "Unable to listen on this port. Check server logs.");
         options.OnChange("bind", changed => TryMove(changed) ? null : "Failed to bind to specified addresses.");
         options.OnChange("tcp-backlog", Listen);
         lock (_guard)
@@ -88,7 +91,8 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>The free port is the system's choice for the first address; another is asked for when it is taken on the next one.</summary>
+    /// <summary>The free port is the system's choice for the first address; another is asked for when it is taken on
+    /// the next one.</summary>
     private static List<TcpListener> OpenOnFreePort(ServerOptions options)
     {
         const int AttemptsMax = 10;
@@ -102,7 +106,8 @@ internal sealed class Listeners(KvServer server)
                 while (first.Count == 0 && index < wanted.Count) first = OpenAll([wanted[index++]], options.TcpBacklog);
                 if (first.Count == 0) return first;
                 int port = first[0].EndPoint.Port;
-                var rest = wanted.Skip(index).Select(next => next with { EndPoint = new IPEndPoint(next.EndPoint.Address, port) });
+                var rest = wanted.Skip(index)
+                    .Select(next => next with { EndPoint = new IPEndPoint(next.EndPoint.Address, port) });
                 return OpenAll([.. rest], options.TcpBacklog, first);
             }
             catch (ListenException exception) when (exception.AddressInUse && attempt < AttemptsMax)
@@ -112,7 +117,8 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>Opens all, or none; beside those that are <paramref name="opened"/> already, which it closes when it fails.</summary>
+    /// <summary>Opens all, or none; beside those that are <paramref name="opened"/> already, which it closes when it
+    /// fails.</summary>
     private static List<TcpListener> OpenAll(List<WantedAddress> wanted, int backlog, List<TcpListener>? opened = null)
     {
         opened ??= [];
@@ -121,7 +127,9 @@ internal sealed class Listeners(KvServer server)
             foreach (var (endPoint, optional) in wanted)
             {
                 var socket = ListeningSocket.OpenTcp(endPoint, backlog, optional);
-                if (socket != null) opened.Add(new TcpListener(new IPEndPoint(endPoint.Address, ((IPEndPoint)socket.LocalEndPoint!).Port), socket));
+                if (socket != null)
+                    opened.Add(new TcpListener(
+                        new IPEndPoint(endPoint.Address, ((IPEndPoint)socket.LocalEndPoint!).Port), socket));
             }
 
             return opened;
@@ -135,17 +143,20 @@ internal sealed class Listeners(KvServer server)
 
     private readonly record struct WantedAddress(IPEndPoint EndPoint, bool Optional);
 
-    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take its time.</summary>
+    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take its
+    /// time.</summary>
     private static List<WantedAddress> Wanted(ServerOptions options, int port)
     {
         var wanted = new List<WantedAddress>();
         foreach (string word in options.Bind)
         {
-            if (!BindAddress.TryParse(word, out var bind)) throw new ListenException($"'{word}' is no address to bind", false, port);
+            if (!BindAddress.TryParse(word, out var bind))
+                throw new ListenException($"'{word}' is no address to bind", false, port);
             foreach (var address in ListeningSocket.Resolve(bind, port))
             {
                 var endPoint = new IPEndPoint(address, port);
-                if (!wanted.Exists(other => other.EndPoint.Equals(endPoint))) wanted.Add(new WantedAddress(endPoint, bind.Optional));
+                if (!wanted.Exists(other => other.EndPoint.Equals(endPoint)))
+                    wanted.Add(new WantedAddress(endPoint, bind.Optional));
             }
         }
 
@@ -167,13 +178,15 @@ internal sealed class Listeners(KvServer server)
             }
             catch (ListenException exception)
             {
-                server.Log.LogWarning("CONFIG SET of port or bind failed, nothing has changed: {Message}", exception.Message);
+                server.Log.LogWarning("CONFIG SET of port or bind failed, nothing has changed: {Message}",
+                    exception.Message);
                 return false;
             }
 
             (_port, _bind) = (options.Port, options.Bind);
             Publish();
-            server.Log.LogInformation("Listening on {EndPoints}", _endPoints.Count == 0 ? "nothing" : string.Join(", ", _endPoints));
+            server.Log.LogInformation("Listening on {EndPoints}",
+                _endPoints.Count == 0 ? "nothing" : string.Join(", ", _endPoints));
             return true;
         }
     }
@@ -189,18 +202,21 @@ internal sealed class Listeners(KvServer server)
             opened = OpenAll(added, backlog);
             foreach (var listener in old) _end(listener.Socket);
         }
-        catch (ListenException exception) when (exception.AddressInUse && old.Exists(listener => listener.EndPoint.Port == exception.Port))
+        catch (ListenException exception)
+            when (exception.AddressInUse && old.Exists(listener => listener.EndPoint.Port == exception.Port))
         {
             opened = Replace(old, added, backlog, kept);
         }
 
         foreach (var listener in opened) _begin(listener.Socket);
         // In the order of the options: the first one is what INFO calls tcp_port.
-        _tcp = [.. kept.Concat(opened).OrderBy(listener => wanted.FindIndex(want => want.EndPoint.Equals(listener.EndPoint)))];
+        _tcp = [.. kept.Concat(opened)
+            .OrderBy(listener => wanted.FindIndex(want => want.EndPoint.Equals(listener.EndPoint)))];
     }
 
     /// <summary>Closes the old ones first, since they may be what is in the way.</summary>
-    private List<TcpListener> Replace(List<TcpListener> old, List<WantedAddress> added, int backlog, List<TcpListener> kept)
+    private List<TcpListener> Replace(List<TcpListener> old, List<WantedAddress> added, int backlog,
+        List<TcpListener> kept)
     {
         foreach (var listener in old) _end(listener.Socket);
         try

@@ -30,8 +30,9 @@ internal static class ListeningSocket
         {
             socket = new Socket(endpoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
             if (endpoint.AddressFamily == AddressFamily.InterNetworkV6) socket.DualMode = false;
-            // .NET sets SO_REUSEADDR by itself where it means that a restart need not wait for connections of the last run
-            // to be forgotten. SocketOptionName.ReuseAddress would set SO_REUSEPORT as well: two servers on one port.
+            // .NET sets SO_REUSEADDR by itself where it means that a restart need not wait for connections of the last
+            // run to be forgotten. SocketOptionName.ReuseAddress would set SO_REUSEPORT as well: two servers on one
+            // port.
             socket.Bind(endpoint);
             socket.Listen(backlog);
             return socket;
@@ -39,7 +40,8 @@ internal static class ListeningSocket
         catch (SocketException exception)
         {
             socket?.Dispose();
-            bool missing = exception.SocketErrorCode is SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported or SocketError.ProtocolNotSupported;
+            bool missing = exception.SocketErrorCode is SocketError.AddressNotAvailable
+                or SocketError.AddressFamilyNotSupported or SocketError.ProtocolNotSupported;
             if (optional && missing) return null;
             throw Failed(endpoint.ToString(), endpoint.Port, exception);
         }
@@ -49,7 +51,8 @@ internal static class ListeningSocket
     {
         string path = options.UnixSocket;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        // An ArgumentException says that the path is longer than the system takes (108 bytes with the final zero on Linux).
+        // An ArgumentException says that the path is longer than the system takes (108 bytes with the final zero on
+        // Linux).
         try
         {
             File.Delete(path);      // of the last run; a live server's is taken over, as Redis does
@@ -57,14 +60,16 @@ internal static class ListeningSocket
             socket.Listen(options.TcpBacklog);
             return socket;
         }
-        catch (Exception exception) when (exception is SocketException or IOException or UnauthorizedAccessException or ArgumentException)
+        catch (Exception exception)
+            when (exception is SocketException or IOException or UnauthorizedAccessException or ArgumentException)
         {
             socket.Dispose();
             throw Failed(path, 0, exception, isUnix: true);
         }
     }
 
-    /// <summary>Binds under a umask that leaves exactly the permission asked for: changed afterwards, the socket would for a moment be open to all.</summary>
+    /// <summary>Binds under a umask that leaves exactly the permission asked for: changed afterwards, the socket would
+    /// for a moment be open to all.</summary>
     private static void Bind(Socket socket, string path, int permission)
     {
         if (permission == 0 || OperatingSystem.IsWindows())

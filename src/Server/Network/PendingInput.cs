@@ -3,10 +3,12 @@ using Kv.Protocol;
 
 namespace Kv.Server.Network;
 
-/// <summary>A connection's bytes that have arrived but are not yet run: in native memory of just the size, none when empty.</summary>
+/// <summary>A connection's bytes that have arrived but are not yet run: in native memory of just the size, none when
+/// empty.</summary>
 internal unsafe struct PendingInput
 {
-    /// <summary>From here on the bytes stay in this buffer and more are received behind them; shorter ones go through the worker's.</summary>
+    /// <summary>From here on the bytes stay in this buffer and more are received behind them; shorter ones go through
+    /// the worker's.</summary>
     public const int LongBytes = 16 * 1024;
 
     /// <summary>No connection keeps more, whatever client-query-buffer-limit says: lengths are ints.</summary>
@@ -56,7 +58,9 @@ internal unsafe struct PendingInput
     /// <summary>Room for more behind the content (and the parser's padding).</summary>
     public byte* Reserve(int bytes)
     {
-        if (_capacity - _length < bytes) EnsureCapacity((int)Math.Min(Math.Max((long)_length + bytes, 2L * _length), Array.MaxLength - CommandParser.PaddingBytes));
+        if (_capacity - _length < bytes)
+            EnsureCapacity((int)Math.Min(Math.Max((long)_length + bytes, 2L * _length),
+                Array.MaxLength - CommandParser.PaddingBytes));
         return _start + _length;
     }
 

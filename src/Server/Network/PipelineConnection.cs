@@ -19,10 +19,12 @@ internal sealed class PipelineConnection : ISessionOwner
     private const int UnauthenticatedInputBytes = 1024 * 1024;
     private const int WriteBytes = 64 * 1024;
 
-    /// <summary>Replies of up to so many bytes go straight to the writer: what a window writes between two flushes, and one more reply.</summary>
+    /// <summary>Replies of up to so many bytes go straight to the writer: what a window writes between two flushes, and
+    /// one more reply.</summary>
     private const int DirectBytes = 512 * 1024;
 
-    private static readonly StreamPipeReaderOptions ReaderOptions = new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
+    private static readonly StreamPipeReaderOptions ReaderOptions =
+        new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
     private readonly KvServer _server;
@@ -74,11 +76,14 @@ internal sealed class PipelineConnection : ISessionOwner
     // Volatile: the writing thread's; a moment old is good enough.
     public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
-    public int OutputPieces => _backlog.Pieces + (Volatile.Read(ref _inWriter) != 0 ? 1 : 0) + (Session.Messages?.Count ?? 0);
+    public int OutputPieces =>
+        _backlog.Pieces + (Volatile.Read(ref _inWriter) != 0 ? 1 : 0) + (Session.Messages?.Count ?? 0);
 
-    public long OutputMemoryBytes => _backlog.MemoryBytes + _backlog.BlockBytes + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
+    public long OutputMemoryBytes =>
+        _backlog.MemoryBytes + _backlog.BlockBytes + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
-    public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
+    public long BufferBytes =>
+        Pending.Capacity + Session.Partial.KeptBytes + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
 
     public void Wake(Session session)
     {
@@ -107,7 +112,8 @@ internal sealed class PipelineConnection : ISessionOwner
         _stream.Dispose();
     }
 
-    /// <summary>While the server stops: whether the client has taken nothing of what it is owed for a while. By one thread.</summary>
+    /// <summary>While the server stops: whether the client has taken nothing of what it is owed for a while. By one
+    /// thread.</summary>
     public bool LeavesUnread(long now)
     {
         if (!_isWriting) return false;      // stale is good enough: it is asked again and again
@@ -121,7 +127,8 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         var options = _server.Options;
         long timeoutMs = options.Timeout * 1000L, authMs = options.AuthTimeout * 1000L;
-        if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal && (Session.Gate & SessionGate.Stopped) == 0) return true;
+        if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal
+            && (Session.Gate & SessionGate.Stopped) == 0) return true;
         if (authMs > 0 && !Session.Authenticated && now - Session.CreatedTickMs >= authMs)
         {
             Session.NoteAuthTimeout();
@@ -142,7 +149,8 @@ internal sealed class PipelineConnection : ISessionOwner
             if (_socket is { Connected: true } && !_failed) _socket.Shutdown(SocketShutdown.Send);
             if (_lingers) await DrainAsync().ConfigureAwait(false);
         }
-        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
+        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException
+            or OperationCanceledException or InvalidOperationException)
         {
             // The client has gone; nobody is there to be told.
         }
@@ -170,7 +178,8 @@ internal sealed class PipelineConnection : ISessionOwner
         }
         catch (Exception exception)
         {
-            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed", Session.Id);
+            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed",
+                Session.Id);
             output.DropReferences(end);
             Abort();
         }
@@ -250,7 +259,8 @@ internal sealed class PipelineConnection : ISessionOwner
             if (result.IsCompleted)
             {
                 // A client that has left while it waits for others is served no more.
-                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.WaitsForOthers) await GoOnAsync().ConfigureAwait(false);
+                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.WaitsForOthers)
+                    await GoOnAsync().ConfigureAwait(false);
                 return;
             }
         }
@@ -299,15 +309,17 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
-    /// <summary>Waits with a session that is parked, and reads on meanwhile: that the client has left stands behind all that it has sent.</summary>
+    /// <summary>Waits with a session that is parked, and reads on meanwhile: that the client has left stands behind all
+    /// that it has sent.</summary>
     /// <returns>False when it has left or sent too much, or the server stops.</returns>
     private async ValueTask<bool> WaitAsync()
     {
-        using var timer = Session.ParkedUntilTickMs == long.MaxValue ? null : new Timer(static self => ((PipelineConnection)self!).Wake(), this, LeftOfWaitMs, Timeout.Infinite);
+        using var timer = Session.ParkedUntilTickMs == long.MaxValue
+            ? null : new Timer(static self => ((PipelineConnection)self!).Wake(), this, LeftOfWaitMs, Timeout.Infinite);
         while (true)
         {
-            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill, the server's end and the timer. The
-            // signal is taken before it is looked whether there is a reason for it.
+            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill, the server's end and the
+            // timer. The signal is taken before it is looked whether there is a reason for it.
             Interlocked.Exchange(ref _woken, 0);
             if (_signal.CurrentCount > 0) _signal.Wait(0);
             if (Session.TryEndWait(_server.TickMs)) return true;
@@ -373,7 +385,8 @@ internal sealed class PipelineConnection : ISessionOwner
 
         if (Session.IsParked && !await WaitForEndAsync().ConfigureAwait(false)) throw new OperationCanceledException();
 
-        // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads for themselves.
+        // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads
+        // for themselves.
         await Task.Yield();
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
@@ -466,7 +479,8 @@ internal sealed class PipelineConnection : ISessionOwner
                 Volatile.Write(ref _flushes, _flushes + 1);     // by the one writer there is
             }
         }
-        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException or OperationCanceledException or InvalidOperationException)
+        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException
+            or OperationCanceledException or InvalidOperationException)
         {
             _failed = true;
             _reader.CancelPendingRead();
@@ -510,7 +524,8 @@ internal sealed class PipelineConnection : ISessionOwner
     private bool IsInputAllowed()
     {
         long held = Pending.Length + (Session.Blocks?.Bytes ?? 0) + (Session.Transaction?.QueuedBytes ?? 0);
-        if (held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes)) return true;
+        if (held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes))
+            return true;
         Session.NoteInputLimit(held);
         return false;
     }
@@ -525,7 +540,8 @@ internal sealed class PipelineConnection : ISessionOwner
         _server.Counters.CountOutputLimitClose();
         if (_server.LogBrakes.OutputLimit.TryTake(now, out string more))
         {
-            _server.Log.LogWarning("Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
+            _server.Log.LogWarning(
+                "Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
                 Session.Id, Session.Address, bytes, more);
         }
 
@@ -545,8 +561,8 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
-    /// <summary>The session is over, though the socket lingers. Before the client can see its end: whoever reads that finds the
-    /// session gone and the socket counted.</summary>
+    /// <summary>The session is over, though the socket lingers. Before the client can see its end: whoever reads that
+    /// finds the session gone and the socket counted.</summary>
     private void BeginLinger()
     {
         _lingers = true;

@@ -23,7 +23,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
 
     public string Name => "pipelines";
 
-    public int WorkerCount { get; } = server.Options.WorkerThreads > 0 ? server.Options.WorkerThreads : Environment.ProcessorCount;
+    public int WorkerCount { get; } = server.Options.WorkerThreads > 0
+        ? server.Options.WorkerThreads : Environment.ProcessorCount;
 
     public IReadOnlyList<EndPoint> Endpoints => _listeners.EndPoints;
 
@@ -41,7 +42,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
     }
 
     /// <summary>Serves a stream that did not come from a listener. Disposes it at the end.</summary>
-    public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal, bool isReserved = false)
+    public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal,
+        bool isReserved = false)
     {
         var connection = new PipelineConnection(server, _leases!, stream, socket);
         connection.Session = new Session(server.Connections.NextId(), server, connection)
@@ -87,7 +89,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         while (!_connections.IsEmpty)
         {
-            // Ends: at the deadline every stream is closed under its loop, which then ends; or is stuck in a command, and left.
+            // Ends: at the deadline every stream is closed under its loop, which then ends; or is stuck in a command,
+            // and left.
             long now = server.TickMs;
             bool isLate = now >= deadline || cancellation.IsCancellationRequested;
             foreach (var (connection, _) in _connections)
@@ -133,9 +136,11 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             }
             catch (SocketException exception)
             {
-                if (exception.SocketErrorCode is not (SocketError.TooManyOpenSockets or SocketError.NoBufferSpaceAvailable)) continue;
+                if (exception.SocketErrorCode is not (SocketError.TooManyOpenSockets
+                    or SocketError.NoBufferSpaceAvailable)) continue;
                 if (server.LogBrakes.Accept.TryTake(server.TickMs, out string more))
-                    server.Log.LogWarning("Cannot accept connections for lack of descriptors or memory; trying again{More}", more);
+                    server.Log.LogWarning(
+                        "Cannot accept connections for lack of descriptors or memory; trying again{More}", more);
                 if (exception.SocketErrorCode == SocketError.TooManyOpenSockets) RefuseOne(listener, spare);
                 await Task.Delay(BackOffMs, CancellationToken.None).ConfigureAwait(false);
             }
@@ -176,7 +181,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
 
             if (peer != null) SetTcpOptions(socket);
             string local = peer == null ? $"{socket.LocalEndPoint}:0" : socket.LocalEndPoint?.ToString() ?? "";
-            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString() ?? local, local, isLocal, isReserved);
+            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString()
+                ?? local, local, isLocal, isReserved);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {

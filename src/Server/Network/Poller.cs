@@ -30,9 +30,11 @@ internal sealed unsafe class Poller : IDisposable
         }
     }
 
-    public bool TryAdd(int descriptor, uint events, ulong data) => Libc.Control(_epoll, Libc.EpollAdd, descriptor, events, data);
+    public bool TryAdd(int descriptor, uint events, ulong data) =>
+        Libc.Control(_epoll, Libc.EpollAdd, descriptor, events, data);
 
-    public void Change(int descriptor, uint events, ulong data) => Libc.Control(_epoll, Libc.EpollModify, descriptor, events, data);
+    public void Change(int descriptor, uint events, ulong data) =>
+        Libc.Control(_epoll, Libc.EpollModify, descriptor, events, data);
 
     public void Remove(int descriptor) => Libc.Control(_epoll, Libc.EpollDelete, descriptor, 0, 0);
 
@@ -41,15 +43,18 @@ internal sealed unsafe class Poller : IDisposable
     /// <returns>How many there are; 0 when the time passed or a signal came.</returns>
     public int Wait(int milliseconds) => Math.Max(Libc.epoll_wait(_epoll, _events, EventsMax, milliseconds), 0);
 
-    public uint EventsOf(int index) => _packed ? ((Libc.EpollEvent*)_events)[index].Events : ((Libc.PaddedEpollEvent*)_events)[index].Events;
+    public uint EventsOf(int index) =>
+        _packed ? ((Libc.EpollEvent*)_events)[index].Events : ((Libc.PaddedEpollEvent*)_events)[index].Events;
 
-    public ulong DataOf(int index) => _packed ? ((Libc.EpollEvent*)_events)[index].Data : ((Libc.PaddedEpollEvent*)_events)[index].Data;
+    public ulong DataOf(int index) =>
+        _packed ? ((Libc.EpollEvent*)_events)[index].Data : ((Libc.PaddedEpollEvent*)_events)[index].Data;
 
     /// <summary>Ends a wait that is going on, or the next one.</summary>
     public void Ring()
     {
         ulong one = 1;
-        Libc.write(_bell, &one, sizeof(ulong));     // cannot fail in a way that matters: a full counter has rung already
+        // cannot fail in a way that matters: a full counter has rung already
+        Libc.write(_bell, &one, sizeof(ulong));
     }
 
     /// <summary>Makes the bell silent again, once its event has been seen.</summary>

@@ -1,14 +1,15 @@
 namespace Kv.Server.Network;
 
-/// <summary>Whether a worker that waits may poll: it has to have paid off lately, and nobody else may want the worker's core.</summary>
+/// <summary>Whether a worker that waits may poll: it has to have paid off lately, and nobody else may want the worker's
+/// core.</summary>
 /// <remarks>
-/// Fed with observations, so that it can be tested without a clock. Times are microseconds of any clock that only goes forward.
-/// Somebody else wants the core when the kernel takes it from the worker between two polls and gives it back late. Each
-/// <see cref="GapUs"/> of that is a point. Points fade at one per <see cref="FadeUs"/>; at <see cref="PointsMax"/> the worker does
-/// not poll for a while. After that it tries again, and one more point shows that nothing has changed: the next rest is twice as
-/// long. Polling without one for as long as the last rest was makes the next one short again.
-/// How often the core is taken says nothing: a client on the worker's own core takes it once a request, for some microseconds,
-/// and polling is just what serves it fastest.
+/// Fed with observations, so that it can be tested without a clock. Times are microseconds of any clock that only goes
+/// forward. Somebody else wants the core when the kernel takes it from the worker between two polls and gives it back
+/// late. Each <see cref="GapUs"/> of that is a point. Points fade at one per <see cref="FadeUs"/>; at
+/// <see cref="PointsMax"/> the worker does not poll for a while. After that it tries again, and one more point shows
+/// that nothing has changed: the next rest is twice as long. Polling without one for as long as the last rest was makes
+/// the next one short again. How often the core is taken says nothing: a client on the worker's own core takes it once
+/// a request, for some microseconds, and polling is just what serves it fastest.
 /// Threads: its worker's own.
 /// </remarks>
 internal struct PollingRule
@@ -16,17 +17,19 @@ internal struct PollingRule
     /// <summary>So many times in a row polling may be in vain.</summary>
     public const int FailuresMax = 16;
 
-    /// <summary>A sleep of so much over the budget may still have been one that polling catches: going to sleep and waking take their time.</summary>
+    /// <summary>A sleep of so much over the budget may still have been one that polling catches: going to sleep and
+    /// waking take their time.</summary>
     public const int WakeUpUs = 50;
 
-    /// <summary>Two looks at the clock with one poll between them are a microsecond apart, some tens when an interrupt or a client
-    /// on the same core comes between; a busy thread keeps the core for a slice, 1 to 4 ms.</summary>
+    /// <summary>Two looks at the clock with one poll between them are a microsecond apart, some tens when an interrupt
+    /// or a client on the same core comes between; a busy thread keeps the core for a slice, 1 to 4 ms.</summary>
     public const int GapUs = 500;
 
     /// <summary>3 ms lost at once, or a twentieth of the time for long.</summary>
     public const int PointsMax = 6, FadeUs = 10_000;
 
-    /// <summary>From a rest that costs a lonely client nothing that it notices, to one beside which the attempts do not count.</summary>
+    /// <summary>From a rest that costs a lonely client nothing that it notices, to one beside which the attempts do not
+    /// count.</summary>
     public const int RestUsMin = 100_000, RestUsMax = 800_000;
 
     private int _failures;

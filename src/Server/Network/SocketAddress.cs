@@ -20,9 +20,11 @@ internal readonly struct SocketAddress
     {
         int family = bytes.Length >= 2 ? BitConverter.ToUInt16(bytes) : 0;
         if (family == Inet && bytes.Length >= 8)
-            _endpoint = new IPEndPoint(new IPAddress(bytes.Slice(4, 4)), BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]));
+            _endpoint = new IPEndPoint(new IPAddress(bytes.Slice(4, 4)),
+                BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]));
         else if (family == Inet6 && bytes.Length >= 28)
-            _endpoint = new IPEndPoint(new IPAddress(bytes.Slice(8, 16)), BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]));
+            _endpoint = new IPEndPoint(new IPAddress(bytes.Slice(8, 16)),
+                BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]));
     }
 
     public bool IsTcp => _endpoint != null;

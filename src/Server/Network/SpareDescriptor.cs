@@ -1,6 +1,7 @@
 namespace Kv.Server.Network;
 
-/// <summary>A descriptor kept for the moment when there is none: a client can then be accepted and told, instead of waiting unanswered.</summary>
+/// <summary>A descriptor kept for the moment when there is none: a client can then be accepted and told, instead of
+/// waiting unanswered.</summary>
 /// <remarks>Threads: one at a time.</remarks>
 internal sealed class SpareDescriptor : IDisposable
 {
@@ -24,7 +25,8 @@ internal sealed class SpareDescriptor : IDisposable
     {
         try
         {
-            return OperatingSystem.IsWindows() ? null : new FileStream("/dev/null", FileMode.Open, FileAccess.Read, FileShare.ReadWrite, 1);
+            return OperatingSystem.IsWindows()
+                ? null : new FileStream("/dev/null", FileMode.Open, FileAccess.Read, FileShare.ReadWrite, 1);
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

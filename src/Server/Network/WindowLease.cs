@@ -6,7 +6,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Network;
 
-/// <summary>What it takes to run commands on a thread of the pool: a session of the store, a window, a receive buffer. Leased for one run at a time.</summary>
+/// <summary>What it takes to run commands on a thread of the pool: a session of the store, a window, a receive buffer.
+/// Leased for one run at a time.</summary>
 /// <remarks>Threads: whoever holds the lease; never held across an await.</remarks>
 internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 {
@@ -32,7 +33,8 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 
     public SessionOutput Output => _window.Output;
 
-    /// <summary>Runs what a client has sent, behind what is pending of it; what is left becomes its pending input.</summary>
+    /// <summary>Runs what a client has sent, behind what is pending of it; what is left becomes its pending
+    /// input.</summary>
     public void Run(PipelineConnection connection, ReadOnlySpan<byte> received)
     {
         var session = connection.Session;
@@ -71,12 +73,15 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 
         int consumed = _window.LastConsumed;
         int left = length - consumed;
-        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0) left = ReceivedBlocks.Begin(session, Store, start + consumed, left);
+        if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true }
+            && (session.Gate & SessionGate.Stopped) == 0) left =
+            ReceivedBlocks.Begin(session, Store, start + consumed, left);
         pending.Set(start + consumed, left);
         connection.HasMore = _window.LastHasMore && left > 0 && session.Blocks is not { IsFilling: true };
     }
 
-    public void Send(int index, Session session, SessionOutput output, int start, int end) => _connection!.Send(this, output, start, end);
+    public void Send(int index, Session session, SessionOutput output, int start, int end) =>
+        _connection!.Send(this, output, start, end);
 
     public void Dispose()
     {

@@ -2,7 +2,8 @@ using System.Collections.Concurrent;
 
 namespace Kv.Server.Network;
 
-/// <summary>The leases of the portable transport: as many as can do useful work at once, however many clients there are.</summary>
+/// <summary>The leases of the portable transport: as many as can do useful work at once, however many clients there
+/// are.</summary>
 /// <remarks>Threads: any.</remarks>
 internal sealed class WindowLeases : IDisposable
 {

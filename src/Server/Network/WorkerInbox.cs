@@ -1,6 +1,7 @@
 namespace Kv.Server.Network;
 
-/// <summary>Connections that a worker is to look at because another thread said so; and the worker's sleep, which that ends.</summary>
+/// <summary>Connections that a worker is to look at because another thread said so; and the worker's sleep, which that
+/// ends.</summary>
 /// <remarks>
 /// Threads: any post; the worker takes, and sleeps.
 /// No wake-up is lost: a poster first puts the connection in (a full fence), then reads whether the worker sleeps; the
@@ -19,8 +20,8 @@ internal sealed class WorkerInbox(Poller poller)
     /// <summary>Puts a connection in, unless it is in already, and wakes the worker.</summary>
     public void Post(EpollConnection connection)
     {
-        // Interlocked: what the poster wrote before (a kill, a message) is visible to the worker that sees the 1, and the
-        // worker resets it before it looks at those, so a later post always puts the connection in again.
+        // Interlocked: what the poster wrote before (a kill, a message) is visible to the worker that sees the 1, and
+        // the worker resets it before it looks at those, so a later post always puts the connection in again.
         if (Interlocked.Exchange(ref connection.InInbox, 1) == 0)
         {
             EpollConnection? newest;
@@ -43,7 +44,8 @@ internal sealed class WorkerInbox(Poller poller)
         Wake();
     }
 
-    /// <summary>All connections posted so far, oldest first, linked by <see cref="EpollConnection.NextInInbox"/>.</summary>
+    /// <summary>All connections posted so far, oldest first, linked by
+    /// <see cref="EpollConnection.NextInInbox"/>.</summary>
     public EpollConnection? Take()
     {
         if (Volatile.Read(ref _attention) != 0) Volatile.Write(ref _attention, 0);

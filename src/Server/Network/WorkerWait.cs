@@ -3,13 +3,15 @@ using Kv.Storage;
 
 namespace Kv.Server.Network;
 
-/// <summary>How a worker waits for work: it polls for a while, if <see cref="PollingRule"/> allows that, and then sleeps.</summary>
+/// <summary>How a worker waits for work: it polls for a while, if <see cref="PollingRule"/> allows that, and then
+/// sleeps.</summary>
 /// <remarks>
 /// Waking a sleeping processor takes about 20 us each way, so that a single client's request costs less, in time and in
 /// processor, when the worker still polls as it arrives. A worker whose polling was in vain
-/// <see cref="PollingRule.FailuresMax"/> times in a row sleeps at once, until a sleep turns out to have been so short that
-/// polling would have caught it: an idle server uses nothing. Nor does a worker poll while others want its core: it would
-/// spend the share of the processor that it needs when work comes, and those it takes the core from may be its clients.
+/// <see cref="PollingRule.FailuresMax"/> times in a row sleeps at once, until a sleep turns out to have been so short
+/// that polling would have caught it: an idle server uses nothing. Nor does a worker poll while others want its core:
+/// it would spend the share of the processor that it needs when work comes, and those it takes the core from may be its
+/// clients.
 /// </remarks>
 internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inbox, StoreSession store)
 {

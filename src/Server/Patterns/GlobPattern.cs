@@ -6,10 +6,11 @@ namespace Kv.Server.Patterns;
 /// <c>[^a]</c> none of them, <c>\x</c> the byte x. Malformed patterns mean what they mean to the reference: an
 /// unterminated class ends with the pattern, a backslash at the end is itself.
 /// <para>
-/// Between its stars a pattern has pieces of as many elements as they match bytes. The first stands at the text's beginning, the
-/// last at its end, and each of the others is taken where it is first found: a later place could leave no more to the rest.
-/// Cost: linear in the text whatever the pattern, no recursion; see <see cref="GlobSearch"/>. Clients' patterns are bounded by
-/// <see cref="BytesMax"/>, so that one comparison costs at most some 30 ns for each byte of the text.
+/// Between its stars a pattern has pieces of as many elements as they match bytes. The first stands at the text's
+/// beginning, the last at its end, and each of the others is taken where it is first found: a later place could leave
+/// no more to the rest. Cost: linear in the text whatever the pattern, no recursion; see <see cref="GlobSearch"/>.
+/// Clients' patterns are bounded by <see cref="BytesMax"/>, so that one comparison costs at most some 30 ns for each
+/// byte of the text.
 /// </para>
 /// </remarks>
 public static class GlobPattern
@@ -22,7 +23,8 @@ public static class GlobPattern
     public static bool IsMatch(ReadOnlySpan<byte> pattern, ReadOnlySpan<byte> text, bool ignoreCase = false) =>
         IsMatch(pattern, text, ignoreCase, out _);
 
-    /// <param name="cost">Bytes of the pattern that were compared in search of pieces, and words of bits that were moved.</param>
+    /// <param name="cost">Bytes of the pattern that were compared in search of pieces, and words of bits that were
+    /// moved.</param>
     internal static bool IsMatch(ReadOnlySpan<byte> pattern, ReadOnlySpan<byte> text, bool ignoreCase, out long cost)
     {
         int p = 0, t = 0;
@@ -47,7 +49,8 @@ public static class GlobPattern
         }
     }
 
-    /// <summary>Compares one byte with the element of the pattern at <paramref name="p"/>, and steps over the element.</summary>
+    /// <summary>Compares one byte with the element of the pattern at <paramref name="p"/>, and steps over the
+    /// element.</summary>
     internal static bool MatchesOne(ReadOnlySpan<byte> pattern, ref int p, byte value, bool ignoreCase)
     {
         byte first = pattern[p++];
@@ -95,7 +98,8 @@ public static class GlobPattern
                 // Signed, as the reference's chars are on x86: bytes from 0x80 on come before the others.
                 sbyte first = (sbyte)low, last = (sbyte)pattern[p + 2];
                 if (first > last) (first, last) = (last, first);
-                found |= (sbyte)folded >= (sbyte)Fold((byte)first, ignoreCase) && (sbyte)folded <= (sbyte)Fold((byte)last, ignoreCase);
+                found |= (sbyte)folded >= (sbyte)Fold((byte)first, ignoreCase)
+                    && (sbyte)folded <= (sbyte)Fold((byte)last, ignoreCase);
                 p += 3;
                 continue;
             }

@@ -4,12 +4,13 @@ namespace Kv.Server.Patterns;
 
 /// <summary>A piece of a glob pattern between two stars, and where a text has it first.</summary>
 /// <remarks>
-/// Cost: a plain search first: the literal bytes that the piece begins with, at most 16, are searched for with vectors, and the
-/// rest is compared where they are found. Text and pattern can be made so that this fails late at every place. Once it has cost more
-/// than the text is long and the tables below would cost, it goes on with those: one bit for each element of the piece says
-/// whether the text up to here ends with the elements up to that one, and a byte of the text moves all bits at once. That is
-/// n x m / 64 words for a text of n bytes and a piece of m elements, whatever they are; no allocation but what the pool keeps.
-/// Source: Baeza-Yates and Gonnet, "A new approach to text searching", CACM 35(10), 1992 (Shift-And).
+/// Cost: a plain search first: the literal bytes that the piece begins with, at most 16, are searched for with vectors,
+/// and the rest is compared where they are found. Text and pattern can be made so that this fails late at every place.
+/// Once it has cost more than the text is long and the tables below would cost, it goes on with those: one bit for each
+/// element of the piece says whether the text up to here ends with the elements up to that one, and a byte of the text
+/// moves all bits at once. That is n x m / 64 words for a text of n bytes and a piece of m elements, whatever they are;
+/// no allocation but what the pool keeps. Source: Baeza-Yates and Gonnet, "A new approach to text searching", CACM
+/// 35(10), 1992 (Shift-And).
 /// </remarks>
 internal readonly ref struct GlobSearch
 {
@@ -98,7 +99,8 @@ internal readonly ref struct GlobSearch
     {
         int p = 0;
         bool matches = true;
-        for (; p < _piece.Length && matches; at++) matches = GlobPattern.MatchesOne(_piece, ref p, text[at], _ignoreCase);
+        for (; p < _piece.Length && matches; at++)
+            matches = GlobPattern.MatchesOne(_piece, ref p, text[at], _ignoreCase);
         cost += p;
         return matches;
     }
@@ -158,7 +160,8 @@ internal readonly ref struct GlobSearch
             for (int value = 0; value < 256; value++)
             {
                 int again = begin;
-                if (GlobPattern.MatchesOne(_piece, ref again, (byte)value, _ignoreCase)) masks[(value * words) + word] |= bit;
+                if (GlobPattern.MatchesOne(_piece, ref again, (byte)value, _ignoreCase))
+                    masks[(value * words) + word] |= bit;
             }
         }
     }

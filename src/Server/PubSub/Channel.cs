@@ -14,7 +14,8 @@ internal sealed class Channel(byte[] name, Lock guard)
 
     public readonly byte[] Name = name;
 
-    /// <summary>What it takes of the managed heap: this object, the name's header, and a place in a dictionary that is two thirds full.</summary>
+    /// <summary>What it takes of the managed heap: this object, the name's header, and a place in a dictionary that is
+    /// two thirds full.</summary>
     public int Bytes => 40 + 24 + 64 + Name.Length;
 
     public readonly Lock Guard = guard;
@@ -42,9 +43,9 @@ internal sealed class Channel(byte[] name, Lock guard)
 
     /// <summary>Hands a message to everyone who is subscribed now.</summary>
     /// <returns>How many that were.</returns>
-    /// <remarks>The lock is held over the whole list: all subscribers of a channel see its messages in one order, and none
-    /// who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues: nobody waits
-    /// for a slow one.</remarks>
+    /// <remarks>The lock is held over the whole list: all subscribers of a channel see its messages in one order, and
+    /// none who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues: nobody
+    /// waits for a slow one.</remarks>
     public int Push(SharedMessage message)
     {
         lock (Guard)

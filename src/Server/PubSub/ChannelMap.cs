@@ -4,9 +4,9 @@ namespace Kv.Server.PubSub;
 
 /// <summary>Which subscribers each channel has: a hash map in shards, each with a lock of its own.</summary>
 /// <remarks>
-/// Threads: any. One lock a shard guards its map and the lists of its channels. Copy-on-write arrays of subscribers would
-/// spare publishers the lock, which is cheap when nobody else wants it, but make n subscribers joining one channel copy
-/// n²/2 references, and could give two subscribers of a channel different orders of its messages.
+/// Threads: any. One lock a shard guards its map and the lists of its channels. Copy-on-write arrays of subscribers
+/// would spare publishers the lock, which is cheap when nobody else wants it, but make n subscribers joining one
+/// channel copy n²/2 references, and could give two subscribers of a channel different orders of its messages.
 /// Two publishers wait for each other only within a shard, and for no longer than enqueueing takes.
 /// </remarks>
 /// <param name="charge">Accounts for the channels, which are managed objects.</param>

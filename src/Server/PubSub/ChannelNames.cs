@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Server.PubSub;
 
-/// <summary>Compares names of channels as bytes: a name still in the receive buffer finds its channel without a copy.</summary>
+/// <summary>Compares names of channels as bytes: a name still in the receive buffer finds its channel without a
+/// copy.</summary>
 internal sealed class ChannelNames : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>
 {
     public static readonly ChannelNames Comparer = new();

@@ -2,7 +2,8 @@ using Kv.Storage;
 
 namespace Kv.Server.PubSub;
 
-/// <summary>Which subscribers each pattern has. Publishers match against a snapshot of all patterns, without a lock.</summary>
+/// <summary>Which subscribers each pattern has. Publishers match against a snapshot of all patterns, without a
+/// lock.</summary>
 /// <remarks>
 /// Threads: any. Joining and leaving discard the snapshot, and the next publisher makes a new one: it looks at every
 /// pattern anyway, so the copy costs it no more than matching does, and a client that sends a million patterns pays for

@@ -5,16 +5,17 @@ namespace Kv.Server.PubSub;
 
 /// <summary>Publish and subscribe of one server, across its workers.</summary>
 /// <remarks>
-/// Threads: publish from any; a subscriber joins and leaves from its own thread, with its own <see cref="SubscriptionSet"/>.
-/// Order: a subscriber receives what one publisher sends to it in the order of sending, and all subscribers of a channel
-/// receive its messages in one order (<see cref="Channel.Push"/>).
+/// Threads: publish from any; a subscriber joins and leaves from its own thread, with its own
+/// <see cref="SubscriptionSet"/>. Order: a subscriber receives what one publisher sends to it in the order of sending,
+/// and all subscribers of a channel receive its messages in one order (<see cref="Channel.Push"/>).
 /// Locks: a channel's, one at a time; nothing of the server runs under it but <see cref="ISubscriber.Push"/>.
 /// </remarks>
 /// <param name="charge">Accounts for the native bytes of messages that are on their way.</param>
 /// <param name="chargeManaged">Accounts for subscriptions and what they are of, which are managed objects.</param>
 internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeManaged = null)
 {
-    /// <summary>A <see cref="Subscription"/> of 48 bytes and its place in a dictionary that is two thirds full.</summary>
+    /// <summary>A <see cref="Subscription"/> of 48 bytes and its place in a dictionary that is two thirds
+    /// full.</summary>
     private const int SubscriptionBytes = 48 + 64;
 
     private readonly ChannelMap _channels = new(chargeManaged), _shardChannels = new(chargeManaged);
@@ -81,7 +82,8 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     public void UnsubscribeAll(SubscriptionSet set)
     {
         if (set.Count == 0) return;
-        foreach (var kind in (ReadOnlySpan<SubscriptionKind>)[SubscriptionKind.Channel, SubscriptionKind.Pattern, SubscriptionKind.ShardChannel])
+        foreach (var kind in (ReadOnlySpan<SubscriptionKind>)[SubscriptionKind.Channel, SubscriptionKind.Pattern,
+            SubscriptionKind.ShardChannel])
         {
             // One by one: what has left the account is not kept by the set until the last one has left.
             var own = set.Of(kind);
@@ -107,12 +109,14 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
         return publishing.Receivers;
     }
 
-    /// <summary>Sends a message to the subscribers of a channel; to those of the patterns that match it the result does.</summary>
+    /// <summary>Sends a message to the subscribers of a channel; to those of the patterns that match it the result
+    /// does.</summary>
     /// <returns>What is left to do.</returns>
     public Publishing BeginPublish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
     {
         Fault.Point("pubsub.publish");
-        long receivers = _channels.Find(channel) is { } found ? Push(found, SharedMessage.Encode("message"u8, channel, payload, Account)) : 0;
+        long receivers = _channels.Find(channel) is { } found
+            ? Push(found, SharedMessage.Encode("message"u8, channel, payload, Account)) : 0;
         return new Publishing(this, _patterns.All, receivers);
     }
 
@@ -132,7 +136,8 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     /// <summary>The names of all channels in one of <see cref="ChannelMap.Parts"/> parts, as of one instant.</summary>
     public byte[][] ChannelNames(bool shard, int part) => (shard ? _shardChannels : _channels).Names(part);
 
-    public int SubscribersOf(ReadOnlySpan<byte> channel, bool shard) => (shard ? _shardChannels : _channels).CountOf(channel);
+    public int SubscribersOf(ReadOnlySpan<byte> channel, bool shard) =>
+        (shard ? _shardChannels : _channels).CountOf(channel);
 
     private static int Push(Channel to, SharedMessage message)
     {

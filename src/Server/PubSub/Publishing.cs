@@ -2,11 +2,14 @@ using System.Diagnostics;
 
 namespace Kv.Server.PubSub;
 
-/// <summary>A message on its way to the patterns: those that there were when it was published, one after another.</summary>
-/// <remarks>Threads: the publisher's. A pattern may lose its subscribers before its turn: its list is empty then.</remarks>
+/// <summary>A message on its way to the patterns: those that there were when it was published, one after
+/// another.</summary>
+/// <remarks>Threads: the publisher's. A pattern may lose its subscribers before its turn: its list is empty
+/// then.</remarks>
 internal struct Publishing(PubSubEngine engine, Channel[] patterns, long receivers)
 {
-    /// <summary>The clock is asked after so many patterns, or bytes of the channel and the message that they were given.</summary>
+    /// <summary>The clock is asked after so many patterns, or bytes of the channel and the message that they were
+    /// given.</summary>
     private const int PatternsPerLook = 64, BytesPerLook = 4096;
 
     private int _next;
@@ -22,7 +25,8 @@ internal struct Publishing(PubSubEngine engine, Channel[] patterns, long receive
     public bool GoOn(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload, bool mayStop)
     {
         long endTicks = 0;
-        int patternsPerLook = (int)Math.Clamp(BytesPerLook / (channel.Length + (long)payload.Length + 1), 1, PatternsPerLook);
+        int patternsPerLook = (int)Math.Clamp(BytesPerLook / (channel.Length + (long)payload.Length + 1), 1,
+            PatternsPerLook);
         for (int left = patternsPerLook; _next < patterns.Length; left--)
         {
             if (left == 0)

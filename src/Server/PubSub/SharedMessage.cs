@@ -12,7 +12,8 @@ namespace Kv.Server.PubSub;
 /// <summary>A published message as it goes to clients, encoded once and shared by all who receive it.</summary>
 /// <remarks>
 /// Threads: any may read it while it holds a reference; whoever releases the last one frees the block.
-/// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage. Both are charged.
+/// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage. Both are
+/// charged.
 /// </remarks>
 internal sealed unsafe class SharedMessage
 {

@@ -1,10 +1,11 @@
 namespace Kv.Server.Security;
 
-/// <summary>Remembers by address how often a password was wrong, and how long the next wrong answer has to wait.</summary>
+/// <summary>Remembers by address how often a password was wrong, and how long the next wrong answer has to
+/// wait.</summary>
 /// <remarks>
 /// Threads: any. The third failure waits 50 ms, each further one twice as long, up to a second. An address is forgotten
-/// after a minute without a failure, or when it succeeds. At most <see cref="AddressesMax"/> are kept: with more attackers
-/// than that, some wait less, and nobody else waits more.
+/// after a minute without a failure, or when it succeeds. At most <see cref="AddressesMax"/> are kept: with more
+/// attackers than that, some wait less, and nobody else waits more.
 /// </remarks>
 internal sealed class AuthFailures(Func<long> tickMs)
 {

@@ -3,7 +3,8 @@ using System.Text;
 
 namespace Kv.Server.Security;
 
-/// <summary>Compares passwords in a time that says nothing of where they differ, or of how long the right one is.</summary>
+/// <summary>Compares passwords in a time that says nothing of where they differ, or of how long the right one
+/// is.</summary>
 internal static class PasswordCheck
 {
     public static bool IsEqual(string password, ReadOnlySpan<byte> given)

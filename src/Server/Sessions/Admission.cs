@@ -6,11 +6,11 @@ namespace Kv.Server.Sessions;
 
 /// <summary>Who may connect, and who may stay when there are more than maxclients.</summary>
 /// <remarks>
-/// Past maxclients, min(32, maxclients / 10) further places are kept for whoever looks after the server: a client from this
-/// machine gets one, and may use the commands that administration takes (<see cref="IsAdministrative"/>). With any other
-/// command it is turned away like all others, so that applications on this machine do not use the places up.
-/// Clients that were sent off and have not closed their side yet take their places until then, and their descriptors. So that
-/// they cannot keep an administrator out, the kept places are counted without them, up to as many again.
+/// Past maxclients, min(32, maxclients / 10) further places are kept for whoever looks after the server: a client from
+/// this machine gets one, and may use the commands that administration takes (<see cref="IsAdministrative"/>). With any
+/// other command it is turned away like all others, so that applications on this machine do not use the places up.
+/// Clients that were sent off and have not closed their side yet take their places until then, and their descriptors.
+/// So that they cannot keep an administrator out, the kept places are counted without them, up to as many again.
 /// Threads: any; two that are admitted at once may both get the last place.
 /// </remarks>
 internal static class Admission
@@ -21,7 +21,8 @@ internal static class Admission
     public static int ReservedPlaces(int maxClients) => Math.Min(ReservedMax, maxClients / 10);
 
     /// <summary>Why a new client is refused.</summary>
-    /// <param name="descriptor">The number of its socket, -1 inside of the process: then only maxclients bounds how many there are.</param>
+    /// <param name="descriptor">The number of its socket, -1 inside of the process: then only maxclients bounds how
+    /// many there are.</param>
     /// <param name="isLocal">It comes from a loopback address, or by a unix socket.</param>
     /// <param name="isReserved">It is let in, to a place kept for administrators.</param>
     /// <returns>A whole error reply, or null when it is welcome.</returns>
@@ -47,11 +48,13 @@ internal static class Admission
 
         if (!options.ProtectedMode || options.RequirePass.Length > 0 || isLocal) return null;
         if (server.Connections.CountRejected(server.TickMs))
-            server.Log.LogWarning("Clients of other machines are refused: protected mode ({Rejected} refused so far)", server.Connections.Rejected);
+            server.Log.LogWarning("Clients of other machines are refused: protected mode ({Rejected} refused so far)",
+                server.Connections.Rejected);
         return Frame(Errors.ProtectedMode);
     }
 
-    /// <summary>Whether a client in a kept place is to be turned away for a command; when others have left, the place is its own.</summary>
+    /// <summary>Whether a client in a kept place is to be turned away for a command; when others have left, the place
+    /// is its own.</summary>
     public static bool IsTurnedAway(KvServer server, Sessions.Session session, Command command)
     {
         if (IsAdministrative(command)) return false;
@@ -66,9 +69,11 @@ internal static class Admission
         return true;
     }
 
-    /// <summary>Commands that show and change the server and its clients, and those with which a client introduces itself.</summary>
+    /// <summary>Commands that show and change the server and its clients, and those with which a client introduces
+    /// itself.</summary>
     private static bool IsAdministrative(Command command) =>
-        (command.Flags & (CommandFlags.Admin | CommandFlags.NoAuth)) != 0 || (command.Container ?? command).Name is "CLIENT" or "COMMAND" or "INFO";
+        (command.Flags & (CommandFlags.Admin | CommandFlags.NoAuth)) != 0
+        || (command.Container ?? command).Name is "CLIENT" or "COMMAND" or "INFO";
 
     /// <summary>What a client is told that was accepted with the last descriptor.</summary>
     public static byte[] RefuseForDescriptors(KvServer server)
@@ -80,8 +85,10 @@ internal static class Admission
     private static void CountMaxClients(KvServer server)
     {
         if (server.Connections.CountRejected(server.TickMs))
-            server.Log.LogWarning("Clients are refused: maxclients of {Most} reached ({Rejected} refused so far)", server.MaxClients, server.Connections.Rejected);
+            server.Log.LogWarning("Clients are refused: maxclients of {Most} reached ({Rejected} refused so far)",
+                server.MaxClients, server.Connections.Rejected);
     }
 
-    private static byte[] Frame(ReadOnlySpan<byte> error) => Encoding.Latin1.GetBytes($"-{Encoding.Latin1.GetString(error)}\r\n");
+    private static byte[] Frame(ReadOnlySpan<byte> error) =>
+        Encoding.Latin1.GetBytes($"-{Encoding.Latin1.GetString(error)}\r\n");
 }

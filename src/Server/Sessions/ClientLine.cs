@@ -4,10 +4,12 @@ using Kv.Protocol;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>A connection as CLIENT LIST and CLIENT INFO describe it, in one line: "name=value" fields with spaces between.</summary>
-/// <remarks>Threads: any. The fields are their owner's, read while it works: each is some recent value. Fields that mean
-/// nothing here are there with 0, as tools read lines by position: a client has no reply buffer of its own (rbs, rbp, obl), replies
-/// are written in its worker's, and what the system does not take waits in pieces (oll, omem).</remarks>
+/// <summary>A connection as CLIENT LIST and CLIENT INFO describe it, in one line: "name=value" fields with spaces
+/// between.</summary>
+/// <remarks>Threads: any. The fields are their owner's, read while it works: each is some recent value. Fields that
+/// mean nothing here are there with 0, as tools read lines by position: a client has no reply buffer of its own (rbs,
+/// rbp, obl), replies are written in its worker's, and what the system does not take waits in pieces (oll,
+/// omem).</remarks>
 internal static class ClientLine
 {
     /// <summary>What a connection takes while nothing happens.</summary>
@@ -18,19 +20,32 @@ internal static class ClientLine
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
         long waiting = session.OutputMemoryBytes, arguments = session.ArgumentBytes;
         var subscriptions = session.Subscriptions;
-        var transaction = session.Transaction;      // null in MULTI, too: while EXEC goes on in steps, or if MULTI has come this moment
+        // null in MULTI, too: while EXEC goes on in steps, or if MULTI has come this moment
+        var transaction = session.Transaction;
         long queued = transaction?.QueuedBytes ?? 0;
-        text.Append(CultureInfo.InvariantCulture, $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
+        text.Append(CultureInfo.InvariantCulture,
+            $"id={session.Id} addr={session.Address} laddr={session.LocalAddress}")
             .Append(CultureInfo.InvariantCulture, $" fd={session.Descriptor} name={Text(session.Name)}")
-            .Append(CultureInfo.InvariantCulture, $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
-            .Append(CultureInfo.InvariantCulture, $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
-            .Append(CultureInfo.InvariantCulture, $" ssub={subscriptions?.ShardChannels.Count ?? 0} multi={(session.InMulti ? transaction?.QueuedCount ?? 0 : -1)} watch={transaction?.Watches.Count ?? 0}")
-            .Append(CultureInfo.InvariantCulture, $" qbuf={session.QueryBytes} qbuf-free={session.QueryFreeBytes} argv-mem={arguments} multi-mem={queued} rbs=0 rbp=0")
+            .Append(CultureInfo.InvariantCulture,
+                $" age={AgeSeconds(session)} idle={idle} flags={Flags(session)} db={session.Database}")
+            .Append(CultureInfo.InvariantCulture,
+                $" sub={subscriptions?.Channels.Count ?? 0} psub={subscriptions?.Patterns.Count ?? 0}")
+            .Append(CultureInfo.InvariantCulture,
+                $" ssub={subscriptions?.ShardChannels.Count ?? 0} "
+                + $"multi={(session.InMulti ? transaction?.QueuedCount ?? 0 : -1)} "
+                + $"watch={transaction?.Watches.Count ?? 0}")
+            .Append(CultureInfo.InvariantCulture,
+                $" qbuf={session.QueryBytes} qbuf-free={session.QueryFreeBytes} argv-mem={arguments} "
+                + $"multi-mem={queued} rbs=0 rbp=0")
             .Append(CultureInfo.InvariantCulture, $" obl=0 oll={session.OutputPieces} omem={waiting}")
-            .Append(CultureInfo.InvariantCulture, $" tot-mem={IdleBytes + session.QueryBytes + session.QueryFreeBytes + arguments + waiting + queued} events=r")
-            .Append(CultureInfo.InvariantCulture, $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")
+            .Append(CultureInfo.InvariantCulture,
+                $" tot-mem={IdleBytes + session.QueryBytes + session.QueryFreeBytes + arguments + waiting + queued} "
+                + $"events=r")
+            .Append(CultureInfo.InvariantCulture,
+                $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")
             .Append(CultureInfo.InvariantCulture, $" resp={(session.Version == RespVersion.Resp3 ? 3 : 2)}")
-            .Append(CultureInfo.InvariantCulture, $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");
+            .Append(CultureInfo.InvariantCulture,
+                $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");
     }
 
     public static long AgeSeconds(Session session) => (session.Server.TickMs - session.CreatedTickMs) / 1000;

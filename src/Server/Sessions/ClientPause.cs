@@ -2,8 +2,8 @@ namespace Kv.Server.Sessions;
 
 /// <summary>CLIENT PAUSE: commands of all clients wait for a while, or those that write.</summary>
 /// <remarks>
-/// Threads: any sets it, workers look at <see cref="IsActive"/> for each command. Volatile: a worker notices at its next
-/// command; a command that is running already is not held up.
+/// Threads: any sets it, workers look at <see cref="IsActive"/> for each command. Volatile: a worker notices at its
+/// next command; a command that is running already is not held up.
 /// Cost: one timer, whose end wakes those who wait; until then nobody looks at them, however many they are.
 /// </remarks>
 internal sealed class ClientPause : IDisposable
@@ -19,7 +19,8 @@ internal sealed class ClientPause : IDisposable
     public ClientPause(KvServer server)
     {
         _server = server;
-        _timer = new Timer(static pause => ((ClientPause)pause!).EndWhenOver(), this, Timeout.Infinite, Timeout.Infinite);
+        _timer = new Timer(static pause => ((ClientPause)pause!).EndWhenOver(), this, Timeout.Infinite,
+            Timeout.Infinite);
     }
 
     /// <summary>Whether some commands may have to wait.</summary>
@@ -91,7 +92,8 @@ internal sealed class ClientPause : IDisposable
     }
 
     // A timer takes at most 49 days; who asks for more is looked at then.
-    private void SetTimerLatched(long now) => _timer.Change(Math.Clamp(_untilTickMs - now, 1, int.MaxValue), Timeout.Infinite);
+    private void SetTimerLatched(long now) =>
+        _timer.Change(Math.Clamp(_untilTickMs - now, 1, int.MaxValue), Timeout.Infinite);
 
     // Others that wait (for a key, for the answer to a wrong password) go on waiting.
     private void Wake()

@@ -10,7 +10,8 @@ namespace Kv.Server.Sessions;
 //  Chunks double from 1 KB to 64 KB; a longer command has one of its own. What is in a chunk never moves.
 
 /// <summary>The commands of a transaction, copied, in the order in which they came.</summary>
-/// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those blocks, which it takes.</remarks>
+/// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those
+/// blocks, which it takes.</remarks>
 internal sealed unsafe class CommandQueue(Store store) : IDisposable
 {
     private const int FirstChunkBytes = 1024, ChunkBytesMax = 64 * 1024, PieceCommands = 256;
@@ -44,7 +45,8 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     /// <summary>What a command would add.</summary>
     public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks)
     {
-        long bytes = PaddingBytes + ((long)count * Argument.SizeBytes) + sizeof(QueuedCommandSize) + (blocks?.Bytes ?? 0);
+        long bytes = PaddingBytes + ((long)count * Argument.SizeBytes) + sizeof(QueuedCommandSize)
+            + (blocks?.Bytes ?? 0);
         for (int i = 0; i < count; i++)
             if (!items[i].IsInBlock) bytes += items[i].Length;
         return bytes;

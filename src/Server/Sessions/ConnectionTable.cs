@@ -52,7 +52,8 @@ internal sealed class ConnectionTable
         if (session.Descriptor >= 0) Interlocked.Decrement(ref _descriptors);
     }
 
-    /// <summary>The client is sent off, its socket stays for a while. Before <see cref="Remove"/>, so that it is never in no count.</summary>
+    /// <summary>The client is sent off, its socket stays for a while. Before <see cref="Remove"/>, so that it is never
+    /// in no count.</summary>
     public void BeginLinger() => Interlocked.Increment(ref _lingering);
 
     /// <summary>Its socket is closed.</summary>
@@ -77,7 +78,8 @@ internal sealed class ConnectionTable
         Interlocked.Increment(ref _rejected);
         long warned = Volatile.Read(ref _warnedTickMs);
         // Interlocked: of several that see the same old time, one takes the second.
-        return nowTickMs - warned >= 1000 && Interlocked.CompareExchange(ref _warnedTickMs, nowTickMs, warned) == warned;
+        return nowTickMs - warned >= 1000
+            && Interlocked.CompareExchange(ref _warnedTickMs, nowTickMs, warned) == warned;
     }
 
     internal void ResetCounts()

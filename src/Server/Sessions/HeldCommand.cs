@@ -6,8 +6,10 @@ namespace Kv.Server.Sessions;
 
 //  one allocation:   | Argument 0 | Argument 1 | ... | 8 zeros' room | bytes of all arguments, but for those in blocks |
 
-/// <summary>A copy of a command that arrived but may not run yet, so that the receive buffer is free for others.</summary>
-/// <remarks>Threads: the session's own. Arguments in blocks stay in the session's <see cref="ReceivedBlocks"/>.</remarks>
+/// <summary>A copy of a command that arrived but may not run yet, so that the receive buffer is free for
+/// others.</summary>
+/// <remarks>Threads: the session's own. Arguments in blocks stay in the session's
+/// <see cref="ReceivedBlocks"/>.</remarks>
 internal sealed unsafe class HeldCommand : IDisposable
 {
     private const int NamePadding = 8;
@@ -46,7 +48,8 @@ internal sealed unsafe class HeldCommand : IDisposable
     /// <summary>Memory held.</summary>
     public long Bytes { get; }
 
-    /// <summary>Before it is asked whether there is room for the command: what it held while it waited is not held against it.</summary>
+    /// <summary>Before it is asked whether there is room for the command: what it held while it waited is not held
+    /// against it.</summary>
     public void EndCharge()
     {
         if (_isCharged) _store.Charge(-Bytes);

@@ -3,7 +3,8 @@ namespace Kv.Server.Sessions;
 /// <summary>The transport's side of a session.</summary>
 internal interface ISessionOwner
 {
-    /// <summary>Makes whoever serves the session look at it soon: it was killed, unparked, or has messages. From any thread.</summary>
+    /// <summary>Makes whoever serves the session look at it soon: it was killed, unparked, or has messages. From any
+    /// thread.</summary>
     void Wake(Session session);
 
     /// <summary>Bytes received but not yet run; in a turn also those of the command that runs.</summary>

@@ -5,8 +5,8 @@ namespace Kv.Server.Sessions;
 
 /// <summary>Messages that others left for one session, in order.</summary>
 /// <remarks>
-/// Threads: any enqueue, the session's own takes. A lock for a handful of instructions: publishers hold their channel's lock
-/// anyway, and an array that is swapped allocates nothing once it has its size.
+/// Threads: any enqueue, the session's own takes. A lock for a handful of instructions: publishers hold their channel's
+/// lock anyway, and an array that is swapped allocates nothing once it has its size.
 /// </remarks>
 internal sealed class MessageQueue
 {

@@ -7,7 +7,8 @@ internal static class OutputLimits
 {
     /// <summary>Whether a client may leave so many bytes unread.</summary>
     /// <param name="overSince">When the soft limit was passed; 0: it is not. Kept by the caller between calls.</param>
-    public static bool Allows(this OutputBufferLimits limits, ClientKind kind, long bytes, long nowTickMs, ref long overSince)
+    public static bool Allows(this OutputBufferLimits limits, ClientKind kind, long bytes, long nowTickMs,
+        ref long overSince)
     {
         var limit = kind switch
         {

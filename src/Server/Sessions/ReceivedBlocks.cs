@@ -24,11 +24,12 @@ internal sealed unsafe class ReceivedBlocks
     /// <summary>Bytes of all blocks.</summary>
     public long Bytes { get; private set; }
 
-    /// <summary>Takes the part of a large argument that has arrived out of the input, into a block of its own.</summary>
+    /// <summary>Takes the part of a large argument that has arrived out of the input, into a block of its
+    /// own.</summary>
     /// <param name="command">The command's first byte.</param>
     /// <param name="length">Bytes of it that have arrived.</param>
-    /// <returns>What is left of the input: the head of the command; all of it when there is no memory for a block: then the
-    /// argument is received like any other, and the command's own checks answer.</returns>
+    /// <returns>What is left of the input: the head of the command; all of it when there is no memory for a block: then
+    /// the argument is received like any other, and the command's own checks answer.</returns>
     public static int Begin(Session session, StoreSession store, byte* command, int length)
     {
         int bytes = session.Partial.BigBulkLength;
@@ -55,7 +56,8 @@ internal sealed unsafe class ReceivedBlocks
         return Current.Content + Received;
     }
 
-    /// <summary>So many bytes more have arrived in <see cref="Current"/>; they are paid for now, not when they were announced.</summary>
+    /// <summary>So many bytes more have arrived in <see cref="Current"/>; they are paid for now, not when they were
+    /// announced.</summary>
     public void Advance(int bytes)
     {
         Received += bytes;

@@ -2,7 +2,8 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>What clients leave to be done when they go, and would take their worker for long: a thread of the pool does it.</summary>
+/// <summary>What clients leave to be done when they go, and would take their worker for long: a thread of the pool does
+/// it.</summary>
 /// <remarks>Threads: any. The store is there until all of it is done: the server's end waits for it.</remarks>
 internal sealed class Remainders(KvServer server) : IDisposable
 {
@@ -12,7 +13,8 @@ internal sealed class Remainders(KvServer server) : IDisposable
     {
         // Interlocked: counted before it can be over.
         Interlocked.Increment(ref _count);
-        ThreadPool.UnsafeQueueUserWorkItem(static item => item.All.Run(item.Work), (All: this, Work: work), preferLocal: false);
+        ThreadPool.UnsafeQueueUserWorkItem(static item => item.All.Run(item.Work), (All: this, Work: work),
+            preferLocal: false);
     }
 
     public void Dispose()

@@ -6,7 +6,8 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: any. One that has ended its wait otherwise is woken for nothing, which a session bears.</remarks>
 internal sealed class RoomWaits
 {
-    /// <summary>A command waits for so long at most, then it is refused: an epoch that does not pass must not hold up clients, too.</summary>
+    /// <summary>A command waits for so long at most, then it is refused: an epoch that does not pass must not hold up
+    /// clients, too.</summary>
     public const long WaitMsMax = 3000;
 
     private readonly Lock _guard = new();
@@ -14,7 +15,8 @@ internal sealed class RoomWaits
 
     public RoomWaits(Store store) => store.Room.Decided = End;
 
-    /// <summary>A session that has been parked. Ask the store once more behind this: it may have been decided before.</summary>
+    /// <summary>A session that has been parked. Ask the store once more behind this: it may have been decided
+    /// before.</summary>
     public void Add(Session session)
     {
         lock (_guard) _waiting.Add(session);

@@ -10,12 +10,13 @@ namespace Kv.Server.Sessions;
 
 /// <summary>One client, whatever the transport: who it is and where its conversation stands.</summary>
 /// <remarks>
-/// Threads: belongs to the worker (or task) that serves it. Others may read the plain fields for CLIENT LIST, where stale is
-/// good enough, and call what says so. Small, for ten thousand idle ones: no buffers of its own.
+/// Threads: belongs to the worker (or task) that serves it. Others may read the plain fields for CLIENT LIST, where
+/// stale is good enough, and call what says so. Small, for ten thousand idle ones: no buffers of its own.
 /// </remarks>
 internal sealed class Session : ISubscriber
 {
-    /// <summary>More subscriptions are ended by a thread of the pool: others of the worker do not wait for it.</summary>
+    /// <summary>More subscriptions are ended by a thread of the pool: others of the worker do not wait for
+    /// it.</summary>
     private const int SubscriptionsAtOnceMax = 1024;
 
     private readonly ISessionOwner _owner;
@@ -65,7 +66,8 @@ internal sealed class Session : ISubscriber
 
     public ClientKind Kind { get; set => SetGate(ref field, value); }
 
-    /// <summary>What the client is subscribed to; null for nothing. Whoever changes it sets <see cref="Kind"/>, too.</summary>
+    /// <summary>What the client is subscribed to; null for nothing. Whoever changes it sets <see cref="Kind"/>,
+    /// too.</summary>
     public SubscriptionSet? Subscriptions { get; set; }
 
     public DateTimeOffset Created { get; }
@@ -108,7 +110,8 @@ internal sealed class Session : ISubscriber
     /// <summary>Bytes that <see cref="QueryBytes"/> may grow by before there must be more memory.</summary>
     public long QueryFreeBytes => _owner.QueryFreeBytes;
 
-    /// <summary>Arguments that are kept beside the input: big ones, and those of a command that waits for the end of a pause.</summary>
+    /// <summary>Arguments that are kept beside the input: big ones, and those of a command that waits for the end of a
+    /// pause.</summary>
     public long ArgumentBytes => (Blocks?.Bytes ?? 0) + (Held?.Bytes ?? 0);
 
     /// <summary>In how many pieces the replies that the client has not taken yet wait.</summary>
@@ -117,7 +120,8 @@ internal sealed class Session : ISubscriber
     /// <summary>And the memory of those.</summary>
     public long OutputMemoryBytes => _owner.OutputMemoryBytes;
 
-    /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is run.</summary>
+    /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is
+    /// run.</summary>
     public bool CloseAfterReply { get; set => SetGate(ref field, value); }
 
     /// <summary>The rest of a long or waiting command; see <see cref="CommandContext.Continue"/>.</summary>
@@ -126,7 +130,8 @@ internal sealed class Session : ISubscriber
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
     internal int OwedBySteps { get; set; } = 1;
 
-    /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its end.</summary>
+    /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its
+    /// end.</summary>
     internal bool IsInReply { get; set; }
 
     /// <summary>Between MULTI and EXEC.</summary>
@@ -146,10 +151,12 @@ internal sealed class Session : ISubscriber
         }
     }
 
-    /// <summary>When its command, which waits for room in the store, is refused, in the time of <see cref="KvServer.TickMs"/>; 0: none does.</summary>
+    /// <summary>When its command, which waits for room in the store, is refused, in the time of
+    /// <see cref="KvServer.TickMs"/>; 0: none does.</summary>
     internal long RoomDeadlineTickMs { get; set; }
 
-    /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not wait.</summary>
+    /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not
+    /// wait.</summary>
     internal long ParkedUntilTickMs { get; private set => SetGate(ref field, value); }
 
     /// <summary>The client takes no more replies for now: nothing is run until it has read some.</summary>
@@ -157,17 +164,20 @@ internal sealed class Session : ISubscriber
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
-    /// <summary>Whether the rest of a command can be gone on with now. It waits for a client that does not read, unless it holds what others may need.</summary>
-    internal bool GoesOn => !IsParked && (Steps is { Holds: true } || ((Steps != null || Held != null) && !OutputPaused));
+    /// <summary>Whether the rest of a command can be gone on with now. It waits for a client that does not read, unless
+    /// it holds what others may need.</summary>
+    internal bool GoesOn =>
+        !IsParked && (Steps is { Holds: true } || ((Steps != null || Held != null) && !OutputPaused));
 
-    /// <summary>The blocking command that it waits in; null: in none. From any thread: it may have been served already.</summary>
+    /// <summary>The blocking command that it waits in; null: in none. From any thread: it may have been served
+    /// already.</summary>
     internal BlockedCommand? Blocked => Steps as BlockedCommand;
 
     /// <summary>Whether it waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
     internal bool IsBlocked => Blocked is { IsWaiting: true };
 
-    /// <summary>Whether its command has not begun and waits for what others do: for a key, or for the end of a pause. When the
-    /// client leaves meanwhile, nothing is done or taken for it.</summary>
+    /// <summary>Whether its command has not begun and waits for what others do: for a key, or for the end of a pause.
+    /// When the client leaves meanwhile, nothing is done or taken for it.</summary>
     internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
 
     /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
@@ -200,14 +210,16 @@ internal sealed class Session : ISubscriber
     private volatile bool _unparked;
     private bool _isLimitNoted;
 
-    /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's reference.</summary>
+    /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's
+    /// reference.</summary>
     public void Push(SharedMessage message)
     {
         bool isTaken = false;
         try
         {
             Fault.Point("pubsub.push");
-            var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages;
+            var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null)
+                ?? _messages;
             isTaken = messages.Enqueue(message);
         }
         catch (Exception exception)
@@ -254,7 +266,8 @@ internal sealed class Session : ISubscriber
         return output.Length >= bytesMax;
     }
 
-    /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Once, by whoever serves it.</summary>
+    /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Once, by whoever serves
+    /// it.</summary>
     internal void End()
     {
         Server.Connections.Remove(this);
@@ -284,14 +297,17 @@ internal sealed class Session : ISubscriber
         Server.Counters.CountInputLimitClose();
         // Strangers do not fill the log.
         var level = Authenticated ? LogLevel.Warning : LogLevel.Debug;
-        Server.Log.Log(level, "Client {Client} at {Address} has {Bytes} bytes of input waiting; closed (client-query-buffer-limit)", Id, Address, bytes);
+        Server.Log.Log(level,
+            "Client {Client} at {Address} has {Bytes} bytes of input waiting; closed (client-query-buffer-limit)", Id,
+            Address, bytes);
     }
 
     /// <summary>The client goes because it has not said who it is.</summary>
     internal void NoteAuthTimeout()
     {
         Server.Counters.CountAuthTimeout();
-        Server.Log.LogDebug("Client {Client} at {Address} did not authenticate in time; closed (auth-timeout)", Id, Address);
+        Server.Log.LogDebug("Client {Client} at {Address} did not authenticate in time; closed (auth-timeout)",
+            Id, Address);
     }
 
     /// <summary>Gives the rest of a long command up, with all that it holds.</summary>
@@ -312,7 +328,8 @@ internal sealed class Session : ISubscriber
     /// <summary>Ends a wait that has only begun. By the session's own thread.</summary>
     internal void EndPark() => ParkedUntilTickMs = 0;
 
-    /// <summary>Whether a wait has ended, by time or because somebody ended it; then the session is no longer parked.</summary>
+    /// <summary>Whether a wait has ended, by time or because somebody ended it; then the session is no longer
+    /// parked.</summary>
     internal bool TryEndWait(long nowTickMs)
     {
         if (!_unparked && nowTickMs < ParkedUntilTickMs) return false;

@@ -11,7 +11,8 @@ internal enum ReplyMode : byte
     /// <summary>The next command is not answered; then <see cref="On"/>.</summary>
     Skip,
 
-    /// <summary>While CLIENT REPLY SKIP runs right behind another one: it is not answered itself, then <see cref="Skip"/>.</summary>
+    /// <summary>While CLIENT REPLY SKIP runs right behind another one: it is not answered itself, then
+    /// <see cref="Skip"/>.</summary>
     SkipAgain,
 }
 
@@ -36,7 +37,8 @@ internal enum SessionGate : byte
     /// <summary>Nothing is run for now, or ever again.</summary>
     Stopped = 8,
 
-    /// <summary>In a place kept for administrators: only their commands, while more than maxclients are connected.</summary>
+    /// <summary>In a place kept for administrators: only their commands, while more than maxclients are
+    /// connected.</summary>
     Reserved = 16,
 
     /// <summary>Between MULTI and EXEC: commands are queued.</summary>

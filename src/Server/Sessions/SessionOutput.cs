@@ -9,7 +9,8 @@ namespace Kv.Server.Sessions;
 //                              ^ 13
 //   References                { offset 13, block of 70,000 }       sent there, from the block itself
 
-/// <summary>Where the replies of a turn are written: bytes, and at some places references to blocks that are not copied.</summary>
+/// <summary>Where the replies of a turn are written: bytes, and at some places references to blocks that are not
+/// copied.</summary>
 /// <remarks>Threads: one worker or lease.</remarks>
 internal sealed unsafe class SessionOutput : IDisposable
 {
@@ -95,7 +96,8 @@ internal sealed unsafe class SessionOutput : IDisposable
         _valueWriter = null;
     }
 
-    // What there is may be of other replies; those are sent when they are a megabyte, so this counts only what is near the limit.
+    // What there is may be of other replies; those are sent when they are a megabyte, so this counts only what is near
+    // the limit.
     private void CheckLimit(Block block, long bytes)
     {
         bytes += Buffer.Length - Buffer.LimitFrom;

@@ -4,8 +4,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>What a client has between MULTI and EXEC, and what it watches. Made for the first MULTI or WATCH of a session, and kept.</summary>
-/// <remarks>Threads: the session's own; others may read the counts, and whether watched keys have changed, for CLIENT LIST.</remarks>
+/// <summary>What a client has between MULTI and EXEC, and what it watches. Made for the first MULTI or WATCH of a
+/// session, and kept.</summary>
+/// <remarks>Threads: the session's own; others may read the counts, and whether watched keys have changed, for CLIENT
+/// LIST.</remarks>
 internal sealed class Transaction(Session session, Store store) : IDisposable
 {
     /// <summary>Of more the memory is freed by a thread of the pool.</summary>
@@ -29,7 +31,8 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
 
     public long QueuedBytes => _queue.Bytes;
 
-    /// <summary>Arguments of all commands, and watched keys: what there is to look at before the first command can run.</summary>
+    /// <summary>Arguments of all commands, and watched keys: what there is to look at before the first command can
+    /// run.</summary>
     public long Size => _queue.Arguments + Watches.Count;
 
     /// <inheritdoc cref="CommandQueue.SparesSession"/>

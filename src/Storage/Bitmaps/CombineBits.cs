@@ -2,8 +2,8 @@ namespace Kv.Storage;
 
 /// <summary>Writes the combination over the destination, which may be one of the sources.</summary>
 /// <remarks>
-/// One or two sources are combined byte by byte where they lie: each byte is read before it is written. Of more, each chunk
-/// is combined apart before it is written: what is written lies at or before what is read next.
+/// One or two sources are combined byte by byte where they lie: each byte is read before it is written. Of more, each
+/// chunk is combined apart before it is written: what is written lies at or before what is read next.
 /// </remarks>
 internal ref struct CombineBits : IValueUpdate
 {
@@ -37,7 +37,8 @@ internal ref struct CombineBits : IValueUpdate
         Span<byte> digits = stackalloc byte[2 * IntegerText.DigitsMax];
         if (Count == 2 && Operation == BitOperation.Not) Bitmap.Not(destination, Source(1, digits));
         else if (Count == 2) Source(1, digits).CopyTo(destination);
-        else if (Count == 3) Bitmap.Combine(Operation, destination, Source(1, digits), Source(2, digits[IntegerText.DigitsMax..]));
+        else if (Count == 3)
+            Bitmap.Combine(Operation, destination, Source(1, digits), Source(2, digits[IntegerText.DigitsMax..]));
         else WriteChunks(destination, digits);
     }
 
@@ -67,7 +68,8 @@ internal ref struct CombineBits : IValueUpdate
     }
 
     /// <summary>Combines a part of all sources.</summary>
-    /// <param name="accumulated">Of the sources before; the combination goes there. It begins as a copy of the first source's part.</param>
+    /// <param name="accumulated">Of the sources before; the combination goes there. It begins as a copy of the first
+    /// source's part.</param>
     public static void Add(BitOperation operation, Span<byte> accumulated, ReadOnlySpan<byte> source, long offset)
     {
         ReadOnlySpan<byte> part = Part(source, offset, accumulated.Length);

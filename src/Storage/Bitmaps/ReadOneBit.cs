@@ -10,6 +10,7 @@ internal struct ReadOneBit : IValueRead
     public void Read(in ValueView value)
     {
         Span<byte> digits = stackalloc byte[IntegerText.DigitsMax];
-        On = Bitmap.Get(value.Kind == ValueKind.Integer ? IntegerText.Format(value.Integer, digits) : value.Bytes, Offset);
+        On = Bitmap.Get(value.Kind == ValueKind.Integer
+            ? IntegerText.Format(value.Integer, digits) : value.Bytes, Offset);
     }
 }

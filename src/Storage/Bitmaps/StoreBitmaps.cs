@@ -1,7 +1,9 @@
 namespace Kv.Storage;
 
-/// <summary>Strings of a session's database as bits. <see cref="StoreTypes"/> says what holds for all operations.</summary>
-/// <remarks>Bit 0 is the highest of the first byte, as in Redis. Behind the end of a string, and without one, all bits are 0.</remarks>
+/// <summary>Strings of a session's database as bits. <see cref="StoreTypes"/> says what holds for all
+/// operations.</summary>
+/// <remarks>Bit 0 is the highest of the first byte, as in Redis. Behind the end of a string, and without one, all bits
+/// are 0.</remarks>
 public readonly struct StoreBitmaps
 {
     /// <summary>The highest bit that a string may have: those of 512 MB.</summary>
@@ -38,7 +40,8 @@ public readonly struct StoreBitmaps
         var set = new SetOneBit { Offset = bit, On = value };
         var status = _session.Update(_session.Key(key), DataType.String, ref set);
         wasSet = status == StoreStatus.Ok && set.Old;
-        return status == StoreStatus.NotFound ? StoreStatus.Ok : status;        // what it says of a key that had no value
+        // what it says of a key that had no value
+        return status == StoreStatus.NotFound ? StoreStatus.Ok : status;
     }
 
     /// <summary>Counts the bits that are set.</summary>
@@ -77,17 +80,20 @@ public readonly struct StoreBitmaps
         return status;
     }
 
-    /// <summary>Makes a combination of strings the value of a key, whatever was there, as one step; of no bytes: the key is deleted.</summary>
+    /// <summary>Makes a combination of strings the value of a key, whatever was there, as one step; of no bytes: the
+    /// key is deleted.</summary>
     /// <param name="operation">How they are combined; <see cref="BitOperation.Not"/> takes one.</param>
     /// <param name="destination">The key that takes the result; may be one of them.</param>
     /// <param name="keys">At least one; shorter ones count as followed by zeros, missing ones as empty.</param>
     /// <param name="bytes">Length of the result, that of the longest.</param>
     /// <returns>Ok, WrongType (of any but the destination) or OutOfMemory: nothing was changed.</returns>
     /// <remarks>Cost: O(bytes of all); others who want the keys wait.</remarks>
-    public StoreStatus CombineInto(BitOperation operation, ReadOnlySpan<byte> destination, ReadOnlySpan<ReadOnlyMemory<byte>> keys, out long bytes)
+    public StoreStatus CombineInto(BitOperation operation, ReadOnlySpan<byte> destination,
+        ReadOnlySpan<ReadOnlyMemory<byte>> keys, out long bytes)
     {
         ArgumentOutOfRangeException.ThrowIfZero(keys.Length, nameof(keys));
-        if (operation == BitOperation.Not && keys.Length != 1) throw new ArgumentException("Not takes one key.", nameof(keys));
+        if (operation == BitOperation.Not && keys.Length != 1)
+            throw new ArgumentException("Not takes one key.", nameof(keys));
         bytes = 0;
         using HeldKeys held = _session.HoldMany(keys, destination, hasDestination: true);
         if (held.Status != StoreStatus.Ok) return held.Status;
@@ -130,7 +136,8 @@ public readonly struct StoreBitmaps
         public void Read(in ValueView value)
         {
             Span<byte> digits = stackalloc byte[IntegerText.DigitsMax];
-            ReadOnlySpan<byte> bytes = value.Kind == ValueKind.Integer ? IntegerText.Format(value.Integer, digits) : value.Bytes;
+            ReadOnlySpan<byte> bytes = value.Kind == ValueKind.Integer
+                ? IntegerText.Format(value.Integer, digits) : value.Bytes;
             long last = Math.Min(Last, (bytes.Length * 8L) - 1);
             if (First > last) Result = Finds ? -1 : 0;
             else Result = Finds ? Bitmap.Find(bytes, Bit, First, last) : Bitmap.Count(bytes, First, last);

@@ -2,11 +2,13 @@ using System.Buffers;
 
 namespace Kv.Storage;
 
-/// <summary>Elements that were copied out of the store as of one instant, or that are to be put into it as one step.</summary>
+/// <summary>Elements that were copied out of the store as of one instant, or that are to be put into it as one
+/// step.</summary>
 /// <remarks>
-/// Made by the caller, filled again and again (each operation that fills it empties it first), and disposed once. Its arrays come
-/// from the shared pool and stay with it, so that a buffer in use allocates nothing. Threads: one at a time.
-/// Limit: 1 GB of elements; more is an <see cref="OutOfMemoryException"/> from the operation that reads them, which has changed nothing.
+/// Made by the caller, filled again and again (each operation that fills it empties it first), and disposed once. Its
+/// arrays come from the shared pool and stay with it, so that a buffer in use allocates nothing. Threads: one at a
+/// time. Limit: 1 GB of elements; more is an <see cref="OutOfMemoryException"/> from the operation that reads them,
+/// which has changed nothing.
 /// </remarks>
 public sealed class ElementBuffer : IDisposable
 {
@@ -48,7 +50,8 @@ public sealed class ElementBuffer : IDisposable
     public void Add(ReadOnlySpan<byte> element)
     {
         long start = Bytes, end = start + element.Length;
-        if (end > BytesMax) throw new OutOfMemoryException($"The elements have over {BytesMax} bytes: read fewer at a time.");
+        if (end > BytesMax)
+            throw new OutOfMemoryException($"The elements have over {BytesMax} bytes: read fewer at a time.");
         if (end > _bytes.Length) Grow(ref _bytes, (int)Math.Max(256, Math.Min(BytesMax, end * 2)));
         if (Count == _ends.Length) Grow(ref _ends, Math.Max(16, Count * 2));
         element.CopyTo(_bytes.AsSpan((int)start));

@@ -6,7 +6,8 @@ namespace Kv.Storage;
 //   keys    | 8 bytes each |     of the part that is being sorted: numbers that order as the elements do
 //   items   | 4 bytes each |     which element that is
 //
-//   a key of a score: its bits, so turned that they order as it does; of a text: 7 of its bytes, then how many are left (8: more)
+//   a key of a score: its bits, so turned that they order as it does; of a text: 7 of its bytes, then how many are left
+// (8: more)
 
 /// <summary>The texts of elements that are brought in order, by the numbers that the elements have.</summary>
 internal interface IOrderedTexts
@@ -17,12 +18,14 @@ internal interface IOrderedTexts
     void Prefetch(uint item);
 }
 
-/// <summary>The order of elements by scores, then bytes; or by bytes. Found in steps of some 200 us, whatever is sorted.</summary>
+/// <summary>The order of elements by scores, then bytes; or by bytes. Found in steps of some 200 us, whatever is
+/// sorted.</summary>
 /// <remarks>
-/// A part is sorted by its keys, and what then has the same key is another part, whose keys are the bytes behind. A large part is
-/// sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small one at once. Elements that are the same
-/// stand in the order of their numbers. Where only some places are wanted, what cannot be there is left out before.
-/// Use: <see cref="Begin"/>; for each place <see cref="SetItem"/>, perhaps <see cref="SetScore"/>; <see cref="Start"/>; <see cref="Step"/> until it is true.
+/// A part is sorted by its keys, and what then has the same key is another part, whose keys are the bytes behind. A
+/// large part is sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small
+/// one at once. Elements that are the same stand in the order of their numbers. Where only some places are wanted, what
+/// cannot be there is left out before. Use: <see cref="Begin"/>; for each place <see cref="SetItem"/>, perhaps
+/// <see cref="SetScore"/>; <see cref="Start"/>; <see cref="Step"/> until it is true.
 /// </remarks>
 internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     where TTexts : struct, IOrderedTexts
@@ -189,7 +192,8 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     {
         bool isFirst = _part.First == 0 && _parts.Count == 0 && _base == 0;
         // Only of all there are: what is left out of a part would leave a gap.
-        if (isFirst && _part.Depth <= 0 && (long)(_to - _from) * NarrowFactor < _part.Count && _part.End > _from && _part.Count == _count)
+        if (isFirst && _part.Depth <= 0 && (long)(_to - _from) * NarrowFactor < _part.Count && _part.End > _from
+            && _part.Count == _count)
         {
             _digit = Digits - 1;
             _phase = Phase.Narrow;
@@ -202,7 +206,8 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
         }
     }
 
-    /// <summary>Finds between which values of a digit the places are that are wanted; all that is left agrees in the digits above.</summary>
+    /// <summary>Finds between which values of a digit the places are that are wanted; all that is left agrees in the
+    /// digits above.</summary>
     private void Narrow()
     {
         int* below = stackalloc int[2];
@@ -277,7 +282,8 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
         NextDigit();
     }
 
-    /// <summary>Begins with the next digit in which the keys differ; behind the last one, with what has the same key.</summary>
+    /// <summary>Begins with the next digit in which the keys differ; behind the last one, with what has the same
+    /// key.</summary>
     private void NextDigit()
     {
         if (_phase == Phase.Scatter)
@@ -427,7 +433,8 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     private ulong KeyOf(uint item, int depth)
     {
         var text = _texts[item][depth..];
-        if (text.Length > BytesPerKey) return _turn ^ ((BinaryPrimitives.ReadUInt64BigEndian(text) & ~0xFFUL) | HasMore);
+        if (text.Length > BytesPerKey)
+            return _turn ^ ((BinaryPrimitives.ReadUInt64BigEndian(text) & ~0xFFUL) | HasMore);
         ulong key = (uint)text.Length;
         for (int i = 0; i < text.Length; i++) key |= (ulong)text[i] << (56 - (8 * i));
         return _turn ^ key;

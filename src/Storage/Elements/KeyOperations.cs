@@ -17,7 +17,8 @@ internal static class KeyOperations
 
     /// <summary>Holds two keys of the session's database: indexes 0 and 1.</summary>
     /// <param name="expectedBytes">Of the value of the second, where it is new.</param>
-    public static HeldKeys HoldTwo(this StoreSession session, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, int expectedBytes = 8)
+    public static HeldKeys HoldTwo(this StoreSession session, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second,
+        int expectedBytes = 8)
     {
         KeyList keys = session.Keys;
         keys.Clear();
@@ -26,8 +27,10 @@ internal static class KeyOperations
         return session.Hold(keys);
     }
 
-    /// <summary>Holds keys of the session's database: a destination at index 0, if there is one, and those of the list behind it.</summary>
-    public static HeldKeys HoldMany(this StoreSession session, ReadOnlySpan<ReadOnlyMemory<byte>> sources, ReadOnlySpan<byte> destination, bool hasDestination)
+    /// <summary>Holds keys of the session's database: a destination at index 0, if there is one, and those of the list
+    /// behind it.</summary>
+    public static HeldKeys HoldMany(this StoreSession session, ReadOnlySpan<ReadOnlyMemory<byte>> sources,
+        ReadOnlySpan<byte> destination, bool hasDestination)
     {
         KeyList keys = session.Keys;
         keys.Clear();

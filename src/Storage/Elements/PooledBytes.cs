@@ -3,7 +3,8 @@ using System.Buffers;
 namespace Kv.Storage;
 
 /// <summary>A copy of bytes of the store, in an array of the shared pool. Whoever gets one disposes it, once.</summary>
-/// <remarks>A struct, so that nothing is allocated: do not dispose two copies of it. The default one is empty and may be disposed.</remarks>
+/// <remarks>A struct, so that nothing is allocated: do not dispose two copies of it. The default one is empty and may
+/// be disposed.</remarks>
 public struct PooledBytes : IElementRead, IDisposable
 {
     private byte[]? _array;

@@ -2,13 +2,14 @@ namespace Kv.Storage;
 
 /// <summary>What has been unlinked and waits until no session can reach it any more.</summary>
 /// <remarks>
-/// Threads: any may defer; freeing runs outside of the lock, on the thread that asks for it. Taking the lock is the full
-/// fence between the caller's unlinking and the reading of the epoch (<see cref="EpochTable"/>).
+/// Threads: any may defer; freeing runs outside of the lock, on the thread that asks for it. Taking the lock is the
+/// full fence between the caller's unlinking and the reading of the epoch (<see cref="EpochTable"/>).
 /// </remarks>
 internal sealed class DeferredActions(EpochTable epochs)
 {
     /// <summary>One thing to free: what it means is the callback's business.</summary>
-    private readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes, bool IsLong = false);
+    private readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes,
+        bool IsLong = false);
 
     /// <summary>A session frees at most so many at the beginning of its turn: some 10 us.</summary>
     private const int BlocksAtOnce = 128;
@@ -37,8 +38,8 @@ internal sealed class DeferredActions(EpochTable epochs)
     /// <summary>Has something freed once nobody can reach it.</summary>
     /// <param name="isLong">Whether it takes long to free.</param>
     /// <remarks>
-    /// Throws nothing: callers hold locks and have begun what they must end. When the managed heap has no room for one more
-    /// item, what it stands for is never freed.
+    /// Throws nothing: callers hold locks and have begun what they must end. When the managed heap has no room for one
+    /// more item, what it stands for is never freed.
     /// </remarks>
     public void Defer(Action<object?, nint> free, object? target, nint value, long bytes, bool isLong = false)
     {
@@ -49,7 +50,8 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>The same for a block, which sessions may free as well (<see cref="RunBlocks"/>): quick, and no lock taken that they may hold.</summary>
+    /// <summary>The same for a block, which sessions may free as well (<see cref="RunBlocks"/>): quick, and no lock
+    /// taken that they may hold.</summary>
     public void DeferBlock(Action<object?, nint> free, nint value, long bytes)
     {
         lock (_lock)
@@ -60,7 +62,8 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>Has something freed that nobody can reach, or ever could: only by another thread, so that the caller need not.</summary>
+    /// <summary>Has something freed that nobody can reach, or ever could: only by another thread, so that the caller
+    /// need not.</summary>
     /// <returns>False when the managed heap has no room for one more item: to be freed by the caller.</returns>
     public bool TryDeferUnreachable(Action<object?, nint> free, nint value, long bytes)
     {
@@ -73,7 +76,8 @@ internal sealed class DeferredActions(EpochTable epochs)
     }
 
     /// <summary>Frees what is safe.</summary>
-    /// <param name="isQuick">What takes long (a whole database), and what comes behind it, is left to another call.</param>
+    /// <param name="isQuick">What takes long (a whole database), and what comes behind it, is left to another
+    /// call.</param>
     /// <returns>How many things were freed.</returns>
     public int Run(bool isQuick = false)
     {
@@ -98,7 +102,8 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>Frees blocks that are safe, so that what is allocated next is their memory, while that is in the processor's cache.</summary>
+    /// <summary>Frees blocks that are safe, so that what is allocated next is their memory, while that is in the
+    /// processor's cache.</summary>
     /// <param name="bytesMax">At most so many bytes of them.</param>
     /// <remarks>Call with a full fence since the last unlinking of the caller's own.</remarks>
     public void RunBlocks(long bytesMax)

@@ -4,13 +4,13 @@ namespace Kv.Storage;
 
 //  slot i, 64 bytes of its own:  | announced epoch 64 | unused |        0 = offline: holds nothing
 //
-// Quiescent-state based. A session writes the global epoch into its slot when it holds no address of the store (at the top
-// of a turn), and 0 before it sleeps. What is unlinked at epoch E is free once every online slot shows more than E.
+// Quiescent-state based. A session writes the global epoch into its slot when it holds no address of the store (at the
+// top of a turn), and 0 before it sleeps. What is unlinked at epoch E is free once every online slot shows more than E.
 //
 // Announcing needs no fence: the session read the global epoch first (acquire), so it sees all that was unlinked before
-// that number was reached, and its later reads of the index cannot find it. Coming online does: the slot's store must be
-// visible before the first read of the index, or a scan that saw 0 could free what that read finds (store, load on both
-// sides: each side has a full fence between its two, so at least one sees the other).
+// that number was reached, and its later reads of the index cannot find it. Coming online does: the slot's store must
+// be visible before the first read of the index, or a scan that saw 0 could free what that read finds (store, load on
+// both sides: each side has a full fence between its two, so at least one sees the other).
 
 /// <summary>Who may still hold what: one announced epoch a session.</summary>
 internal sealed unsafe class EpochTable : IDisposable
@@ -95,7 +95,8 @@ internal sealed unsafe class EpochTable : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_slots);
 
-    // Before the slot's first epoch, and so before that session's fence: who does not see the one does not see the other.
+    // Before the slot's first epoch, and so before that session's fence: who does not see the one does not see the
+    // other.
     private void Use(int slot)
     {
         // Ends: the number only grows, and each that fails has seen it grow.

@@ -23,7 +23,8 @@ internal readonly record struct BitField(bool IsSigned, byte Bits)
     }
 
     /// <summary>Writes the lowest bits of a number.</summary>
-    public void Write(Span<byte> bytes, long firstBit, long number) => Bitmap.SetField(bytes, firstBit, Bits, (ulong)number);
+    public void Write(Span<byte> bytes, long firstBit, long number) =>
+        Bitmap.SetField(bytes, firstBit, Bits, (ulong)number);
 
     /// <summary>A sum brought into the field's range.</summary>
     /// <returns>False: it does not fit, and that is a failure.</returns>

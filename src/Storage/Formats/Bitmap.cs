@@ -42,7 +42,8 @@ internal static class Bitmap
         return at < 0 ? -1 : (at * 8L) + BitOperations.LeadingZeroCount((uint)(byte)(bytes[at] ^ other)) - 24;
     }
 
-    /// <summary>The first bit of this value from one bit to another, both included and inside of the bytes; -1: there is none.</summary>
+    /// <summary>The first bit of this value from one bit to another, both included and inside of the bytes; -1: there
+    /// is none.</summary>
     public static long Find(ReadOnlySpan<byte> bytes, bool bit, long firstBit, long lastBit)
     {
         int first = (int)(firstBit >> 3), last = (int)(lastBit >> 3);
@@ -98,8 +99,10 @@ internal static class Bitmap
             bytes[at] = (byte)((bytes[at] & ~(byte)mask) | (byte)field);
     }
 
-    /// <summary>Combines all sources, each as if zeros followed it, into a destination that is as long as the longest.</summary>
-    public static void Combine(BitOperation operation, Span<byte> destination, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second)
+    /// <summary>Combines all sources, each as if zeros followed it, into a destination that is as long as the
+    /// longest.</summary>
+    public static void Combine(BitOperation operation, Span<byte> destination, ReadOnlySpan<byte> first,
+        ReadOnlySpan<byte> second)
     {
         int both = Math.Min(first.Length, second.Length);
         switch (operation)
@@ -117,9 +120,11 @@ internal static class Bitmap
     }
 
     /// <summary>The opposite of each bit.</summary>
-    public static void Not(Span<byte> destination, ReadOnlySpan<byte> source) => Combine<Opposite>(destination, source, source, source.Length);
+    public static void Not(Span<byte> destination, ReadOnlySpan<byte> source) =>
+        Combine<Opposite>(destination, source, source, source.Length);
 
-    private static void Combine<TOperation>(Span<byte> destination, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, int count)
+    private static void Combine<TOperation>(Span<byte> destination, ReadOnlySpan<byte> first,
+        ReadOnlySpan<byte> second, int count)
         where TOperation : struct, IBitwise
     {
         ref byte to = ref MemoryMarshal.GetReference(destination);
@@ -130,13 +135,15 @@ internal static class Bitmap
         for (; at + (2 * step) <= (nuint)count; at += 2 * step)
         {
             Vector256<byte> low = TOperation.Of(Vector256.LoadUnsafe(ref a, at), Vector256.LoadUnsafe(ref b, at));
-            Vector256<byte> high = TOperation.Of(Vector256.LoadUnsafe(ref a, at + step), Vector256.LoadUnsafe(ref b, at + step));
+            Vector256<byte> high = TOperation.Of(Vector256.LoadUnsafe(ref a, at + step),
+                Vector256.LoadUnsafe(ref b, at + step));
             low.StoreUnsafe(ref to, at);
             high.StoreUnsafe(ref to, at + step);
         }
 
         for (; at < (nuint)count; at++)
-            Unsafe.Add(ref to, at) = TOperation.Of(Vector256.CreateScalar(Unsafe.Add(ref a, at)), Vector256.CreateScalar(Unsafe.Add(ref b, at))).ToScalar();
+            Unsafe.Add(ref to, at) = TOperation.Of(Vector256.CreateScalar(Unsafe.Add(ref a, at)),
+                Vector256.CreateScalar(Unsafe.Add(ref b, at))).ToScalar();
     }
 
     /// <summary>Counts whole pairs of vectors and leaves the rest.</summary>
@@ -154,7 +161,8 @@ internal static class Bitmap
             for (int round = 0; round < rounds; round++)
             {
                 Vector256<byte> vector = Vector256.Create(bytes[(round * Vector256<byte>.Count)..]);
-                counts += Avx2.Shuffle(ones, vector & low) + Avx2.Shuffle(ones, Vector256.ShiftRightLogical(vector.AsUInt16(), 4).AsByte() & low);
+                counts += Avx2.Shuffle(ones, vector & low)
+                    + Avx2.Shuffle(ones, Vector256.ShiftRightLogical(vector.AsUInt16(), 4).AsByte() & low);
             }
 
             sum += Avx2.SumAbsoluteDifferences(counts, Vector256<byte>.Zero).AsInt64();
@@ -164,8 +172,8 @@ internal static class Bitmap
         return Vector256.Sum(sum);
     }
 
-    // A type for each, so that the inner loop has one instruction and no branch: BITOP AND of two 1 MB strings runs at the
-    // speed of memory.
+    // A type for each, so that the inner loop has one instruction and no branch: BITOP AND of two 1 MB strings runs at
+    // the speed of memory.
     private interface IBitwise
     {
         static abstract Vector256<byte> Of(Vector256<byte> left, Vector256<byte> right);

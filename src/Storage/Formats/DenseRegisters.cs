@@ -10,7 +10,8 @@ namespace Kv.Storage;
 //
 // 16,384 registers of 6 bits, the first in the lowest bits: four of them are a number of 24 bits, little endian.
 
-/// <summary>The registers of a dense HyperLogLog: 12,288 bytes. Pure functions; "registers" are unpacked, a byte each.</summary>
+/// <summary>The registers of a dense HyperLogLog: 12,288 bytes. Pure functions; "registers" are unpacked, a byte
+/// each.</summary>
 /// <remarks>Cost: unpacked or packed 32 at a time with AVX2, four without.</remarks>
 internal static class DenseRegisters
 {
@@ -21,8 +22,8 @@ internal static class DenseRegisters
 
     private const int Bits = 6;
 
-    // A step of the vector loops: 24 packed bytes, 32 registers. The upper half is loaded 8 bytes on, not 12, so that no
-    // step reads past its own bytes.
+    // A step of the vector loops: 24 packed bytes, 32 registers. The upper half is loaded 8 bytes on, not 12, so that
+    // no step reads past its own bytes.
     private const int StepBytes = 24, StepRegisters = 32, UpperAt = 8;
 
     public static int Get(ReadOnlySpan<byte> packed, int register)
@@ -92,7 +93,8 @@ internal static class DenseRegisters
         {
             Span<byte> four = registers.Slice(group * 4, 4);
             int bits = packed[group * 3] | (packed[(group * 3) + 1] << 8) | (packed[(group * 3) + 2] << 16);
-            for (int index = 0; index < 4; index++, bits >>= Bits) four[index] = Math.Max(four[index], (byte)(bits & Max));
+            for (int index = 0; index < 4; index++, bits >>= Bits)
+                four[index] = Math.Max(four[index], (byte)(bits & Max));
         }
     }
 
@@ -115,7 +117,8 @@ internal static class DenseRegisters
         for (int at = 0, to = 0; to < HyperLogLog.Registers; at += StepBytes, to += StepRegisters)
         {
             Span<byte> place = registers.Slice(to, StepRegisters);
-            Vector256.Max(UnpackStep(packed.Slice(at, StepBytes)), Vector256.Create((ReadOnlySpan<byte>)place)).CopyTo(place);
+            Vector256.Max(UnpackStep(packed.Slice(at, StepBytes)), Vector256.Create((ReadOnlySpan<byte>)place))
+                .CopyTo(place);
         }
     }
 
@@ -123,8 +126,10 @@ internal static class DenseRegisters
     {
         registers = registers[..HyperLogLog.Registers];
         packed = packed[..Bytes];
-        Vector256<sbyte> pairs = Vector256.Create((short)0x4001).AsSByte();   // 16 bits: the first register and 64 times the second
-        Vector256<short> fours = Vector256.Create(0x10000001).AsInt16();  // 32 bits: the first pair and 4,096 times the second
+        // 16 bits: the first register and 64 times the second
+        Vector256<sbyte> pairs = Vector256.Create((short)0x4001).AsSByte();
+        // 32 bits: the first pair and 4,096 times the second
+        Vector256<short> fours = Vector256.Create(0x10000001).AsInt16();
         Vector256<byte> close = Vector256.Create(
             (byte)0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0xFF, 0xFF, 0xFF, 0xFF,
             0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0xFF, 0xFF, 0xFF, 0xFF);
@@ -133,14 +138,16 @@ internal static class DenseRegisters
         {
             Vector256<byte> step = Vector256.Create(registers.Slice(at, StepRegisters));
             Vector256<int> groups = Avx2.MultiplyAddAdjacent(Avx2.MultiplyAddAdjacent(step, pairs), fours);
-            Vector256<byte> bytes = Avx2.PermuteVar8x32(Avx2.Shuffle(groups.AsByte(), close).AsInt32(), together).AsByte();
+            Vector256<byte> bytes = Avx2.PermuteVar8x32(Avx2.Shuffle(groups.AsByte(), close).AsInt32(),
+                together).AsByte();
             Span<byte> place = packed.Slice(to, StepBytes);
             bytes.GetLower().CopyTo(place);
             BinaryPrimitives.WriteUInt64LittleEndian(place[16..], bytes.AsUInt64().GetElement(2));
         }
     }
 
-    /// <summary>The two bytes that a register is in: the last one ends with its byte, so that its pair begins a byte earlier.</summary>
+    /// <summary>The two bytes that a register is in: the last one ends with its byte, so that its pair begins a byte
+    /// earlier.</summary>
     private static int Place(int register, out int shift)
     {
         int bit = register * Bits, at = Math.Min(bit >> 3, Bytes - 2);

@@ -4,10 +4,12 @@ namespace Kv.Storage;
 
 //   52 bits:   | lon 25 | lat 25 | lon 24 | lat 24 | ... | lon 0 | lat 0 |
 //
-//   Each half of 26 bits tells which of 2^26 equal parts of its range a place is in. A prefix of 2n bits is a cell: n times the
+//   Each half of 26 bits tells which of 2^26 equal parts of its range a place is in. A prefix of 2n bits is a cell: n
+// times the
 //   earth was halved both ways. The scores of all places of a cell are one range.
 
-/// <summary>Places on the earth as whole numbers of 52 bits, which a double has exactly: the scores of geo sets, as Redis has them.</summary>
+/// <summary>Places on the earth as whole numbers of 52 bits, which a double has exactly: the scores of geo sets, as
+/// Redis has them.</summary>
 internal static class GeoHash
 {
     public const int StepsMax = 26;
@@ -40,10 +42,11 @@ internal static class GeoHash
         latitude = Math.Clamp((south + north) / 2, -LatitudeMax, LatitudeMax);
     }
 
-    /// <summary>The number that a score is: any sorted set may be asked for places, also one whose scores are none.</summary>
+    /// <summary>The number that a score is: any sorted set may be asked for places, also one whose scores are
+    /// none.</summary>
     /// <remarks>
-    /// What is no number of 64 bits becomes what C makes of it on x86-64, by an instruction for signed numbers which answers
-    /// 2^63 for all that it cannot hold: Redis' places of such scores are those.
+    /// What is no number of 64 bits becomes what C makes of it on x86-64, by an instruction for signed numbers which
+    /// answers 2^63 for all that it cannot hold: Redis' places of such scores are those.
     /// </remarks>
     private static ulong ToBits(double score)
     {
@@ -53,12 +56,15 @@ internal static class GeoHash
         static ulong ToSigned(double value) => value is >= -middle and < middle ? (ulong)(long)value : 1UL << 63;
     }
 
-    /// <summary>Writes a place as others write geohashes: 11 letters of 5 bits, of the whole range up to the poles.</summary>
+    /// <summary>Writes a place as others write geohashes: 11 letters of 5 bits, of the whole range up to the
+    /// poles.</summary>
     public static void WriteText(double longitude, double latitude, Span<byte> text)
     {
-        ulong bits = new GeoCell(PartOf(longitude, LongitudeMax, StepsMax), PartOf(latitude, PoleLatitude, StepsMax), StepsMax).Bits;
+        ulong bits = new GeoCell(PartOf(longitude, LongitudeMax, StepsMax), PartOf(latitude, PoleLatitude, StepsMax),
+            StepsMax).Bits;
         // 52 bits are ten letters and two bits: the last letter is always the first of the alphabet.
-        for (int i = 0; i < TextLength - 1; i++) text[i] = Letters[(int)(bits >> ((2 * StepsMax) - (5 * (i + 1)))) & 31];
+        for (int i = 0; i < TextLength - 1; i++)
+            text[i] = Letters[(int)(bits >> ((2 * StepsMax) - (5 * (i + 1)))) & 31];
         text[TextLength - 1] = Letters[0];
     }
 
@@ -73,19 +79,22 @@ internal static class GeoHash
     }
 
     /// <summary>Meters between two latitudes, along a meridian.</summary>
-    public static double LatitudeDistance(double latitude, double other) => EarthRadiusMeters * Math.Abs(Radians(other) - Radians(latitude));
+    public static double LatitudeDistance(double latitude, double other) =>
+        EarthRadiusMeters * Math.Abs(Radians(other) - Radians(latitude));
 
     /// <summary>Degrees that so many meters are along a meridian.</summary>
     public static double LatitudeDegrees(double meters) => Degrees(meters / EarthRadiusMeters);
 
     /// <summary>Degrees that so many meters are along a circle of latitude.</summary>
-    public static double LongitudeDegrees(double meters, double latitude) => Degrees(meters / EarthRadiusMeters / Math.Cos(Radians(latitude)));
+    public static double LongitudeDegrees(double meters, double latitude) =>
+        Degrees(meters / EarthRadiusMeters / Math.Cos(Radians(latitude)));
 
     private static double Radians(double degrees) => degrees * (Math.PI / 180.0);
 
     private static double Degrees(double radians) => radians / (Math.PI / 180.0);
 
-    private static uint PartOf(double value, double max, int steps) => (uint)(ulong)((value + max) / (max + max) * (1UL << steps));
+    private static uint PartOf(double value, double max, int steps) =>
+        (uint)(ulong)((value + max) / (max + max) * (1UL << steps));
 }
 
 /// <summary>A cell of the earth: which part of the longitudes and of the latitudes, of 2^steps each.</summary>

@@ -40,7 +40,8 @@ internal enum HyperLogLogStatus : byte
     Corrupt,
 }
 
-/// <summary>A string that counts different elements: its header, and where an element belongs. Pure functions.</summary>
+/// <summary>A string that counts different elements: its header, and where an element belongs. Pure
+/// functions.</summary>
 /// <remarks>
 /// Any client can SET any bytes, so nothing in them is trusted; readers may see them torn, too.
 /// Source: Flajolet et al., "HyperLogLog", AofA 2007; the 64-bit hash of Heule et al., EDBT 2013.
@@ -78,7 +79,8 @@ internal static class HyperLogLog
         encoding = default;
         if (text.Length < HeaderBytes || !text.StartsWith(Magic)) return false;
         encoding = (HyperLogLogEncoding)text[EncodingAt];
-        return encoding == HyperLogLogEncoding.Sparse || (encoding == HyperLogLogEncoding.Dense && text.Length == DenseBytes);
+        return encoding == HyperLogLogEncoding.Sparse
+            || (encoding == HyperLogLogEncoding.Dense && text.Length == DenseBytes);
     }
 
     /// <summary>Writes an empty one: the first <see cref="EmptyBytes"/>.</summary>
@@ -121,7 +123,8 @@ internal static class HyperLogLog
     }
 
     /// <summary>Raises registers, a byte each, to those of a value.</summary>
-    public static HyperLogLogStatus Merge(ReadOnlySpan<byte> text, Span<byte> registers, out HyperLogLogEncoding encoding)
+    public static HyperLogLogStatus Merge(ReadOnlySpan<byte> text, Span<byte> registers,
+        out HyperLogLogEncoding encoding)
     {
         if (!TryReadEncoding(text, out encoding)) return HyperLogLogStatus.NotOne;
         if (encoding == HyperLogLogEncoding.Dense) DenseRegisters.Merge(text[HeaderBytes..], registers);

@@ -1,13 +1,15 @@
 namespace Kv.Storage;
 
-/// <summary>A HyperLogLog that is being changed, in memory of its own until the store takes it. A session's scratch, used again and again.</summary>
+/// <summary>A HyperLogLog that is being changed, in memory of its own until the store takes it. A session's scratch,
+/// used again and again.</summary>
 /// <remarks>Threads: one. 49 KB, kept, so that no operation allocates.</remarks>
 internal sealed class HyperLogLogDraft
 {
     private readonly byte[] _text = new byte[HyperLogLog.SparseBytesMax + SparseRegisters.GrowthMax];
     private int _length;
 
-    /// <summary>It may be sparse up to so many bytes; more than a good one can need counts as that, so that none outgrows its room.</summary>
+    /// <summary>It may be sparse up to so many bytes; more than a good one can need counts as that, so that none
+    /// outgrows its room.</summary>
     public long SparseBytesMax
     {
         get;
@@ -53,10 +55,12 @@ internal sealed class HyperLogLogDraft
             if (!TryMakeDense()) return SparseResult.Corrupt;
         }
 
-        return DenseRegisters.Raise(Text[HyperLogLog.HeaderBytes..], seen.Register, seen.Rank) ? SparseResult.Raised : SparseResult.Unchanged;
+        return DenseRegisters.Raise(Text[HyperLogLog.HeaderBytes..], seen.Register, seen.Rank)
+            ? SparseResult.Raised : SparseResult.Unchanged;
     }
 
-    /// <summary>Raises all registers of a sparse one, one after another, to those of a union that it is part of.</summary>
+    /// <summary>Raises all registers of a sparse one, one after another, to those of a union that it is part
+    /// of.</summary>
     public void RaiseTo(ReadOnlySpan<byte> registers)
     {
         var cursor = SparseRegisters.Cursor.Start;
@@ -67,7 +71,8 @@ internal sealed class HyperLogLogDraft
             if (next < 0) return;
             register += next;
             var seen = new HyperLogLog.Observation(register, registers[register]);
-            if (SparseRegisters.Raise(_text, ref _length, seen, SparseBytesMax, ref cursor) != SparseResult.NeedsDense) continue;
+            if (SparseRegisters.Raise(_text, ref _length, seen, SparseBytesMax, ref cursor) != SparseResult.NeedsDense)
+                continue;
             SetDense(registers);        // which has those before and behind this one as well
             return;
         }

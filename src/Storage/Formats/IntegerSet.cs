@@ -8,7 +8,8 @@ namespace Kv.Storage;
 //  +-------+-------+-------+--------+--------+- - -+- - - - +
 
 /// <summary>A small set of integers in its record: an ascending array, as wide as its widest number needs.</summary>
-/// <remarks>A view of bytes; for a reader without the lock they may be torn, and what is read never leaves them.</remarks>
+/// <remarks>A view of bytes; for a reader without the lock they may be torn, and what is read never leaves
+/// them.</remarks>
 internal readonly unsafe struct IntegerSet
 {
     public const int HeaderBytes = 4;
@@ -79,7 +80,8 @@ internal readonly unsafe struct IntegerSet
         return ~low;
     }
 
-    /// <summary>Puts a number where it belongs. There must be room for one more of the wider width. This view is void then.</summary>
+    /// <summary>Puts a number where it belongs. There must be room for one more of the wider width. This view is void
+    /// then.</summary>
     public void Insert(int index, long number)
     {
         int width = Math.Max(Width, WidthOf(number)), count = Count;

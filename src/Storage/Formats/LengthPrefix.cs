@@ -70,7 +70,8 @@ internal static unsafe class LengthPrefix
         return at + 5;
     }
 
-    /// <summary>The same for bytes that a writer may be changing meanwhile: nothing behind the end is looked at.</summary>
+    /// <summary>The same for bytes that a writer may be changing meanwhile: nothing behind the end is looked
+    /// at.</summary>
     /// <returns>Where the element begins; null when element and prefix do not end before the end.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static byte* TryRead(byte* at, byte* end, out int length)

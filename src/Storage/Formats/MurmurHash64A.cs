@@ -2,7 +2,8 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Austin Appleby's MurmurHash2 in its 64-bit form: the hash that HyperLogLogs of every server agree on.</summary>
+/// <summary>Austin Appleby's MurmurHash2 in its 64-bit form: the hash that HyperLogLogs of every server agree
+/// on.</summary>
 /// <remarks>
 /// Little endian on any machine. It resists nobody who chooses its input: for counting only.
 /// Source: MurmurHash2, 64-bit version A, in the public domain.

@@ -68,7 +68,8 @@ internal readonly unsafe struct PackedRun
 
     /// <summary>Finds an element.</summary>
     /// <param name="element">Its bytes.</param>
-    /// <param name="skipElements">How many elements stand behind each that is looked at (1 of a hash: the value).</param>
+    /// <param name="skipElements">How many elements stand behind each that is looked at (1 of a hash: the
+    /// value).</param>
     /// <returns>Where it begins; null: it is not there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Find(ReadOnlySpan<byte> element, int skipElements) => FindFrom(First, element, skipElements);

@@ -23,7 +23,8 @@ internal static class RegisterHistogram
     {
         if (!Avx2.IsSupported)
         {
-            for (int register = 0; register < HyperLogLog.Registers; register++) histogram[DenseRegisters.Get(packed, register)]++;
+            for (int register = 0; register < HyperLogLog.Registers; register++)
+                histogram[DenseRegisters.Get(packed, register)]++;
             return;
         }
 
@@ -32,14 +33,16 @@ internal static class RegisterHistogram
         Of(registers, histogram);
     }
 
-    /// <summary>Of registers, a byte each, none above <see cref="DenseRegisters.Max"/>. The histogram begins with zeros.</summary>
+    /// <summary>Of registers, a byte each, none above <see cref="DenseRegisters.Max"/>. The histogram begins with
+    /// zeros.</summary>
     public static void Of(ReadOnlySpan<byte> registers, Span<int> histogram)
     {
         if (Avx2.IsSupported) OfVectors(registers, histogram);
         else foreach (byte register in registers) histogram[register]++;
     }
 
-    /// <summary>The estimate; long.MinValue, which also says "not valid" in a header, where registers are all at the end of their range.</summary>
+    /// <summary>The estimate; long.MinValue, which also says "not valid" in a header, where registers are all at the
+    /// end of their range.</summary>
     public static long Cardinality(ReadOnlySpan<int> histogram)
     {
         // In the order of every other server, so that the same registers give the same number.
@@ -90,8 +93,10 @@ internal static class RegisterHistogram
     private static void CountEight(ReadOnlySpan<byte> registers, byte first, Span<int> counts)
     {
         Vector256<byte> value = Vector256.Create(first), one = Vector256.Create((byte)1);
-        Vector256<byte> v1 = value + one, v2 = v1 + one, v3 = v2 + one, v4 = v3 + one, v5 = v4 + one, v6 = v5 + one, v7 = v6 + one;
-        Vector256<byte> c0 = default, c1 = default, c2 = default, c3 = default, c4 = default, c5 = default, c6 = default, c7 = default;
+        Vector256<byte> v1 = value + one, v2 = v1 + one, v3 = v2 + one, v4 = v3 + one, v5 = v4 + one, v6 = v5 + one,
+            v7 = v6 + one;
+        Vector256<byte> c0 = default, c1 = default, c2 = default, c3 = default, c4 = default, c5 = default,
+            c6 = default, c7 = default;
         for (; registers.Length >= Vector256<byte>.Count; registers = registers[Vector256<byte>.Count..])
         {
             // What is equal is -1.
@@ -117,7 +122,8 @@ internal static class RegisterHistogram
     }
 
     private static int Sum(Vector256<byte> counts) =>
-        Vector256.Sum(Avx2.SumAbsoluteDifferences(counts, Vector256<byte>.Zero).AsInt32());     // each sum in the low half of 64 bits
+        // each sum in the low half of 64 bits
+        Vector256.Sum(Avx2.SumAbsoluteDifferences(counts, Vector256<byte>.Zero).AsInt32());
 
     /// <summary>The weight of the registers that are 0: x + x^2 + 2 x^4 + 4 x^8 ... for their share x.</summary>
     private static double Sigma(double x)

@@ -18,14 +18,16 @@ internal enum SparseResult : byte
     Corrupt,
 }
 
-/// <summary>The registers of a sparse HyperLogLog: opcodes behind its header (<see cref="SparseOpcode"/>). Pure functions.</summary>
+/// <summary>The registers of a sparse HyperLogLog: opcodes behind its header (<see cref="SparseOpcode"/>). Pure
+/// functions.</summary>
 /// <remarks>
 /// Texts begin with the header. Every change gives the bytes that every other server gives: opcodes are split where a
 /// register is raised, and equal neighbours joined within five opcodes from the one before.
 /// </remarks>
 internal static class SparseRegisters
 {
-    /// <summary>Most bytes that raising a register adds: an XZERO, even one that is cut, becomes XZERO, VAL, XZERO.</summary>
+    /// <summary>Most bytes that raising a register adds: an XZERO, even one that is cut, becomes XZERO, VAL,
+    /// XZERO.</summary>
     public const int GrowthMax = 4;
 
     private const int JoinedOpcodesMax = 5;
@@ -60,7 +62,8 @@ internal static class SparseRegisters
             var opcode = SparseOpcode.Read(text, at);
             if (opcode.Length > HyperLogLog.Registers - register) return false;
             if (opcode.Rank > 0)
-                foreach (ref byte place in registers.Slice(register, opcode.Length)) place = Math.Max(place, (byte)opcode.Rank);
+                foreach (ref byte place in registers.Slice(register, opcode.Length))
+                    place = Math.Max(place, (byte)opcode.Rank);
             register += opcode.Length;
             at += opcode.Bytes;
         }
@@ -72,13 +75,16 @@ internal static class SparseRegisters
     /// <param name="text">Of <paramref name="length"/> bytes so far, and room for <see cref="GrowthMax"/> more.</param>
     /// <param name="bytesMax">It may grow to this.</param>
     /// <param name="cursor">Where to begin to look: a new one, or that of the last call, for a higher register.</param>
-    public static SparseResult Raise(Span<byte> text, ref int length, HyperLogLog.Observation seen, long bytesMax, ref Cursor cursor)
+    public static SparseResult Raise(Span<byte> text, ref int length, HyperLogLog.Observation seen, long bytesMax,
+        ref Cursor cursor)
     {
         if (seen.Rank > SparseOpcode.RankMax) return SparseResult.NeedsDense;
-        if (!TryFind(text[..length], seen.Register, ref cursor, out int at, out int before, out int first)) return SparseResult.Corrupt;
+        if (!TryFind(text[..length], seen.Register, ref cursor, out int at, out int before, out int first))
+            return SparseResult.Corrupt;
         if (before < 0 && at > HyperLogLog.HeaderBytes)
         {
-            // Registers were joined into the opcode at the cursor, or the register is a lower one: the opcode before it is found from the start.
+            // Registers were joined into the opcode at the cursor, or the register is a lower one: the opcode before it
+            // is found from the start.
             cursor = Cursor.Start;
             TryFind(text[..length], seen.Register, ref cursor, out at, out before, out first);
         }
@@ -130,7 +136,8 @@ internal static class SparseRegisters
     /// <summary>Finds the opcode that a register belongs to.</summary>
     /// <param name="before">The opcode before it; -1: there is none.</param>
     /// <param name="first">The opcode's first register.</param>
-    private static bool TryFind(ReadOnlySpan<byte> text, int register, ref Cursor cursor, out int at, out int before, out int first)
+    private static bool TryFind(ReadOnlySpan<byte> text, int register, ref Cursor cursor, out int at, out int before,
+        out int first)
     {
         at = cursor.At;
         first = cursor.First;
@@ -167,10 +174,12 @@ internal static class SparseRegisters
         Vector256<byte> bytes = Vector256.Create(text[at..]);
         Vector256<byte> isValue = Vector256.LessThan(bytes.AsSByte(), Vector256<sbyte>.Zero).AsByte();
         // Lengths less one: two bits of a VAL, six of a ZERO. From the first XZERO on the bytes are left out.
-        Vector256<byte> longZeros = Vector256.Equals(bytes & Vector256.Create((byte)0xC0), Vector256.Create((byte)0x40));
+        Vector256<byte> longZeros =
+            Vector256.Equals(bytes & Vector256.Create((byte)0xC0), Vector256.Create((byte)0x40));
         int count = BitOperations.TrailingZeroCount(longZeros.ExtractMostSignificantBits());
         if (count == 0) return false;
-        Vector256<byte> lengths = bytes & Vector256.ConditionalSelect(isValue, Vector256.Create((byte)0x03), Vector256.Create((byte)0x3F));
+        Vector256<byte> lengths = bytes & Vector256.ConditionalSelect(isValue, Vector256.Create((byte)0x03),
+            Vector256.Create((byte)0x3F));
         lengths &= Vector256.LessThan(Vector256<byte>.Indices, Vector256.Create((byte)count));
         int registers = count + Vector256.Sum(Avx2.SumAbsoluteDifferences(lengths, Vector256<byte>.Zero).AsInt32());
         if (first + registers > register) return false;

@@ -28,7 +28,8 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
 
     /// <summary>Whether one comes ahead of another.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static bool operator <(StreamId left, StreamId right) => left.Ms < right.Ms || (left.Ms == right.Ms && left.Number < right.Number);
+    public static bool operator <(StreamId left, StreamId right) =>
+        left.Ms < right.Ms || (left.Ms == right.Ms && left.Number < right.Number);
 
     /// <summary>Whether one comes behind another.</summary>
     public static bool operator >(StreamId left, StreamId right) => right < left;
@@ -46,7 +47,8 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
     /// <returns>False when there is none: then it is <see cref="Zero"/>, as with a counter that runs over.</returns>
     public bool TryNext(out StreamId next)
     {
-        next = Number != ulong.MaxValue ? new StreamId(Ms, Number + 1) : Ms != ulong.MaxValue ? new StreamId(Ms + 1, 0) : Zero;
+        next = Number != ulong.MaxValue ? new StreamId(Ms, Number + 1) : Ms != ulong.MaxValue
+            ? new StreamId(Ms + 1, 0) : Zero;
         return !next.IsZero;
     }
 
@@ -62,7 +64,8 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
     /// <summary>As clients of a server see it: "milliseconds-number".</summary>
     public override string ToString() => string.Create(CultureInfo.InvariantCulture, $"{Ms}-{Number}");
 
-    /// <summary>The id of an entry that comes behind this one: of the clock, unless this one is not behind the clock.</summary>
+    /// <summary>The id of an entry that comes behind this one: of the clock, unless this one is not behind the
+    /// clock.</summary>
     /// <returns>False when there is none.</returns>
     internal bool TryFollow(long nowMs, out StreamId next)
     {

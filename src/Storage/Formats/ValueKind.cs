@@ -12,7 +12,8 @@ public enum ValueKind : byte
     /// <summary>A string that is the decimal text of a 64-bit integer, kept as 8 bytes, little endian.</summary>
     Integer = 2,
 
-    /// <summary>A string that APPEND, SETRANGE, SETBIT or PFADD made: 4 bytes of length, then content and spare capacity.</summary>
+    /// <summary>A string that APPEND, SETRANGE, SETBIT or PFADD made: 4 bytes of length, then content and spare
+    /// capacity.</summary>
     GrowingString = 3,
 
     /// <summary>A string of over 64 KB: 8 bytes of pointer to a <see cref="Block"/>.</summary>

@@ -32,7 +32,8 @@ internal struct GeoArea
         return true;
     }
 
-    /// <summary>Cells that have every place of the area, each once: the middle's, then those beside it that are needed.</summary>
+    /// <summary>Cells that have every place of the area, each once: the middle's, then those beside it that are
+    /// needed.</summary>
     /// <param name="cells">Room for nine.</param>
     /// <returns>How many.</returns>
     /// <remarks>The same cells in the same order as Redis': so are its results, where they are not sorted.</remarks>
@@ -40,7 +41,8 @@ internal struct GeoArea
     {
         GetBounds(out double west, out double east, out double south, out double north);
         GeoCell middle = GeoHash.CellOf(Longitude, Latitude, EstimateSteps());
-        if (middle.Steps > 1 && !IsEnough(middle, west, east, south, north)) middle = GeoHash.CellOf(Longitude, Latitude, middle.Steps - 1);
+        if (middle.Steps > 1 && !IsEnough(middle, west, east, south, north))
+            middle = GeoHash.CellOf(Longitude, Latitude, middle.Steps - 1);
         middle.GetBounds(out double cellWest, out double cellEast, out double cellSouth, out double cellNorth);
         bool exact = middle.Steps >= 2;
         bool noSouth = exact && cellSouth < south, noNorth = exact && cellNorth > north;
@@ -48,12 +50,15 @@ internal struct GeoArea
 
         int count = 0;
         cells[count++] = middle;
-        ReadOnlySpan<(int East, int North)> sides = [(0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)];
+        ReadOnlySpan<(int East, int North)> sides =
+            [(0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)];
         foreach (var (toEast, toNorth) in sides)
         {
-            if ((toNorth > 0 && noNorth) || (toNorth < 0 && noSouth) || (toEast > 0 && noEast) || (toEast < 0 && noWest)) continue;
+            if ((toNorth > 0 && noNorth) || (toNorth < 0 && noSouth) || (toEast > 0 && noEast)
+                || (toEast < 0 && noWest)) continue;
             GeoCell cell = middle.Beside(toEast, toNorth);
-            if (!cells[..count].Contains(cell)) cells[count++] = cell;      // the earth is round: of few cells some are the same
+            // the earth is round: of few cells some are the same
+            if (!cells[..count].Contains(cell)) cells[count++] = cell;
         }
 
         return count;
@@ -74,7 +79,8 @@ internal struct GeoArea
     /// <summary>How often the earth is halved so that nine cells have the area.</summary>
     private readonly int EstimateSteps()
     {
-        double meters = UnitMeters * (IsBox ? Math.Sqrt((Width / 2 * (Width / 2)) + (Height / 2 * (Height / 2))) : Radius);
+        double meters = UnitMeters
+            * (IsBox ? Math.Sqrt((Width / 2 * (Width / 2)) + (Height / 2 * (Height / 2))) : Radius);
         if (meters == 0) return GeoHash.StepsMax;
         int steps = 1;
         // Ends: doubles until half the earth.

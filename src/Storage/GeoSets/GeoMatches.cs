@@ -67,7 +67,8 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
         for (; elements > 0 && _cell < _cellCount && _all.Count < Limit; elements--)
         {
             var walk = set.From(_first);
-            for (; _left > 0 && elements > 0 && _all.Count < Limit && walk.Next(out var member, out double score); _left--, _first++, elements--)
+            for (; _left > 0 && elements > 0 && _all.Count < Limit && walk.Next(out var member, out double score);
+                _left--, _first++, elements--)
             {
                 GeoHash.Decode(score, out double longitude, out double latitude);
                 if (!area.Contains(longitude, latitude, out double meters)) continue;
@@ -98,7 +99,8 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
         if (Direction == 0) return false;
         if (_all.Count <= SortedAtOnceMax)
         {
-            _all.Sort((left, right) => left.Meters != right.Meters ? Direction * left.Meters.CompareTo(right.Meters) : left.Order.CompareTo(right.Order));
+            _all.Sort((left, right) => left.Meters != right.Meters
+                ? Direction * left.Meters.CompareTo(right.Meters) : left.Order.CompareTo(right.Order));
             return false;
         }
 

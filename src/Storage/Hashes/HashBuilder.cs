@@ -3,7 +3,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>Collects the fields of a new hash, each once, apart from the store; then makes it the value of a key.</summary>
+/// <summary>Collects the fields of a new hash, each once, apart from the store; then makes it the value of a
+/// key.</summary>
 /// <remarks>A small one stays in the order in which its fields came. Whoever makes one disposes it.</remarks>
 internal unsafe struct HashBuilder
 {
@@ -12,7 +13,8 @@ internal unsafe struct HashBuilder
     private readonly Store _store;
     private Region _region;
 
-    // A run of the fields so far, as long as they are few; and for each a bit by its hash, so that most are known to be new.
+    // A run of the fields so far, as long as they are few; and for each a bit by its hash, so that most are known to be
+    // new.
     private byte* _run;
     private int _runBytes;
     private Filter _filter;
@@ -34,7 +36,8 @@ internal unsafe struct HashBuilder
     /// <param name="isNew">False: it was there, and stays as it was.</param>
     /// <param name="expiryMs">Unix milliseconds, or <see cref="FieldExpiry.None"/>.</param>
     /// <returns>False when there is no memory.</returns>
-    public bool TryAdd(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, out bool isNew, long expiryMs = FieldExpiry.None)
+    public bool TryAdd(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, out bool isNew,
+        long expiryMs = FieldExpiry.None)
     {
         isNew = true;
         ulong hash = _store.Hash.Of(field);
@@ -44,7 +47,8 @@ internal unsafe struct HashBuilder
             int bytes = LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length), used = Run.Used;
             if (expiryMs != FieldExpiry.None) bytes += PackedFields.ExpirySize + Packed.BeginBytes;
             else if (Packed.HasExpiries) bytes += PackedFields.NoExpirySize;
-            bool isSmall = Math.Max(field.Length, value.Length) <= _store.PackedLimits.HashBytes && Count < _store.PackedLimits.HashEntries && used + bytes <= PackedRun.BytesMax;
+            bool isSmall = Math.Max(field.Length, value.Length) <= _store.PackedLimits.HashBytes
+                && Count < _store.PackedLimits.HashEntries && used + bytes <= PackedRun.BytesMax;
             if (isSmall) return TryAppend(field, value, expiryMs, hash, used + bytes, out isNew);
             if (!TryUnpack()) return false;
         }
@@ -91,7 +95,8 @@ internal unsafe struct HashBuilder
     }
 
     private bool TryAppend(
-        scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash, int bytes, out bool isNew)
+        scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash, int bytes,
+        out bool isNew)
     {
         isNew = _filter.Add(hash) || Packed.Find(field) == null;
         if (!isNew) return true;
@@ -108,12 +113,14 @@ internal unsafe struct HashBuilder
         return true;
     }
 
-    private bool TryInsert(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash, out bool isNew)
+    private bool TryInsert(scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> value, long expiryMs, ulong hash,
+        out bool isNew)
     {
         isNew = Table.Members.Find(field, hash) == null;
         if (!isNew) return true;
         int size = HashItem.SizeOf(field.Length, value.Length, expiryMs != FieldExpiry.None);
-        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
+        if (!Region.TryReserve(ref _region, _store.Budget,
+            size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
         Table.Members.Insert(Table.Write(field, value, expiryMs), hash);
         return true;
     }
@@ -122,7 +129,8 @@ internal unsafe struct HashBuilder
     private bool TryUnpack()
     {
         long count = Count, used = Run.Used + (Packed.HasExpiries ? 8 * count : 0);
-        _region = Region.Create(_store.Budget, used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
+        _region = Region.Create(_store.Budget,
+            used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
         if (_region.IsNone) return false;
         Table.Members.Begin();
         // Ends: each round goes on by a field.

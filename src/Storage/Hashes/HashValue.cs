@@ -1,7 +1,8 @@
 namespace Kv.Storage;
 
 /// <summary>Changes the hash of a held key.</summary>
-/// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command. A field that has expired counts as none.</remarks>
+/// <remarks>Reserve, change, then <see cref="Settle"/>, once for the whole command. A field that has expired counts as
+/// none.</remarks>
 internal readonly unsafe ref struct HashValue(HeldValue value)
 {
     private readonly HeldValue _value = value;
@@ -9,7 +10,8 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <summary>For reading, until the next change.</summary>
     public HashView View => new(_value.View, in _value.Hash, _value.NowMs);
 
-    /// <summary>Fields of the hash, 0 of a key without a value; those that have expired count until they are removed.</summary>
+    /// <summary>Fields of the hash, 0 of a key without a value; those that have expired count until they are
+    /// removed.</summary>
     public long Count => _value.Exists ? View.Count : 0;
 
     private bool IsPacked => _value.Kind == ValueKind.PackedHash;
@@ -64,8 +66,10 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
             }
 
             // Far more fields than are packed: not one by one into a run first.
-            if (longest <= limits.HashBytes && used + packed + more <= PackedRun.BytesMax && Count + fields <= PackedLimits.Twice(limits.HashEntries))
-                return _value.TryReserveRun(ValueKind.PackedHash, used + more + (int)(longest < 254 ? bytes + (2L * fields) : packed));
+            if (longest <= limits.HashBytes && used + packed + more <= PackedRun.BytesMax
+                && Count + fields <= PackedLimits.Twice(limits.HashEntries))
+                return _value.TryReserveRun(ValueKind.PackedHash,
+                    used + more + (int)(longest < 254 ? bytes + (2L * fields) : packed));
             if (!TryUnpack(packed)) return false;
         }
 
@@ -178,14 +182,16 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <summary>Lets a field live as long as the hash. Needs no memory.</summary>
     public FieldExpiryStatus Persist(ReadOnlySpan<byte> field)
     {
-        if (!TryFind(field, out var place) || FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs)) return FieldExpiryStatus.NoField;
+        if (!TryFind(field, out var place) || FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs))
+            return FieldExpiryStatus.NoField;
         if (place.ExpiryMs == FieldExpiry.None) return FieldExpiryStatus.Unchanged;
         _value.BeginChange();
         WriteExpiry(place, FieldExpiry.None);
         return FieldExpiryStatus.Changed;
     }
 
-    /// <summary>Ends a change: an empty hash is deleted, one that is too long for a run gets a table (if there is memory; else next time).</summary>
+    /// <summary>Ends a change: an empty hash is deleted, one that is too long for a run gets a table (if there is
+    /// memory; else next time).</summary>
     public void Settle()
     {
         if (!_value.Exists) return;
@@ -208,7 +214,8 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         }
 
         place.Item = Table.Members.Find(field, Table.Members.HashOf(field));
-        if (place.Item != null) place.ExpiryMs = HashItem.Read(MemberItem.PayloadOf(Table.Members.ItemAt(place.Item)), out _);
+        if (place.Item != null)
+            place.ExpiryMs = HashItem.Read(MemberItem.PayloadOf(Table.Members.ItemAt(place.Item)), out _);
         return place.Item != null;
     }
 
@@ -240,7 +247,8 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     {
         long count = Count, used = 0;
         if (_value.Exists) used = _value.Run.Used + (Packed.HasExpiries ? 8 * count : 0);
-        Region region = Region.Create(_value.Budget, used + (8 * count) + moreBytes + MemberTable.ReserveBytes(default, count));
+        Region region = Region.Create(_value.Budget,
+            used + (8 * count) + moreBytes + MemberTable.ReserveBytes(default, count));
         if (region.IsNone) return false;
         var table = new FieldTable(region, in _value.Hash);
         table.Members.Begin();

@@ -2,8 +2,10 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>Reads a hash. What has expired is not there, but in <see cref="Count"/> and for <see cref="Random"/> and <see cref="Sample"/>.</summary>
-/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.</remarks>
+/// <summary>Reads a hash. What has expired is not there, but in <see cref="Count"/> and for <see cref="Random"/> and
+/// <see cref="Sample"/>.</summary>
+/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has
+/// succeeded.</remarks>
 internal readonly unsafe ref struct HashView : IMemberScan
 {
     private readonly bool _isPacked;
@@ -55,7 +57,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
         if (_isPacked)
         {
             byte* at = Packed.Find(field);
-            return at != null && Packed.Next(at, out _, out value, out expiryMs) != null && !FieldExpiry.IsPast(expiryMs, _nowMs);
+            return at != null && Packed.Next(at, out _, out value, out expiryMs) != null
+                && !FieldExpiry.IsPast(expiryMs, _nowMs);
         }
 
         uint* place = _table.Members.Find(field, _table.Members.HashOf(field));
@@ -86,7 +89,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
     /// <summary>Different fields, any of so many as likely as another. None may have expired.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IPairSink, allows ref struct
     {
         if (!_isPacked)
         {
@@ -110,7 +114,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
         }
     }
 
-    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IPairSink, allows ref struct
+    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IPairSink, allows ref struct
     {
         var sample = new MemberSample(budget, count, Count);
         try
@@ -132,7 +137,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
     }
 
     /// <summary>Visits some fields.</summary>
-    /// <param name="cursor">0 to begin, else what the last call returned; of a packed hash all are visited at once.</param>
+    /// <param name="cursor">0 to begin, else what the last call returned; of a packed hash all are visited at
+    /// once.</param>
     /// <returns>The next cursor; 0: done.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
     {
@@ -186,7 +192,8 @@ internal readonly unsafe ref struct HashView : IMemberScan
 
         /// <summary>The next one.</summary>
         /// <returns>False at the end.</returns>
-        public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value) => Next(out field, out value, out _);
+        public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value) =>
+            Next(out field, out value, out _);
 
         /// <summary>The next one.</summary>
         /// <param name="field">Its name.</param>

@@ -2,8 +2,10 @@ using System.Buffers.Text;
 
 namespace Kv.Storage;
 
-/// <summary>Hashes of a session's database: fields with values, which may expire one by one. <see cref="StoreTypes"/> says what holds for all operations.</summary>
-/// <remarks>A field that has expired is not there for any of them, but for <see cref="Count"/>. Cost: O(1) a field, where nothing else is said.</remarks>
+/// <summary>Hashes of a session's database: fields with values, which may expire one by one. <see cref="StoreTypes"/>
+/// says what holds for all operations.</summary>
+/// <remarks>A field that has expired is not there for any of them, but for <see cref="Count"/>. Cost: O(1) a field,
+/// where nothing else is said.</remarks>
 public readonly struct StoreHashes
 {
     private const int NumberBytesMax = 20;
@@ -14,7 +16,8 @@ public readonly struct StoreHashes
 
     /// <summary>Sets a field; it lives as long as the hash, also where it was to expire.</summary>
     /// <returns>Ok, WrongType, OutOfMemory or TooLarge.</returns>
-    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value) => Set(key, field, value, out _);
+    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value) =>
+        Set(key, field, value, out _);
 
     /// <inheritdoc cref="Set(ReadOnlySpan{byte}, ReadOnlySpan{byte}, ReadOnlySpan{byte})"/>
     /// <param name="key">The key.</param>
@@ -44,7 +47,8 @@ public readonly struct StoreHashes
         if (fields.Count == 0) return StoreStatus.Ok;
         long bytes = fields.Elements.Bytes;
         int longest = fields.Elements.Longest;
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.Hash, HashValue.ExpectedBytes(fields.Count, bytes, longest));
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.Hash,
+            HashValue.ExpectedBytes(fields.Count, bytes, longest));
         if (held.Status != StoreStatus.Ok) return held.Status;
         var hash = new HashValue(held.Value);
         if (KeyOperations.IsTooLarge(longest)) return StoreStatus.TooLarge;
@@ -61,11 +65,13 @@ public readonly struct StoreHashes
     /// <param name="value">Its value.</param>
     /// <param name="isSet">False: it is there, and stays as it was.</param>
     /// <returns>Ok, WrongType, OutOfMemory or TooLarge.</returns>
-    public StoreStatus SetIfAbsent(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, out bool isSet)
+    public StoreStatus SetIfAbsent(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value,
+        out bool isSet)
     {
         isSet = false;
         using HeldKey held = Hold(key, field, value.Length);
-        if (held.Status == StoreStatus.Ok && held.Value.Exists && new HashValue(held.Value).View.TryGet(field, out _)) return StoreStatus.Ok;
+        if (held.Status == StoreStatus.Ok && held.Value.Exists && new HashValue(held.Value).View.TryGet(field, out _))
+            return StoreStatus.Ok;
         var status = Reserve(held, field, value.Length);
         if (status != StoreStatus.Ok) return status;
         var hash = new HashValue(held.Value);
@@ -89,8 +95,10 @@ public readonly struct StoreHashes
     }
 
     /// <summary>Lets the caller's struct see the value of a field where it lies.</summary>
-    /// <returns>Ok, NotFound (no such key or field) or WrongType; unless it is Ok, what the struct has seen is void.</returns>
-    public StoreStatus Read<TRead>(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ref TRead read) where TRead : struct, IElementRead
+    /// <returns>Ok, NotFound (no such key or field) or WrongType; unless it is Ok, what the struct has seen is
+    /// void.</returns>
+    public StoreStatus Read<TRead>(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ref TRead read)
+        where TRead : struct, IElementRead
     {
         scoped var take = new ReadField<TRead>(ref read, field, in _session.MemberHash, _session.NowMs);
         var status = _session.Read(_session.Key(key), DataType.Hash, ref take);
@@ -105,7 +113,8 @@ public readonly struct StoreHashes
         return Read(key, field, ref nothing);
     }
 
-    /// <summary>Counts the fields; those that have expired count until they are removed, within about a second.</summary>
+    /// <summary>Counts the fields; those that have expired count until they are removed, within about a
+    /// second.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
     public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.Hash, out count);
 
@@ -131,7 +140,8 @@ public readonly struct StoreHashes
         sum = 0;
         long value = 0;
         using HeldKey held = Hold(key, field, NumberBytesMax);
-        if (held.Status == StoreStatus.Ok && held.Value.Exists && new HashValue(held.Value).View.TryGet(field, out var text)
+        if (held.Status == StoreStatus.Ok && held.Value.Exists
+            && new HashValue(held.Value).View.TryGet(field, out var text)
             && !IntegerText.TryParse(text, out value)) return IncrementStatus.NotANumber;
         long added = unchecked(value + increment);
         if (((value ^ added) & (increment ^ added)) < 0) return IncrementStatus.Overflow;
@@ -166,7 +176,8 @@ public readonly struct StoreHashes
     /// <param name="cursor">0 to begin, else as the last call left it; 0 then: done.</param>
     /// <param name="page">Emptied first; some ten fields, or all of a small hash.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>A field that is there from the first call to the last is met at least once, whatever changes meanwhile; one may be met twice.</remarks>
+    /// <remarks>A field that is there from the first call to the last is met at least once, whatever changes meanwhile;
+    /// one may be met twice.</remarks>
     public StoreStatus Scan(ReadOnlySpan<byte> key, ref ulong cursor, FieldBuffer page)
     {
         page.Clear();
@@ -189,7 +200,8 @@ public readonly struct StoreHashes
     /// <param name="count">At most so many.</param>
     /// <param name="fields">Emptied first.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>Cost: O(count) where fields are more than eight times as many, else O(fields); the same where some have just expired.</remarks>
+    /// <remarks>Cost: O(count) where fields are more than eight times as many, else O(fields); the same where some have
+    /// just expired.</remarks>
     public StoreStatus Sample(ReadOnlySpan<byte> key, int count, FieldBuffer fields)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
@@ -211,7 +223,8 @@ public readonly struct StoreHashes
     /// <param name="result">What has become of it.</param>
     /// <returns>Ok (look at the result), NotFound (no such key), WrongType or OutOfMemory.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The time is not in its bounds.</exception>
-    public StoreStatus SetExpiry(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, long expiryMs, FieldExpiryRule rule, out FieldExpiryStatus result)
+    public StoreStatus SetExpiry(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, long expiryMs, FieldExpiryRule rule,
+        out FieldExpiryStatus result)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(expiryMs);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(expiryMs, FieldExpiry.ClientMaxMs);
@@ -220,7 +233,8 @@ public readonly struct StoreHashes
         if (held.Status != StoreStatus.Ok) return held.Status;
         var hash = new HashValue(held.Value);
         long bytes = 0;
-        if (hash.AskExpiry(field, expiryMs, rule, ref bytes) == FieldExpiryStatus.Changed && !hash.TryReserveExpiries(bytes)) return StoreStatus.OutOfMemory;
+        if (hash.AskExpiry(field, expiryMs, rule, ref bytes) == FieldExpiryStatus.Changed
+            && !hash.TryReserveExpiries(bytes)) return StoreStatus.OutOfMemory;
         result = hash.SetExpiry(field, expiryMs, rule);
         hash.Settle();
         return StoreStatus.Ok;
@@ -255,13 +269,15 @@ public readonly struct StoreHashes
     }
 
     private HeldKey Hold(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, int valueLength) =>
-        _session.Hold(_session.Key(key), DataType.Hash, HashValue.ExpectedBytes(1, (long)field.Length + valueLength, Math.Max(field.Length, valueLength)));
+        _session.Hold(_session.Key(key), DataType.Hash,
+            HashValue.ExpectedBytes(1, (long)field.Length + valueLength, Math.Max(field.Length, valueLength)));
 
     private static StoreStatus Reserve(in HeldKey held, ReadOnlySpan<byte> field, int valueLength)
     {
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(Math.Max(field.Length, valueLength))) return StoreStatus.TooLarge;
-        bool done = new HashValue(held.Value).TryReserve(1, (long)field.Length + valueLength, Math.Max(field.Length, valueLength));
+        bool done = new HashValue(held.Value)
+            .TryReserve(1, (long)field.Length + valueLength, Math.Max(field.Length, valueLength));
         return done ? StoreStatus.Ok : StoreStatus.OutOfMemory;
     }
 

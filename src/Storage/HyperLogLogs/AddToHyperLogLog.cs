@@ -1,7 +1,8 @@
 namespace Kv.Storage;
 
 /// <summary>Adds elements to a HyperLogLog: to a dense value in its place, to a sparse one in a draft.</summary>
-internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogDraft draft) : IValueUpdate where TElements : struct, IElementList, allows ref struct
+internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogDraft draft) : IValueUpdate
+    where TElements : struct, IElementList, allows ref struct
 {
     private readonly TElements _elements = elements;
     private int _firstRaised = -1;       // of a dense value: what comes before it changes nothing

@@ -16,7 +16,8 @@ internal struct CountHyperLogLog : IValueUpdate
         _cardinality = 0;
         if (!current.Exists) return Change.None;
         ReadOnlySpan<byte> text = RegisterUnion.TextOf(current);
-        if (HyperLogLog.TryReadEncoding(text, out _) && HyperLogLog.TryReadCardinality(text, out _cardinality)) return Change.None;
+        if (HyperLogLog.TryReadEncoding(text, out _) && HyperLogLog.TryReadCardinality(text, out _cardinality))
+            return Change.None;
         Status = HyperLogLog.Count(text, out _cardinality);
         return Status == HyperLogLogStatus.Ok ? HyperLogLogChange.InPlace(current, ref next) : Change.None;
     }

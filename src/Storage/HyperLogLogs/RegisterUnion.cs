@@ -35,7 +35,8 @@ internal struct RegisterUnion : IManyRead
     }
 
     /// <summary>The bytes of a string, as far as they can be a HyperLogLog: the digits of an integer cannot.</summary>
-    public static ReadOnlySpan<byte> TextOf(in ValueView value) => value.Kind == ValueKind.Integer ? default : value.Bytes;
+    public static ReadOnlySpan<byte> TextOf(in ValueView value) =>
+        value.Kind == ValueKind.Integer ? default : value.Bytes;
 
     /// <inheritdoc/>
     public void Restart()

@@ -1,7 +1,9 @@
 namespace Kv.Storage;
 
-/// <summary>Strings of a session's database that count different elements, to about 1 %, in at most 12 KB. <see cref="StoreTypes"/> says what holds for all operations.</summary>
-/// <remarks>The bytes are Redis' own. WrongType is also the status of a string that is none, or a damaged one.</remarks>
+/// <summary>Strings of a session's database that count different elements, to about 1 %, in at most 12 KB.
+/// <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <remarks>The bytes are Redis' own. WrongType is also the status of a string that is none, or a damaged
+/// one.</remarks>
 public readonly struct StoreHyperLogLogs
 {
     /// <summary>Bytes from which on a value is dense: Redis' default.</summary>
@@ -14,13 +16,15 @@ public readonly struct StoreHyperLogLogs
     /// <summary>Adds an element.</summary>
     /// <param name="key">The key.</param>
     /// <param name="element">Any bytes.</param>
-    /// <param name="hasChanged">Whether the value is another now; of most elements it is not, once there are many.</param>
+    /// <param name="hasChanged">Whether the value is another now; of most elements it is not, once there are
+    /// many.</param>
     /// <returns>Ok, WrongType or OutOfMemory.</returns>
     public StoreStatus Add(ReadOnlySpan<byte> key, ReadOnlySpan<byte> element, out bool hasChanged)
     {
         hasChanged = false;
         var look = new ReadRegister { Seen = HyperLogLog.Observe(element) };
-        if (_session.Read(_session.Key(key), DataType.String, ref look) == StoreStatus.Ok && look.IsHighEnough) return StoreStatus.Ok;
+        if (_session.Read(_session.Key(key), DataType.String, ref look) == StoreStatus.Ok && look.IsHighEnough)
+            return StoreStatus.Ok;
         return Add(key, new OneElement(element), out hasChanged);
     }
 
@@ -29,7 +33,8 @@ public readonly struct StoreHyperLogLogs
     /// <param name="elements">None: the key is made, if it is missing.</param>
     /// <param name="hasChanged">Whether the value is another now.</param>
     /// <returns>Ok, WrongType or OutOfMemory.</returns>
-    public StoreStatus Add(ReadOnlySpan<byte> key, ElementBuffer elements, out bool hasChanged) => Add(key, new BufferedElements(elements), out hasChanged);
+    public StoreStatus Add(ReadOnlySpan<byte> key, ElementBuffer elements, out bool hasChanged) =>
+        Add(key, new BufferedElements(elements), out hasChanged);
 
     /// <summary>Estimates how many different elements were added.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
@@ -41,7 +46,8 @@ public readonly struct StoreHyperLogLogs
         var status = _session.Read(_session.Key(key), DataType.String, ref read);
         if (status == StoreStatus.Ok && !read.IsKnown)
         {
-            // What is found is written into the header, for the next one who asks. Without memory for that it is still right.
+            // What is found is written into the header, for the next one who asks. Without memory for that it is still
+            // right.
             var update = default(CountHyperLogLog);
             status = _session.Update(_session.Key(key), DataType.String, ref update);
             if (status == StoreStatus.OutOfMemory) status = StoreStatus.Ok;
@@ -87,7 +93,8 @@ public readonly struct StoreHyperLogLogs
         return status == StoreStatus.NotFound ? StoreStatus.Ok : status;
     }
 
-    private StoreStatus Add<TElements>(ReadOnlySpan<byte> key, TElements elements, out bool hasChanged) where TElements : struct, IElementList, allows ref struct
+    private StoreStatus Add<TElements>(ReadOnlySpan<byte> key, TElements elements, out bool hasChanged)
+        where TElements : struct, IElementList, allows ref struct
     {
         hasChanged = false;
         var add = new AddToHyperLogLog<TElements>(elements, Draft());

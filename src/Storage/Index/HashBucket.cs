@@ -55,7 +55,8 @@ internal static unsafe class HashBucket
     {
         // An aligned line; each 8-byte lane is read whole on the machines that we run on (x86-64, arm64).
         if (Vector512.IsHardwareAccelerated)
-            return (uint)Vector512.Equals(Vector512.ShiftRightLogical(Vector512.Load(bucket), TagShift), Vector512.Create(tag))
+            return (uint)Vector512.Equals(Vector512.ShiftRightLogical(Vector512.Load(bucket), TagShift),
+                Vector512.Create(tag))
                 .ExtractMostSignificantBits() & 0x7F;
 
         var wanted = Vector256.Create(tag);
@@ -70,7 +71,9 @@ internal static unsafe class HashBucket
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static uint Used(ulong* bucket)
     {
-        if (Vector512.IsHardwareAccelerated) return ~(uint)Vector512.Equals(Vector512.Load(bucket), Vector512<ulong>.Zero).ExtractMostSignificantBits() & 0x7F;
+        if (Vector512.IsHardwareAccelerated)
+            return ~(uint)Vector512.Equals(Vector512.Load(bucket), Vector512<ulong>.Zero)
+                .ExtractMostSignificantBits() & 0x7F;
         uint low = Vector256.Equals(Vector256.Load(bucket), Vector256<ulong>.Zero).ExtractMostSignificantBits();
         uint high = Vector256.Equals(Vector256.Load(bucket + 4), Vector256<ulong>.Zero).ExtractMostSignificantBits();
         return ~(low | high << 4) & 0x7F;

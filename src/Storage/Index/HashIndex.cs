@@ -7,28 +7,34 @@ namespace Kv.Storage;
 // How the protocol holds together (docs/concurrency.md has the proofs; test/Kv.Tests/Index has the exhaustive model):
 //  - Readers write nothing. A hit needs no validation here: an entry is one 8-byte word, and the record says whether it
 //    is alive. A miss counts only if the home bucket's control word was unlatched and the same before and after.
-//  - Insert, replace, remove and split change a chain under the latch of its home bucket; the unlatching store (release)
+//  - Insert, replace, remove and split change a chain under the latch of its home bucket; the unlatching store
+// (release)
 //    carries the new sequence. The latch is the innermost: nobody waits for anything while holding one.
-//  - A bucket splits in place into b and b + 2^depth. The far half is published first (its control word, release), then the
+//  - A bucket splits in place into b and b + 2^depth. The far half is published first (its control word, release), then
+// the
 //    near half is cleared and unlatched with the new depth: a reader that looked in the near half meanwhile sees the
 //    control word changed and looks again.
-//  - Which bucket is home: start at hash mod 2^target; while that bucket does not exist yet, its parent (the same without
+//  - Which bucket is home: start at hash mod 2^target; while that bucket does not exist yet, its parent (the same
+// without
 //    the top bit); while its depth says that the key lives deeper, go there. Depths only grow, so this ends.
 
 /// <summary>The hash index of one database: from a key's hash to the address of its record.</summary>
 /// <remarks>Threads: any, inside of an epoch. Cost: one cache line for the bucket, one for the record.</remarks>
 internal sealed unsafe class HashIndex : IDisposable
 {
-    /// <summary>Instead of an address: there may be one in the bucket's chain, whose first bucket is brought into the cache.</summary>
+    /// <summary>Instead of an address: there may be one in the bucket's chain, whose first bucket is brought into the
+    /// cache.</summary>
     public const ulong InChain = ulong.MaxValue;
 
     /// <summary>Average entries of a bucket at which the index doubles.</summary>
     public const int EntriesPerBucketMax = 5;
 
-    /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys apart.</summary>
+    /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys
+    /// apart.</summary>
     internal const int DoublingsPerTag = 12;
 
-    /// <summary>From this size on the new half of a doubling is of huge pages: all of it is used at once, so that none is wasted.</summary>
+    /// <summary>From this size on the new half of a doubling is of huge pages: all of it is used at once, so that none
+    /// is wasted.</summary>
     internal const long HugeHalfFromBytes = SegmentedLog.SegmentBytes;
 
     private readonly byte* _buckets;
@@ -39,20 +45,23 @@ internal sealed unsafe class HashIndex : IDisposable
     private readonly ulong _firstCount;
     private int _targetDepth, _completeDepth;
 
-    public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes, bool hasUpkeep)
+    public HashIndex(SegmentedLog log, MemoryBudget budget, DeferredActions deferred, KeyHash hash, long initialBytes,
+        bool hasUpkeep)
     {
         _log = log;
         _budget = budget;
         Deferred = deferred;
         Hash = hash;
         long memory = Math.Max(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, 1L << 30);
-        long buckets = (long)BitOperations.RoundUpToPowerOf2((ulong)Math.Max(initialBytes, 1024 * HashBucket.Bytes)) / HashBucket.Bytes;
+        long buckets = (long)BitOperations.RoundUpToPowerOf2(
+            (ulong)Math.Max(initialBytes, 1024 * HashBucket.Bytes)) / HashBucket.Bytes;
         _firstDepth = _targetDepth = _completeDepth = BitOperations.Log2((ulong)buckets);
         _firstCount = (ulong)buckets;
         MaxDepth = Math.Max(_firstDepth, BitOperations.Log2((ulong)memory / HashBucket.Bytes));
         _reservedBytes = (1L << MaxDepth) * HashBucket.Bytes;
         _buckets = VirtualMemory.Reserve((nuint)_reservedBytes, SegmentedLog.SegmentBytes);
-        if (_buckets == null) throw new OutOfMemoryException($"The system refused {_reservedBytes >> 20} MB of addresses for an index.");
+        if (_buckets == null)
+            throw new OutOfMemoryException($"The system refused {_reservedBytes >> 20} MB of addresses for an index.");
         VirtualMemory.AvoidHugePages(_buckets, (nuint)_reservedBytes);
         long bytes = buckets * HashBucket.Bytes;
         if (bytes >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets, (nuint)bytes);
@@ -100,7 +109,8 @@ internal sealed unsafe class HashIndex : IDisposable
         return depth != 0 ? depth : number < _firstCount ? _firstDepth : 0;
     }
 
-    /// <summary>The bucket where a hash lives now, with its control word as it was read before anything else of it.</summary>
+    /// <summary>The bucket where a hash lives now, with its control word as it was read before anything else of
+    /// it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong* Home(ulong hash, out ulong control, out int depth)
     {
@@ -270,7 +280,8 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <param name="slot">Of the session that inserts.</param>
     /// <param name="existing">Null, or the record that was there; then nothing was changed.</param>
     /// <returns>False when an overflow bucket was needed and there is no memory.</returns>
-    public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing, WatchTable? watches = null, int databaseId = 0, int slot = 0)
+    public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing,
+        WatchTable? watches = null, int databaseId = 0, int slot = 0)
     {
         ulong* home = LatchHome(hash, out ulong control, out int depth);
         ulong tag = Tag(hash, depth);
@@ -317,7 +328,8 @@ internal sealed unsafe class HashIndex : IDisposable
         }
 
         if (watches != null && watches.IsAny) watches.Note(slot, databaseId, hash, key);
-        Volatile.Write(ref *free, HashBucket.Entry(tag, address));      // release: the record's content before its entry
+        // release: the record's content before its entry
+        Volatile.Write(ref *free, HashBucket.Entry(tag, address));
         Unlatch(home, control + HashBucket.SequenceOne);
         return true;
     }
@@ -344,7 +356,8 @@ internal sealed unsafe class HashIndex : IDisposable
         if (unlinked != 0) Overflow.Retire(unlinked, Deferred);
     }
 
-    /// <summary>Takes the last bucket off a chain when those before it have room for its entries and one more.</summary>
+    /// <summary>Takes the last bucket off a chain when those before it have room for its entries and one
+    /// more.</summary>
     /// <param name="unlinked">The bucket, to be retired behind the unlatching; 0: none.</param>
     /// <returns>The control word of the home.</returns>
     private ulong ShortenLatched(ulong* home, ulong control, out uint unlinked)
@@ -353,7 +366,8 @@ internal sealed unsafe class HashIndex : IDisposable
         int room = 0;
         uint number = 0;
         unlinked = 0;
-        for (uint next = HashBucket.OverflowOf(control); next != 0; next = HashBucket.OverflowOf(last[HashBucket.ControlIndex]))
+        for (uint next = HashBucket.OverflowOf(control); next != 0;
+            next = HashBucket.OverflowOf(last[HashBucket.ControlIndex]))
         {
             room += HashBucket.Entries - CountEntries(last);
             before = last;
@@ -364,8 +378,9 @@ internal sealed unsafe class HashIndex : IDisposable
         int moving = CountEntries(last);
         if (moving != 0 && moving >= room) return control;      // an insert would soon need the bucket again
 
-        // Who is in the last bucket finds its entries there: it stays as it is for an epoch. Who has passed an entry's new
-        // place and does not come to the last bucket any more has read the control word before: its miss does not count.
+        // Who is in the last bucket finds its entries there: it stays as it is for an epoch. Who has passed an entry's
+        // new place and does not come to the last bucket any more has read the control word before: its miss does not
+        // count.
         ulong* to = home;
         ulong link = control;
         for (int from = 0, lane = 0; from < HashBucket.Entries; from++)
@@ -412,16 +427,17 @@ internal sealed unsafe class HashIndex : IDisposable
         }
     }
 
-    /// <summary>Makes the caller the only one to change the chain where a hash lives; while the index grows, splits a full bucket first.</summary>
+    /// <summary>Makes the caller the only one to change the chain where a hash lives; while the index grows, splits a
+    /// full bucket first.</summary>
     /// <remarks>
-    /// A bucket with room waits for the sweep: one that is split for each key that arrives costs most when a doubling begins, just where the
-    /// sweep costs the same all the time.
+    /// A bucket with room waits for the sweep: one that is split for each key that arrives costs most when a doubling
+    /// begins, just where the sweep costs the same all the time.
     /// </remarks>
     /// <param name="control">The control word without the latch, to be given back by <see cref="Unlatch"/>.</param>
     public ulong* LatchHome(ulong hash, out ulong control, out int depth)
     {
-        // Ends: a round is repeated when another session held the latch (for under a microsecond; it waits for nothing), or
-        // when the bucket was split meanwhile (at most once a doubling).
+        // Ends: a round is repeated when another session held the latch (for under a microsecond; it waits for
+        // nothing), or when the bucket was split meanwhile (at most once a doubling).
         var wait = new SpinWait();
         while (true)
         {
@@ -433,16 +449,19 @@ internal sealed unsafe class HashIndex : IDisposable
             }
 
             // The control word did not change since Home read it, so this is still the home.
-            if (depth >= TargetDepth || HashBucket.HasRoom(home) || !Growth.TrySplit(home, hash & ((1UL << depth) - 1), control, depth)) return home;
+            if (depth >= TargetDepth || HashBucket.HasRoom(home)
+                || !Growth.TrySplit(home, hash & ((1UL << depth) - 1), control, depth)) return home;
         }
     }
 
     public static bool TryLatch(ulong* bucket, ulong control) =>
-        Interlocked.CompareExchange(ref bucket[HashBucket.ControlIndex], control | HashBucket.LatchBit, control) == control;
+        Interlocked.CompareExchange(ref bucket[HashBucket.ControlIndex], control | HashBucket.LatchBit,
+            control) == control;
 
     /// <summary>Release: the changes of the chain before the new control word.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static void Unlatch(ulong* bucket, ulong control) => Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
+    public static void Unlatch(ulong* bucket, ulong control) =>
+        Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
 
     /// <summary>Takes a part of the memory that the next doubling needs from the system.</summary>
     /// <returns>False when the system has none: whoever touches that part finds that out, too.</returns>
@@ -462,7 +481,8 @@ internal sealed unsafe class HashIndex : IDisposable
         Volatile.Write(ref _targetDepth, depth);
     }
 
-    /// <summary>All buckets have been split. Release: so says who split the last of them, or waited for those who did.</summary>
+    /// <summary>All buckets have been split. Release: so says who split the last of them, or waited for those who
+    /// did.</summary>
     public void EndDoubling(int depth) => Volatile.Write(ref _completeDepth, depth);
 
     public SegmentedLog Log => _log;

@@ -2,13 +2,14 @@ namespace Kv.Storage;
 
 /// <summary>Walks an index while it changes: SCAN's cursors and random keys.</summary>
 /// <remarks>
-/// A cursor is a bucket number of the index's current size, counted from the highest bit down (reverse binary): when the
-/// index doubles, what has been visited stays visited, since both halves of a bucket follow each other. The index never
-/// shrinks. Source of the idea: Pieter Noordhuis' dictScan in Redis.
+/// A cursor is a bucket number of the index's current size, counted from the highest bit down (reverse binary): when
+/// the index doubles, what has been visited stays visited, since both halves of a bucket follow each other. The index
+/// never shrinks. Source of the idea: Pieter Noordhuis' dictScan in Redis.
 /// </remarks>
 internal static unsafe class IndexCursor
 {
-    private const int RandomTriesMax = 256, RandomTriesWhole = 8, KeysPerRun = 4, PlacesPerRun = 32, EntriesOnStack = 64;
+    private const int RandomTriesMax = 256, RandomTriesWhole = 8, KeysPerRun = 4, PlacesPerRun = 32,
+        EntriesOnStack = 64;
 
     public static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct =>
@@ -20,8 +21,9 @@ internal static unsafe class IndexCursor
     {
         ulong number = cursor & ((1UL << depth) - 1);
         index.Growth.EnsureDepth(number, depth);
-        // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited, and
-        // the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited twice.)
+        // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited,
+        // and the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited
+        // twice.)
         depth = Math.Max(depth, Visit(index, nowMs, number, ref visit));
         ulong mask = (1UL << depth) - 1;
         cursor = ReverseBits(number | ~mask) + 1;
@@ -32,8 +34,8 @@ internal static unsafe class IndexCursor
     /// <param name="keys">About how many there are.</param>
     /// <remarks>
     /// Draws a run of buckets, gathers its entries, and draws one of so many places that hardly ever are there more
-    /// entries: an empty place, or an expired key, is drawn again. A run is as long as it takes for some keys on average,
-    /// so an almost empty index costs what walking to the next key would.
+    /// entries: an empty place, or an expired key, is drawn again. A run is as long as it takes for some keys on
+    /// average, so an almost empty index costs what walking to the next key would.
     /// </remarks>
     public static bool Random<TVisit>(HashIndex index, long keys, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
@@ -97,7 +99,8 @@ internal static unsafe class IndexCursor
     /// <returns>The depth of the bucket at that instant.</returns>
     private static int Gather(HashIndex index, ulong number, scoped ref Span<ulong> entries, ref int count)
     {
-        // Ends: a round is repeated only when the chain changed or was latched meanwhile; holders of the latch wait for nothing.
+        // Ends: a round is repeated only when the chain changed or was latched meanwhile; holders of the latch wait for
+        // nothing.
         var wait = new SpinWait();
         int before = count;
         while (true)

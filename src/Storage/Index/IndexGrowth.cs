@@ -5,11 +5,13 @@ using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
-/// <summary>Doubles the index bucket by bucket: inserts sweep over them, and whoever changes one that is full splits it first.</summary>
+/// <summary>Doubles the index bucket by bucket: inserts sweep over them, and whoever changes one that is full splits it
+/// first.</summary>
 /// <remarks>
-/// A doubling begins when the last one is complete, so buckets have only two depths at a time. The sweep of n buckets takes n inserts, and the next
-/// doubling is due after 5n, so it is complete long before: as slow as that, since a pipeline waits for what its inserts sweep. No operation splits
-/// more than <see cref="SweepBatch"/> buckets besides its own.
+/// A doubling begins when the last one is complete, so buckets have only two depths at a time. The sweep of n buckets
+/// takes n inserts, and the next doubling is due after 5n, so it is complete long before: as slow as that, since a
+/// pipeline waits for what its inserts sweep. No operation splits more than <see cref="SweepBatch"/> buckets besides
+/// its own.
 /// </remarks>
 internal sealed unsafe class IndexGrowth(HashIndex index)
 {
@@ -21,8 +23,9 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     // The sweep's place: | target depth 24 | next parent 40 |. One word, so that a claim says of which doubling it is.
     private const int PlaceBits = 40;
 
-    // A doubling's memory is taken in step with the entries, from where so many are missing, as a share of those that it is due at; and the
-    // doubling waits for it until there are so many more. All at once it would be 64 MB at 5 million keys, which take the system 150 ms.
+    // A doubling's memory is taken in step with the entries, from where so many are missing, as a share of those that
+    // it is due at; and the doubling waits for it until there are so many more. All at once it would be 64 MB at 5
+    // million keys, which take the system 150 ms.
     private const int EarlyShare = 6, LateShare = 16;
 
     private readonly Lock _begin = new();
@@ -47,7 +50,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         long due = HashIndex.EntriesPerBucketMax * (1L << depth);
         if (entries <= due || IsGrowing || depth == index.MaxDepth) return;
         // Acquire is enough, and little hangs on it: begun too early, a doubling meets page faults.
-        if (entries <= due + due / LateShare && NeedsPreparing(depth) && Volatile.Read(ref _preparedDepth) <= depth) return;
+        if (entries <= due + due / LateShare && NeedsPreparing(depth) && Volatile.Read(ref _preparedDepth) <= depth)
+            return;
         lock (_begin)
         {
             if (index.TargetDepth != depth || index.CompleteDepth != depth) return;
@@ -58,8 +62,9 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
     }
 
-    /// <summary>Takes a huge page of a doubling that will be due from the system, so that no insert waits for it: inserts touch all
-    /// of the new half at once, and a huge page takes the system from a quarter of a millisecond to some.</summary>
+    /// <summary>Takes a huge page of a doubling that will be due from the system, so that no insert waits for it:
+    /// inserts touch all of the new half at once, and a huge page takes the system from a quarter of a millisecond to
+    /// some.</summary>
     /// <returns>Whether one was taken: the caller is to come back soon.</returns>
     /// <remarks>Threads: upkeep's only.</remarks>
     public bool Prepare(long entries)
@@ -78,9 +83,11 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     }
 
     // From 0, when the first is taken, to 1 when the doubling is due.
-    private static double EarlyPart(long entries, long due) => Math.Clamp((entries - due) * (double)EarlyShare / due + 1, 0, 1);
+    private static double EarlyPart(long entries, long due) =>
+        Math.Clamp((entries - due) * (double)EarlyShare / due + 1, 0, 1);
 
-    private bool NeedsPreparing(int depth) => IsPrepared && (long)HashBucket.Bytes << depth >= HashIndex.HugeHalfFromBytes;
+    private bool NeedsPreparing(int depth) =>
+        IsPrepared && (long)HashBucket.Bytes << depth >= HashIndex.HugeHalfFromBytes;
 
     /// <summary>Splits a few buckets that nobody has touched yet.</summary>
     /// <returns>False when there is none left to claim.</returns>
@@ -96,7 +103,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         int target = (int)(claim >> PlaceBits);
         Prefetch(from + SweepBatch, target);
         for (long parent = from; parent < from + SweepBatch; parent++) EnsureDepth((ulong)parent, target);
-        // A doubling is complete when every claim is done, and the next begins only then: the counter is this doubling's.
+        // A doubling is complete when every claim is done, and the next begins only then: the counter is this
+        // doubling's.
         if (Interlocked.Add(ref _sweepDone, SweepBatch) == ParentsOf(claim)) index.EndDoubling(target);
         return true;
     }
@@ -118,7 +126,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// <summary>Splits whatever holds a bucket's entries until the bucket itself has the target's depth.</summary>
     public void EnsureDepth(ulong number, int target)
     {
-        // Ends: each round splits a bucket (at most once a level) or waits for a holder of its latch, who waits for nothing.
+        // Ends: each round splits a bucket (at most once a level) or waits for a holder of its latch, who waits for
+        // nothing.
         var wait = new SpinWait();
         while (true)
         {
@@ -139,15 +148,16 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// <summary>Splits a latched bucket in two and unlatches it.</summary>
     /// <returns>False, still latched and unchanged, when there is no memory for a chain.</returns>
     /// <remarks>
-    /// Throws nothing: whoever changes a bucket holds a record, too, and a bucket that stays whole is as good. What may go
-    /// wrong, allocating for a long chain, comes before the first change.
+    /// Throws nothing: whoever changes a bucket holds a record, too, and a bucket that stays whole is as good. What may
+    /// go wrong, allocating for a long chain, comes before the first change.
     /// </remarks>
     public bool TrySplit(ulong* near, ulong number, ulong control, int depth)
     {
         try
         {
             Fault.Point("index.split");
-            if (Vector512.IsHardwareAccelerated && HashBucket.OverflowOf(control) == 0 && index.TagStart(depth + 1) == index.TagStart(depth))
+            if (Vector512.IsHardwareAccelerated && HashBucket.OverflowOf(control) == 0
+                && index.TagStart(depth + 1) == index.TagStart(depth))
             {
                 SplitInPlace(near, index.Bucket(number + (1UL << depth)), control, depth);
                 return true;
@@ -165,7 +175,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         return true;
     }
 
-    /// <summary>Splits a bucket without a chain: each entry keeps its place, in one half or the other. A quarter of the time that it takes one by one.</summary>
+    /// <summary>Splits a bucket without a chain: each entry keeps its place, in one half or the other. A quarter of the
+    /// time that it takes one by one.</summary>
     private void SplitInPlace(ulong* near, ulong* far, ulong control, int depth)
     {
         var bit = Vector512.Create(HashBucket.TagBit(depth - index.TagStart(depth)));
@@ -173,9 +184,12 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         var isNear = Vector512.Equals(entries & bit, Vector512<ulong>.Zero);
         // Nobody reads the far half before its control word is there, which is 0 until then.
         *(Vector512<ulong>*)far = Vector512.AndNot(entries, isNear).WithElement(HashBucket.ControlIndex, 0UL);
-        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, 0));      // publishes the far half: release
-        // The near one's control word stays as it is: latched. Each entry is written whole, so a reader finds it or none.
-        *(Vector512<ulong>*)near = (entries & isNear).WithElement(HashBucket.ControlIndex, control | HashBucket.LatchBit);
+        // publishes the far half: release
+        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, 0));
+        // The near one's control word stays as it is: latched. Each entry is written whole, so a reader finds it or
+        // none.
+        *(Vector512<ulong>*)near = (entries & isNear)
+            .WithElement(HashBucket.ControlIndex, control | HashBucket.LatchBit);
         HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, 0));
     }
 
@@ -225,7 +239,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
 
         Fill(far, farOverflow, farEntries[..farCount]);
-        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));    // publishes the far half
+        // publishes the far half
+        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));
         Fill(near, nearOverflow, nearEntries[..nearCount]);
         HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, nearOverflow));
         return true;
@@ -249,7 +264,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         int count = 0;
         while (true)
         {
-            for (uint used = HashBucket.Used(bucket); used != 0;) entries[count++] = bucket[HashBucket.TakeLowest(ref used)];
+            for (uint used = HashBucket.Used(bucket); used != 0;)
+                entries[count++] = bucket[HashBucket.TakeLowest(ref used)];
             uint next = HashBucket.OverflowOf(control);
             if (next == 0) return;
             bucket = index.Overflow[next];
@@ -257,7 +273,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
     }
 
-    /// <summary>Takes the overflow buckets that so many entries need, linked; 0 when the first bucket is enough.</summary>
+    /// <summary>Takes the overflow buckets that so many entries need, linked; 0 when the first bucket is
+    /// enough.</summary>
     private bool TryTakeChain(int entries, out uint first)
     {
         first = 0;

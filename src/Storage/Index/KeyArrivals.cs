@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Keys that somebody waits for (BLPOP) and that a session has changed: it serves those who wait when its command is done.</summary>
+/// <summary>Keys that somebody waits for (BLPOP) and that a session has changed: it serves those who wait when its
+/// command is done.</summary>
 /// <remarks>
 /// In the order of the changes; a key may be there more than once. Threads: the session's own.
 /// Cost: nothing as long as nobody waits; the array is kept.

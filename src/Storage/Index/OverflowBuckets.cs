@@ -59,7 +59,8 @@ internal sealed unsafe class OverflowBuckets : IDisposable
     private long MapBytes => (_bucketsMax / BucketsPerPage + 1) * sizeof(ulong);
 
     /// <summary>A zeroed bucket's number, or 0 when there is no memory.</summary>
-    /// <remarks>Throws nothing, and neither does giving back: callers hold a latch, and the free map is native memory.</remarks>
+    /// <remarks>Throws nothing, and neither does giving back: callers hold a latch, and the free map is native
+    /// memory.</remarks>
     public uint TryTake()
     {
         if (_budget.RefusesAllocation() || _buckets == null || _free == null) return 0;
@@ -82,7 +83,8 @@ internal sealed unsafe class OverflowBuckets : IDisposable
     }
 
     /// <summary>Takes a bucket back that nobody can reach any more.</summary>
-    /// <remarks>Also after the end: who was in a turn when the database was flushed may have retired it behind the database.</remarks>
+    /// <remarks>Also after the end: who was in a turn when the database was flushed may have retired it behind the
+    /// database.</remarks>
     public void Return(uint number)
     {
         lock (_lock)
@@ -101,7 +103,8 @@ internal sealed unsafe class OverflowBuckets : IDisposable
 
     /// <summary>Takes a bucket back once an epoch has passed: readers may be in it.</summary>
     public void Retire(uint number, DeferredActions deferred) =>
-        deferred.Defer(static (target, value) => ((OverflowBuckets)target!).Return((uint)value), this, (nint)number, HashBucket.Bytes);
+        deferred.Defer(static (target, value) => ((OverflowBuckets)target!).Return((uint)value), this, (nint)number,
+            HashBucket.Bytes);
 
     public void Dispose()
     {

@@ -8,11 +8,11 @@ namespace Kv.Storage;
 
 /// <summary>Keys that somebody watches (WATCH), each with a count of its changes, or waits for (BLPOP).</summary>
 /// <remarks>
-/// A write looks here once it owns the key (the record's lock, or the bucket's latch), and before anybody can see what it
-/// does; who watches has the key in here before he reads it. So a write that does not find the key was there first: a read
-/// behind WATCH waits for it. One that does has counted before it lets go: who locks the key afterwards sees the count.
-/// The same for who waits for a key: he is in here before he looks whether there is something for him, and a write that
-/// finds him leaves the key with its session, which serves him once the write is done.
+/// A write looks here once it owns the key (the record's lock, or the bucket's latch), and before anybody can see what
+/// it does; who watches has the key in here before he reads it. So a write that does not find the key was there first:
+/// a read behind WATCH waits for it. One that does has counted before it lets go: who locks the key afterwards sees the
+/// count. The same for who waits for a key: he is in here before he looks whether there is something for him, and a
+/// write that finds him leaves the key with its session, which serves him once the write is done.
 /// Threads: any. The stripes' locks are the innermost: nobody waits while holding one.
 /// Cost: of a write, one load of a line that hardly ever changes; while any key is watched, another one.
 /// </remarks>
@@ -61,10 +61,12 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <param name="databaseId">Where the key is.</param>
     /// <param name="hash">The key's.</param>
     /// <param name="key">Its bytes.</param>
-    /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits for.</param>
+    /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits
+    /// for.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     /// <param name="isChange">False: those who watch it need not know, only those who wait.</param>
-    public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null, bool isChange = true)
+    public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null,
+        bool isChange = true)
     {
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
@@ -72,14 +74,16 @@ internal sealed unsafe class WatchTable : IDisposable
         {
             for (var one = First(stripe, hash); one != null; one = one.Next)
             {
-                if ((one.DatabaseId != databaseId && !WasOf(one, databaseId, slot)) || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
+                if ((one.DatabaseId != databaseId && !WasOf(one, databaseId, slot))
+                    || !one.Bytes.AsSpan().SequenceEqual(key)) continue;
                 if (isChange) one.CountChange();
                 if (one.Waiters != 0) arrivals?.Add(one);
             }
         }
     }
 
-    /// <summary>Watches a key of a database. Under the lock of the table of databases, so that number and id belong together.</summary>
+    /// <summary>Watches a key of a database. Under the lock of the table of databases, so that number and id belong
+    /// together.</summary>
     /// <param name="changes">How often it had changed before.</param>
     public WatchedKey Add(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash, out long changes)
     {
@@ -180,7 +184,8 @@ internal sealed unsafe class WatchTable : IDisposable
         return found;
     }
 
-    /// <summary>The keys of a database have another one's content from here on. Under the lock of the table of databases.</summary>
+    /// <summary>The keys of a database have another one's content from here on. Under the lock of the table of
+    /// databases.</summary>
     public List<WatchedKey> MoveTo(int number, int databaseId)
     {
         List<WatchedKey> moved = [];
@@ -220,10 +225,12 @@ internal sealed unsafe class WatchTable : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_counts);
 
-    // A command that began before another table was published still works on the database of before, and so may a read of the watcher's own:
-    // then the two are before the exchange, and what is written counts. A session that shows a later epoch than that of the exchange has begun
-    // its turn behind the publishing: what it writes there is of that database as it is called now.
-    private bool WasOf(WatchedKey watched, int databaseId, int slot) => watched.Former is { } former && WasOf(former, databaseId, slot);
+    // A command that began before another table was published still works on the database of before, and so may a read
+    // of the watcher's own: then the two are before the exchange, and what is written counts. A session that shows a
+    // later epoch than that of the exchange has begun its turn behind the publishing: what it writes there is of that
+    // database as it is called now.
+    private bool WasOf(WatchedKey watched, int databaseId, int slot) =>
+        watched.Former is { } former && WasOf(former, databaseId, slot);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private bool WasOf(List<(int Id, ulong Epoch)> former, int databaseId, int slot)
@@ -237,7 +244,8 @@ internal sealed unsafe class WatchTable : IDisposable
     // Not the bits that choose a bucket, which the tables of databases share.
     private static int StripeOf(ulong hash) => (int)(hash >> 54);
 
-    private WatchedKey? First(int stripe, ulong hash) => _stripes[stripe] is { } keys && keys.TryGetValue(hash, out var first) ? first : null;
+    private WatchedKey? First(int stripe, ulong hash) =>
+        _stripes[stripe] is { } keys && keys.TryGetValue(hash, out var first) ? first : null;
 
     private WatchedKey? Find(int stripe, int number, ReadOnlySpan<byte> key, ulong hash)
     {

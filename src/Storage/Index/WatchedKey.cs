@@ -24,7 +24,8 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
         set => Volatile.Write(ref _databaseId, value);
     }
 
-    /// <summary>The databases that had that number before, each with the epoch in which it lost it; only those that somebody may still work on. Under the stripe's lock.</summary>
+    /// <summary>The databases that had that number before, each with the epoch in which it lost it; only those that
+    /// somebody may still work on. Under the stripe's lock.</summary>
     public List<(int Id, ulong Epoch)>? Former { get; private set; }
 
     /// <summary>How often it has changed. Who has the key locked sees all of them.</summary>
@@ -32,7 +33,8 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
 
     public int Watchers { get; set; }
 
-    /// <summary>Who wait for something at the key: changes of it are then arrivals of the session that makes them.</summary>
+    /// <summary>Who wait for something at the key: changes of it are then arrivals of the session that makes
+    /// them.</summary>
     public int Waiters { get; set; }
 
     /// <summary>Where they stand, which is the affair of whoever serves them; null: nobody has waited yet.</summary>

@@ -3,7 +3,8 @@ using System.Buffers;
 namespace Kv.Storage;
 
 /// <summary>Collects the elements of a new list apart from the store; then makes it the value of a key.</summary>
-/// <remarks>Whoever makes one disposes it. Cost: leaves of its own, freed or handed over; a short list is copied into its record.</remarks>
+/// <remarks>Whoever makes one disposes it. Cost: leaves of its own, freed or handed over; a short list is copied into
+/// its record.</remarks>
 internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
 {
     private readonly MemoryBudget _budget = budget;
@@ -82,7 +83,8 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         }
 
         long packed = ListLeaf.HeaderBytes + _bytes;
-        if (packed <= ListLeaf.BytesMax && !ListpackRule.IsTooLarge(target.Limits.ListSize, ListpackRule.EmptyBytes + _listpack, count))
+        if (packed <= ListLeaf.BytesMax
+            && !ListpackRule.IsTooLarge(target.Limits.ListSize, ListpackRule.EmptyBytes + _listpack, count))
             return StorePacked(target, (int)packed, expiryMs);
         var status = target.TryReplace(ValueKind.List, _region, expiryMs);
         if (status != StoreStatus.Ok) return status;

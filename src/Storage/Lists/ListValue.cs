@@ -37,7 +37,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     public static int ExpectedBytes(PackedLimits limits, in ListPush push)
     {
         long all = ListLeaf.HeaderBytes + push.SlottedBytes;
-        bool isLarge = all > ListLeaf.BytesMax || ListpackRule.IsTooLarge(limits.ListSize, ListpackRule.EmptyBytes + push.Bytes, push.Count);
+        bool isLarge = all > ListLeaf.BytesMax
+            || ListpackRule.IsTooLarge(limits.ListSize, ListpackRule.EmptyBytes + push.Bytes, push.Count);
         return isLarge ? sizeof(long) : (int)all;
     }
 
@@ -171,7 +172,8 @@ internal unsafe ref struct ListValue(HeldValue value)
 
     /// <summary>Takes out elements of a large list that equal one, looking into some of its leaves.</summary>
     /// <inheritdoc cref="LargeList.RemoveEqual(ReadOnlySpan{byte}, long, bool, ref int, int)"/>
-    public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first, int leavesMost)
+    public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first,
+        int leavesMost)
     {
         long removed = Large.RemoveEqual(element, most, fromRight, ref first, leavesMost);
         if (removed != 0) _value.BeginChange();
@@ -186,9 +188,11 @@ internal unsafe ref struct ListValue(HeldValue value)
 
     /// <summary>Elements of a large list from a place on, up to the end of so many leaves.</summary>
     /// <param name="backwards">From the place towards the first.</param>
-    public readonly long CountIn(long index, int leaves, bool backwards = false) => Large.CountIn(index, leaves, backwards);
+    public readonly long CountIn(long index, int leaves, bool backwards = false) =>
+        Large.CountIn(index, leaves, backwards);
 
-    /// <summary>Ends a change: an empty list is deleted, one that has become short is packed (if there is memory; else next time).</summary>
+    /// <summary>Ends a change: an empty list is deleted, one that has become short is packed (if there is memory; else
+    /// next time).</summary>
     public readonly void Settle()
     {
         if (!_value.Exists) return;
@@ -201,7 +205,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     {
         long has = Count, used = _value.Exists ? Leaf.UsedBytes : 0;
         if (ListLeaf.HeaderBytes + used + push.SlottedBytes > ListLeaf.BytesMax) return false;
-        return !ListpackRule.IsTooLarge(_value.Limits.ListSize, ListpackRule.EmptyBytes + (_value.Exists ? Leaf.ListpackBytes : 0) + push.Bytes, has + push.Count);
+        return !ListpackRule.IsTooLarge(_value.Limits.ListSize,
+            ListpackRule.EmptyBytes + (_value.Exists ? Leaf.ListpackBytes : 0) + push.Bytes, has + push.Count);
     }
 
     private readonly bool TryReservePacked(long size, bool left)
@@ -211,7 +216,8 @@ internal unsafe ref struct ListValue(HeldValue value)
         if (!isNew)
         {
             ListLeaf leaf = Leaf;
-            // What others left in front is used again when it is much: moving everything for a byte or two would be slow.
+            // What others left in front is used again when it is much: moving everything for a byte or two would be
+            // slow.
             wanted = leaf.CanAppend(size) || leaf.Fits(size + (leaf.Capacity / 8)) ? leaf.Capacity
                 : (int)Math.Min(leaf.ClaimedBytes + size, Math.Max(ListLeaf.BytesMax, leaf.Capacity));
         }
@@ -233,7 +239,8 @@ internal unsafe ref struct ListValue(HeldValue value)
         for (int i = 0; i < has; i++) longest = Math.Max(longest, leaf[i].Length);
         long bytes = has == 0 ? 0 : leaf.SlottedBytes - (has * (long)ListLeaf.SlotBytes);
         var now = new ListPush(has, bytes, longest);
-        long pieces = (has == 0 ? 0 : LargeList.PushBytes(default, left, now)) + (push.Count == 0 ? 0 : LargeList.PushBytes(default, left, push));
+        long pieces = (has == 0 ? 0 : LargeList.PushBytes(default, left, now))
+            + (push.Count == 0 ? 0 : LargeList.PushBytes(default, left, push));
         Region region = Region.Create(_value.Budget, pieces);
         if (region.IsNone) return false;
         var list = new LargeList(region);
@@ -258,7 +265,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     {
         LargeList list = Large;
         int used = list.UsedBytes(), count = (int)Math.Min(list.Count, int.MaxValue);
-        if (ListLeaf.HeaderBytes + used > LargeList.LeafBytesMax || !ListpackRule.IsSmall(_value.Limits.ListSize, ListpackRule.EmptyBytes + used, count)) return false;
+        if (ListLeaf.HeaderBytes + used > LargeList.LeafBytesMax
+            || !ListpackRule.IsSmall(_value.Limits.ListSize, ListpackRule.EmptyBytes + used, count)) return false;
         byte* copy = stackalloc byte[ListLeaf.HeaderBytes + used];
         ListLeaf leaf = ListLeaf.Begin(copy, ListLeaf.HeaderBytes + used, list.Leaf(0).IsReversed);
         var walk = View.GetWalk(leaf.IsReversed ? count - 1 : 0, backwards: leaf.IsReversed);

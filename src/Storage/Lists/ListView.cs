@@ -3,8 +3,8 @@ using System.Runtime.CompilerServices;
 namespace Kv.Storage;
 
 /// <summary>Reads a list.</summary>
-/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded, and only
-/// <see cref="Count"/> and <see cref="TryGet"/> may be used.</remarks>
+/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has
+/// succeeded, and only <see cref="Count"/> and <see cref="TryGet"/> may be used.</remarks>
 internal readonly unsafe ref struct ListView
 {
     private readonly LargeList _list;
@@ -38,7 +38,9 @@ internal readonly unsafe ref struct ListView
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryGet(long index, out ReadOnlySpan<byte> element)
     {
-        if (_leaf != null) return ListLeaf.TryGet(_leaf, _room, index >= 0 ? index : ListLeaf.CountIn(_leaf, _room) + index, out element);
+        if (_leaf != null)
+            return ListLeaf.TryGet(_leaf, _room, index >= 0 ? index : ListLeaf.CountIn(_leaf, _room) + index,
+                out element);
         return TryGetFromLarge(index, out element);
     }
 

@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>Lists of a session's database: elements in order. <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <summary>Lists of a session's database: elements in order. <see cref="StoreTypes"/> says what holds for all
+/// operations.</summary>
 /// <remarks>
-/// An index counts from 0 on, or below 0 from the end on: -1 is the last. Cost: both ends O(1), an index O(1) in a small list and a
-/// sum over its leaves in a large one (some 100 ns a million elements).
+/// An index counts from 0 on, or below 0 from the end on: -1 is the last. Cost: both ends O(1), an index O(1) in a
+/// small list and a sum over its leaves in a large one (some 100 ns a million elements).
 /// </remarks>
 public readonly struct StoreLists
 {
@@ -32,7 +33,8 @@ public readonly struct StoreLists
     }
 
     /// <inheritdoc cref="Push(ReadOnlySpan{byte}, ListEnd, ReadOnlySpan{byte}, out long)"/>
-    public StoreStatus Push(ReadOnlySpan<byte> key, ListEnd end, ReadOnlySpan<byte> element) => Push(key, end, element, out _);
+    public StoreStatus Push(ReadOnlySpan<byte> key, ListEnd end, ReadOnlySpan<byte> element) =>
+        Push(key, end, element, out _);
 
     /// <summary>Puts elements at an end, one after another, as one step: all, or (not Ok) none.</summary>
     /// <param name="key">The key.</param>
@@ -91,14 +93,16 @@ public readonly struct StoreLists
         return StoreStatus.Ok;
     }
 
-    /// <summary>Takes an element out of one list and puts it into another, or at another place of the same one, as one step.</summary>
+    /// <summary>Takes an element out of one list and puts it into another, or at another place of the same one, as one
+    /// step.</summary>
     /// <param name="source">The key that it is taken from.</param>
     /// <param name="from">At which end.</param>
     /// <param name="destination">The key that it goes to; may be the same.</param>
     /// <param name="to">At which end.</param>
     /// <param name="element">A copy of it, the caller's to dispose; empty unless the status is Ok.</param>
     /// <returns>Ok, NotFound (of the source), WrongType (of either), OutOfMemory or TooLarge.</returns>
-    public StoreStatus Move(ReadOnlySpan<byte> source, ListEnd from, ReadOnlySpan<byte> destination, ListEnd to, out PooledBytes element)
+    public StoreStatus Move(ReadOnlySpan<byte> source, ListEnd from, ReadOnlySpan<byte> destination, ListEnd to,
+        out PooledBytes element)
     {
         element = default;
         using HeldKeys held = _session.HoldTwo(source, destination);
@@ -140,8 +144,10 @@ public readonly struct StoreLists
     }
 
     /// <summary>Lets the caller's struct see the element at an index where it lies.</summary>
-    /// <returns>Ok, NotFound (no such key or index) or WrongType; unless it is Ok, what the struct has seen is void.</returns>
-    public StoreStatus Read<TRead>(ReadOnlySpan<byte> key, long index, ref TRead read) where TRead : struct, IElementRead
+    /// <returns>Ok, NotFound (no such key or index) or WrongType; unless it is Ok, what the struct has seen is
+    /// void.</returns>
+    public StoreStatus Read<TRead>(ReadOnlySpan<byte> key, long index, ref TRead read)
+        where TRead : struct, IElementRead
     {
         var take = new ReadElement<TRead>(ref read, index);
         var status = _session.Read(_session.Key(key), DataType.List, ref take);
@@ -166,7 +172,8 @@ public readonly struct StoreLists
 
     /// <summary>Puts an element at an index: those from there on come behind it.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="index">From 0 to the number of elements; below 0 from the end on: at -1 it comes ahead of the last.</param>
+    /// <param name="index">From 0 to the number of elements; below 0 from the end on: at -1 it comes ahead of the
+    /// last.</param>
     /// <param name="element">Any bytes.</param>
     /// <returns>Ok, NotFound (no such key or index), WrongType, OutOfMemory or TooLarge.</returns>
     public StoreStatus Insert(ReadOnlySpan<byte> key, long index, ReadOnlySpan<byte> element)
@@ -258,7 +265,8 @@ public readonly struct StoreLists
     /// <param name="removed">How many.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <remarks>Cost: O(elements of the list).</remarks>
-    public StoreStatus Remove(ReadOnlySpan<byte> key, ReadOnlySpan<byte> element, long most, ListEnd begin, out long removed)
+    public StoreStatus Remove(ReadOnlySpan<byte> key, ReadOnlySpan<byte> element, long most, ListEnd begin,
+        out long removed)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(most);
         removed = 0;
@@ -271,7 +279,8 @@ public readonly struct StoreLists
     }
 
     private HeldKey Hold(ReadOnlySpan<byte> key, in ListPush push) =>
-        _session.Hold(_session.Key(key), DataType.List, ListValue.ExpectedBytes(_session.Changes.Store.PackedLimits, push));
+        _session.Hold(_session.Key(key), DataType.List,
+            ListValue.ExpectedBytes(_session.Changes.Store.PackedLimits, push));
 
     private static void Take(HeldValue value, ListEnd end, long count)
     {

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Walks the records of a segment in the order in which they were written, dead ones and fillers too.</summary>
+/// <summary>Walks the records of a segment in the order in which they were written, dead ones and fillers
+/// too.</summary>
 /// <remarks>A segment that is written to meanwhile is walked to where it ended when the walk began.</remarks>
 internal unsafe struct LogScanner
 {

@@ -28,21 +28,24 @@ internal unsafe struct SegmentInfo
 
     private fixed long _spare[2];
 
-    /// <summary>The same for a record that the caller has locked by compare-and-swap since before it wrote the expiry.</summary>
+    /// <summary>The same for a record that the caller has locked by compare-and-swap since before it wrote the
+    /// expiry.</summary>
     /// <remarks>Usually a load and a compare: most expiries lie behind those of the records beside them.</remarks>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void NoteExpiryOfLocked(long expiryMs)
     {
-        // The lock is the full fence before the read of the mark. A sweep that raised the mark later finds the record locked
-        // and comes back, or unlocked with the new expiry; one that found it unlocked before had raised the mark before.
+        // The lock is the full fence before the read of the mark. A sweep that raised the mark later finds the record
+        // locked and comes back, or unlocked with the new expiry; one that found it unlocked before had raised the mark
+        // before.
         if (expiryMs < Volatile.Read(ref EarliestExpiryMs)) NoteExpiry(expiryMs);
     }
 
     /// <summary>Lowers the earliest expiry to at most this one.</summary>
     public void NoteExpiry(long expiryMs)
     {
-        // The expiry that the caller wrote into its record before the read of the mark: else the mark could be read as it
-        // was before a sweep raised it, and the record by the sweep as it was before: nobody would remember the expiry.
+        // The expiry that the caller wrote into its record before the read of the mark: else the mark could be read as
+        // it was before a sweep raised it, and the record by the sweep as it was before: nobody would remember the
+        // expiry.
         Interlocked.MemoryBarrier();
         // Ends: each failure means that another session stored a value, and values only fall between two sweeps.
         long seen = Volatile.Read(ref EarliestExpiryMs);

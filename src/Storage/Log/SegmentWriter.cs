@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>A session's place in the log for one database: hands out records by moving a tail that nobody else moves.</summary>
+/// <summary>A session's place in the log for one database: hands out records by moving a tail that nobody else
+/// moves.</summary>
 /// <remarks>
-/// Threads: the session's only. Before the tail moves past a record, its word says how long it is (locked): a walk of an
-/// active segment never meets an unknown extent.
+/// Threads: the session's only. Before the tail moves past a record, its word says how long it is (locked): a walk of
+/// an active segment never meets an unknown extent.
 /// </remarks>
 internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget, EpochTable epochs)
 {
@@ -68,7 +69,8 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
     /// <summary>Gives the segment up if an eighth of it is dead, and more than what is charged at a time.</summary>
     public void SealDead()
     {
-        if (Owner != null && Volatile.Read(ref log.Info(_segment)->DeadBytes) >= Math.Max(ChargeStep, _tail / 8)) Seal();
+        if (Owner != null && Volatile.Read(ref log.Info(_segment)->DeadBytes) >= Math.Max(ChargeStep, _tail / 8))
+            Seal();
     }
 
     /// <summary>Gives the segment up: nothing is appended to it any more.</summary>
@@ -87,5 +89,6 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
     }
 
     /// <summary>What was charged for a segment with this tail.</summary>
-    public static int ChargedFor(int tail) => Math.Min(SegmentedLog.SegmentBytes, (tail + ChargeStep - 1) / ChargeStep * ChargeStep);
+    public static int ChargedFor(int tail) =>
+        Math.Min(SegmentedLog.SegmentBytes, (tail + ChargeStep - 1) / ChargeStep * ChargeStep);
 }

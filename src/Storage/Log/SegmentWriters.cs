@@ -22,7 +22,8 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         }
     }
 
-    /// <summary>A writer without a living database, or a new one: at most as many as databases that are written to.</summary>
+    /// <summary>A writer without a living database, or a new one: at most as many as databases that are written
+    /// to.</summary>
     private SegmentWriter ForSlow()
     {
         for (int i = 0; i < _writers.Length; i++)

@@ -5,8 +5,9 @@ namespace Kv.Storage;
 /// <summary>The address space of all records: 2 MB segments, handed out to writers and taken back empty.</summary>
 /// <remarks>
 /// An address counts 8-byte units from the start of the space; 0 is nobody's (the first unit is never handed out).
-/// Threads: <see cref="TryTake"/> and <see cref="Free"/> lock; the infos have their own rules (<see cref="SegmentInfo"/>).
-/// Memory: a segment's pages are the system's until they are touched; a few free segments are kept warm.
+/// Threads: <see cref="TryTake"/> and <see cref="Free"/> lock; the infos have their own rules
+/// (<see cref="SegmentInfo"/>). Memory: a segment's pages are the system's until they are touched; a few free segments
+/// are kept warm.
 /// </remarks>
 internal sealed unsafe class SegmentedLog : IDisposable
 {
@@ -35,7 +36,8 @@ internal sealed unsafe class SegmentedLog : IDisposable
         Base = VirtualMemory.Reserve((nuint)((long)_segmentsMax * SegmentBytes), SegmentBytes);
         _infos = (SegmentInfo*)VirtualMemory.Reserve((nuint)((long)_segmentsMax * SegmentInfo.SizeBytes));
         if (Base == null || _infos == null)
-            throw new InvalidOperationException($"The system refused to reserve {range >> 30} GB of addresses for the log.");
+            throw new InvalidOperationException(
+                $"The system refused to reserve {range >> 30} GB of addresses for the log.");
         VirtualMemory.AvoidHugePages(Base, (nuint)((long)_segmentsMax * SegmentBytes));
     }
 
@@ -97,9 +99,10 @@ internal sealed unsafe class SegmentedLog : IDisposable
         return true;
     }
 
-    /// <summary>Takes the memory of a segment to come from the system, while writers of large databases take new ones: a huge
-    /// page takes the system some milliseconds where it has to ask its own host for it.</summary>
-    /// <returns>Whether a segment was taken since the last call: the caller is to come back in some milliseconds.</returns>
+    /// <summary>Takes the memory of a segment to come from the system, while writers of large databases take new ones:
+    /// a huge page takes the system some milliseconds where it has to ask its own host for it.</summary>
+    /// <returns>Whether a segment was taken since the last call: the caller is to come back in some
+    /// milliseconds.</returns>
     /// <remarks>Threads: upkeep's only.</remarks>
     public bool Prepare()
     {

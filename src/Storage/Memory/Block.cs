@@ -9,13 +9,14 @@ namespace Kv.Storage;
 //   content bytes used; bytes it may grow to; bytes of the extent; bytes charged to *counter (the budget's address);
 //   bytes of the extent, from its start, whose pages have been taken from the system
 //
-// Invariant: the record that holds a block owns one reference and gives it up only after an epoch has passed. So a reader
-// inside of an epoch that found the block in a record may always add a reference: the count it adds to is not 0.
+// Invariant: the record that holds a block owns one reference and gives it up only after an epoch has passed. So a
+// reader inside of an epoch that found the block in a record may always add a reference: the count it adds to is not 0.
 
-/// <summary>A handle of one large value in memory of its own: counted references, received and sent without a copy.</summary>
+/// <summary>A handle of one large value in memory of its own: counted references, received and sent without a
+/// copy.</summary>
 /// <remarks>
-/// Threads: the count is atomic. Content and length are written by the one that made the block before others know of it,
-/// later only by the owner of the record's lock while the record's reference is the only one.
+/// Threads: the count is atomic. Content and length are written by the one that made the block before others know of
+/// it, later only by the owner of the record's lock while the record's reference is the only one.
 /// Cost: an extent of whole pages (<see cref="Extents"/>).
 /// </remarks>
 public readonly unsafe struct Block : IEquatable<Block>
@@ -53,7 +54,8 @@ public readonly unsafe struct Block : IEquatable<Block>
 
     private ref int References => ref Unsafe.AsRef<int>(_start + 40);
 
-    /// <summary>Reserves memory for a value; null handle when the system refuses. One reference, the caller's.</summary>
+    /// <summary>Reserves memory for a value; null handle when the system refuses. One reference, the
+    /// caller's.</summary>
     /// <param name="length">Bytes of content, undefined at first.</param>
     /// <param name="capacity">Bytes it may grow to in place.</param>
     /// <param name="budget">Where its bytes are charged, all of them at once.</param>
@@ -82,7 +84,8 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// <summary>Takes one more reference; the caller already has one, or reads it inside of an epoch.</summary>
     public void AddReference() => Interlocked.Increment(ref References);
 
-    /// <summary>Accounts for the first bytes of content only: for a value that is still arriving. Before others know of it.</summary>
+    /// <summary>Accounts for the first bytes of content only: for a value that is still arriving. Before others know of
+    /// it.</summary>
     public void ChargeTo(long contentBytes)
     {
         long charge = Math.Min(ExtentBytes, contentBytes + HeaderBytes);
@@ -91,12 +94,13 @@ public readonly unsafe struct Block : IEquatable<Block>
         fields[3] = charge;
     }
 
-    /// <summary>Takes the pages of the first bytes of content from the system at once, if it has not got them: one by one, as they are
-    /// touched, costs many times as much. By who is about to fill them.</summary>
+    /// <summary>Takes the pages of the first bytes of content from the system at once, if it has not got them: one by
+    /// one, as they are touched, costs many times as much. By who is about to fill them.</summary>
     public void Prepare(long contentBytes)
     {
         long* fields = (long*)_start;
-        long page = (long)VirtualMemory.PageBytes, from = fields[6] & -page, to = Math.Min((HeaderBytes + contentBytes + page - 1) & -page, ExtentBytes);
+        long page = (long)VirtualMemory.PageBytes, from = fields[6] & -page,
+            to = Math.Min((HeaderBytes + contentBytes + page - 1) & -page, ExtentBytes);
         if (to <= from) return;
         VirtualMemory.Populate(_start + from, (nuint)(to - from));      // if not, they come as they are touched
         fields[6] = to;

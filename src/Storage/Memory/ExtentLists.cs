@@ -9,8 +9,8 @@ namespace Kv.Storage;
 
 /// <summary>Free extents of one state, by their length: one that is long enough is found without a search.</summary>
 /// <remarks>
-/// Threads: the owner's lock. Cost: some loads. What is found is at most an eighth longer than the shortest one that would do, or
-/// the shortest of the next lists; what is left of it stays free.
+/// Threads: the owner's lock. Cost: some loads. What is found is at most an eighth longer than the shortest one that
+/// would do, or the shortest of the next lists; what is left of it stays free.
 /// </remarks>
 internal sealed class ExtentLists(ExtentMap map, ExtentState state)
 {

@@ -34,7 +34,8 @@ internal struct ExtentEntry
 // Invariant: extents lie end to end, from page 0 to the top. So the entry in front of an extent is the last one of
 // its neighbour, and the entry after it, below the top, the first one of the other neighbour.
 
-/// <summary>Which extents of an arena there are, in memory of its own: nobody who writes past an extent can damage it.</summary>
+/// <summary>Which extents of an arena there are, in memory of its own: nobody who writes past an extent can damage
+/// it.</summary>
 /// <remarks>Threads: the owner's lock. Cost: what is touched of 1/256 of the arena's addresses.</remarks>
 internal readonly unsafe struct ExtentMap(ExtentEntry* entries)
 {

@@ -10,14 +10,16 @@ namespace Kv.Storage;
 //  given back:  taken -> warm
 //  by and by:   warm -> cold (its pages go to the system)       Neighbours of one state are one extent.
 
-/// <summary>Memory in whole pages, from a page to gigabytes: for values and replies of over some 10 KB, and for large collections.</summary>
+/// <summary>Memory in whole pages, from a page to gigabytes: for values and replies of over some 10 KB, and for large
+/// collections.</summary>
 /// <remarks>
-/// One mapping, whatever is in it: the system limits how many a process may have (vm.max_map_count), and advice to give pages back
-/// splits none. Addresses are many times the machine's memory, so nothing is ever moved to close gaps: a gap costs addresses.
-/// What was given back is warm for a while: who takes it again pays neither for page faults nor for zeroing, which is most of what a
-/// value of 100 KB costs. There is as much of it as was taken in the last second, twice, and never more than a part of what is in use.
-/// Threads: any; all here is the lock's, but for the system calls, which work on extents that are in no list meanwhile.
-/// Cost: some 50 ns. Pages go to the system many at once, by the store's thread; where that does not keep up, by who gives more back.
+/// One mapping, whatever is in it: the system limits how many a process may have (vm.max_map_count), and advice to give
+/// pages back splits none. Addresses are many times the machine's memory, so nothing is ever moved to close gaps: a gap
+/// costs addresses. What was given back is warm for a while: who takes it again pays neither for page faults nor for
+/// zeroing, which is most of what a value of 100 KB costs. There is as much of it as was taken in the last second,
+/// twice, and never more than a part of what is in use. Threads: any; all here is the lock's, but for the system calls,
+/// which work on extents that are in no list meanwhile. Cost: some 50 ns. Pages go to the system many at once, by the
+/// store's thread; where that does not keep up, by who gives more back.
 /// </remarks>
 internal sealed unsafe class Extents
 {
@@ -37,7 +39,8 @@ internal sealed unsafe class Extents
     private long _takenPages, _takenLately;
     private long _decayedAt = Environment.TickCount64;
 
-    /// <param name="arenaBytes">Addresses; fewer when the system refuses so many, and none when it refuses them all.</param>
+    /// <param name="arenaBytes">Addresses; fewer when the system refuses so many, and none when it refuses them
+    /// all.</param>
     public Extents(long arenaBytes)
     {
         // Ends: at 64 MB.
@@ -52,17 +55,20 @@ internal sealed unsafe class Extents
         _cold = new ExtentLists(_map, ExtentState.Cold);
         _warm = new ExtentLists(_map, ExtentState.Warm);
         if (_map.IsNone) return;
-        // All of it: advice for a part would make it a mapping of its own. Large regions touch little of what they have.
+        // All of it: advice for a part would make it a mapping of its own. Large regions touch little of what they
+        // have.
         VirtualMemory.AvoidHugePages(_arena, (nuint)(_pagesMax * PageBytes));
         _map.Describe(0, 1, ExtentState.Taken);
     }
 
     /// <summary>The process' own.</summary>
     /// <remarks>
-    /// 64 times the machine's memory, since a large collection takes up to 32 times the addresses that it uses; at least 4 TB, so that
-    /// thousands of clients may announce values of 512 MB and not send them. A page's number has 31 bits: below 8 TB.
+    /// 64 times the machine's memory, since a large collection takes up to 32 times the addresses that it uses; at
+    /// least 4 TB, so that thousands of clients may announce values of 512 MB and not send them. A page's number has 31
+    /// bits: below 8 TB.
     /// </remarks>
-    public static Extents Shared { get; } = new(Math.Clamp(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes * 64, 4L << 40, 7L << 40));
+    public static Extents Shared { get; } =
+        new(Math.Clamp(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes * 64, 4L << 40, 7L << 40));
 
     /// <summary>Bytes of what is taken: addresses, for those that are sparsely used.</summary>
     public long TakenBytes => Volatile.Read(ref _takenPages) * PageBytes;
@@ -80,10 +86,12 @@ internal sealed unsafe class Extents
 
     /// <summary>An extent of at least so many bytes; null when the system refuses.</summary>
     /// <param name="bytes">The bytes wanted; what the extent has.</param>
-    /// <param name="isZeroed">Whether all of it must be zeros, or little of it will be used: then its pages are cold.</param>
+    /// <param name="isZeroed">Whether all of it must be zeros, or little of it will be used: then its pages are
+    /// cold.</param>
     public byte* TryTake(ref long bytes, bool isZeroed) => TryTake(ref bytes, isZeroed, out _);
 
-    /// <summary>The same, and whether its pages have to be taken from the system first (<see cref="VirtualMemory.Populate"/>).</summary>
+    /// <summary>The same, and whether its pages have to be taken from the system first
+    /// (<see cref="VirtualMemory.Populate"/>).</summary>
     public byte* TryTake(ref long bytes, bool isZeroed, out bool isCold)
     {
         isCold = true;
@@ -102,7 +110,8 @@ internal sealed unsafe class Extents
     /// <summary>Gives an extent back.</summary>
     /// <param name="start">As it was given out.</param>
     /// <param name="bytes">As it was given out, or as it was wanted.</param>
-    /// <param name="touched">Only so many bytes at its beginning may have been touched, if it was taken as zeroed; else all.</param>
+    /// <param name="touched">Only so many bytes at its beginning may have been touched, if it was taken as zeroed; else
+    /// all.</param>
     public void Give(byte* start, long bytes, long touched)
     {
         int first = PageOf(start), pages = (int)((bytes + PageBytes - 1) / PageBytes);
@@ -110,7 +119,8 @@ internal sealed unsafe class Extents
         bool isOver;
         lock (_gate)
         {
-            Invariant.Check(_map[first].State == ExtentState.Taken && _map[first].Pages == pages, "an extent is given back once, whole");
+            Invariant.Check(_map[first].State == ExtentState.Taken
+                && _map[first].Pages == pages, "an extent is given back once, whole");
             _takenPages -= pages;
             if (kept < pages) _map.Describe(first + kept, pages - kept, ExtentState.Taken);
             if (kept > 0) _map.Describe(first, kept, ExtentState.Taken);
@@ -146,8 +156,8 @@ internal sealed unsafe class Extents
     /// <summary>Gives warm pages to the system until there are no more than so many bytes.</summary>
     public void TrimTo(long bytes)
     {
-        // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. If others give back as fast
-        // as that, they help.
+        // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. If others give back
+        // as fast as that, they help.
         while (TrimOnce(bytes, AdviseBytes))
         {
         }
@@ -181,7 +191,8 @@ internal sealed unsafe class Extents
         lock (_gate)
         {
             for (int i = 0; i < count; i++)
-                Free(PageOf(ranges[i].Start), (int)((long)ranges[i].Bytes / PageBytes), isCold ? ExtentState.Cold : ExtentState.Warm);
+                Free(PageOf(ranges[i].Start), (int)((long)ranges[i].Bytes / PageBytes),
+                    isCold ? ExtentState.Cold : ExtentState.Warm);
         }
 
         return isCold;
@@ -201,10 +212,13 @@ internal sealed unsafe class Extents
             for (int page = 0; page < _top; page += _map[page].Pages)
             {
                 var entry = _map[page];
-                if (entry.Pages <= 0 || page + entry.Pages > _top) throw new InvalidOperationException($"extent {page} has {entry.Pages} pages");
+                if (entry.Pages <= 0 || page + entry.Pages > _top)
+                    throw new InvalidOperationException($"extent {page} has {entry.Pages} pages");
                 var last = _map[page + entry.Pages - 1];
-                if (last.Pages != entry.Pages || last.State != entry.State) throw new InvalidOperationException($"extent {page} has two ends");
-                if (entry.State == before && before != ExtentState.Taken) throw new InvalidOperationException($"extent {page} is not joined");
+                if (last.Pages != entry.Pages || last.State != entry.State)
+                    throw new InvalidOperationException($"extent {page} has two ends");
+                if (entry.State == before && before != ExtentState.Taken)
+                    throw new InvalidOperationException($"extent {page} is not joined");
                 before = entry.State;
                 if (before == ExtentState.Cold) cold += entry.Pages;
                 else if (before == ExtentState.Warm) warm += entry.Pages;
@@ -212,9 +226,12 @@ internal sealed unsafe class Extents
                 count++;
             }
 
-            if (before == ExtentState.Cold) throw new InvalidOperationException("the last extent is cold, and not above the top");
+            if (before == ExtentState.Cold)
+                throw new InvalidOperationException("the last extent is cold, and not above the top");
             if ((taken, cold, warm) != (_takenPages, _cold.Pages, _warm.Pages))
-                throw new InvalidOperationException($"{taken}, {cold}, {warm} pages are taken, cold, warm; counted {_takenPages}, {_cold.Pages}, {_warm.Pages}");
+                throw new InvalidOperationException(
+                    $"{taken}, {cold}, {warm} pages are taken, cold, warm; counted {_takenPages}, {_cold.Pages}, "
+                    + $"{_warm.Pages}");
             return count;
         }
     }
@@ -241,7 +258,8 @@ internal sealed unsafe class Extents
         }
     }
 
-    /// <summary>Puts an extent that is in no list into one, together with its free neighbours of the same state.</summary>
+    /// <summary>Puts an extent that is in no list into one, together with its free neighbours of the same
+    /// state.</summary>
     private void Free(int first, int pages, ExtentState state)
     {
         ExtentLists lists = state == ExtentState.Warm ? _warm : _cold;

@@ -5,7 +5,8 @@ namespace Kv.Storage;
 
 //  a free piece:  | next free 4 | units 4 | ...
 //
-//  Lists 0 to 31: pieces of exactly 1 to 32 units; then two for each doubling, up to a megabyte; the last has all that are longer.
+//  Lists 0 to 31: pieces of exactly 1 to 32 units; then two for each doubling, up to a megabyte; the last has all that
+// are longer.
 
 /// <summary>The lists of a region's free pieces, by their sizes.</summary>
 /// <param name="start">Of the region.</param>
@@ -75,7 +76,8 @@ internal readonly unsafe struct FreePieces(byte* start)
 
     /// <summary>Takes all pieces out of the lists from one on.</summary>
     /// <param name="to">Where the first of each list is then.</param>
-    /// <param name="from">The first list; the pieces of all that are longer than a page are in one of these, or in none.</param>
+    /// <param name="from">The first list; the pieces of all that are longer than a page are in one of these, or in
+    /// none.</param>
     public void MoveTo(uint* to, int from)
     {
         new Span<uint>(Firsts + from, Lists - from).CopyTo(new Span<uint>(to + from, Lists - from));

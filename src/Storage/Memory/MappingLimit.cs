@@ -4,8 +4,8 @@ namespace Kv.Storage;
 
 /// <summary>How many mappings the store has asked the system for, and the most that it may.</summary>
 /// <remarks>
-/// A process that reaches vm.max_map_count ends: the runtime's next stack, code page or heap segment cannot be mapped. So
-/// the store stops before, and says no as it does when there is no memory.
+/// A process that reaches vm.max_map_count ends: the runtime's next stack, code page or heap segment cannot be mapped.
+/// So the store stops before, and says no as it does when there is no memory.
 /// Threads: any; the count is atomic.
 /// </remarks>
 internal sealed class MappingLimit(long max)
@@ -46,7 +46,8 @@ internal sealed class MappingLimit(long max)
         {
             return long.Parse(File.ReadAllText(SystemFile), CultureInfo.InvariantCulture);
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException or FormatException or OverflowException)
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or FormatException
+            or OverflowException)
         {
             return SystemDefault;
         }

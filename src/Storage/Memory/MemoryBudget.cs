@@ -28,7 +28,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>What of <see cref="ExternalBytes"/> lies in the managed heap.</summary>
     public long ManagedBytes => Volatile.Read(ref _managed);
 
-    /// <summary>What else is alive in the managed heap, where the process has it for this store only; 0 where others use it, too.</summary>
+    /// <summary>What else is alive in the managed heap, where the process has it for this store only; 0 where others
+    /// use it, too.</summary>
     // Volatile: written now and then by whoever looks at the heap, read before writes; some time old is good enough.
     public long HeapBytes
     {
@@ -51,7 +52,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public long PeakBytes => Math.Max(Volatile.Read(ref _peak), UsedBytes);
 
-    /// <summary>For tests: asked before each allocation of native memory; true refuses it, as the system might.</summary>
+    /// <summary>For tests: asked before each allocation of native memory; true refuses it, as the system
+    /// might.</summary>
     public Func<bool>? Refuse { get; set; }
 
     public bool RefusesAllocation() => Refuse is { } refuse && refuse();

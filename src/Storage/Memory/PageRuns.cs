@@ -5,11 +5,12 @@ namespace Kv.Storage;
 //  |  run      |  run      |  run      |  not yet taken  |     a run: 64 KB or 512 KB of addresses,
 //  +-----------+-----------+-----------+- - - - - - - - -+     of which the pages that were touched take memory
 //
-/// <summary>Ranges of addresses for regions of 16 to some hundred kilobytes, and for shelves of smaller ones: what of a range is touched is paid for, by the page.</summary>
+/// <summary>Ranges of addresses for regions of 16 to some hundred kilobytes, and for shelves of smaller ones: what of a
+/// range is touched is paid for, by the page.</summary>
 /// <remarks>
-/// A region grows in its run without moving and without leaving holes behind, as it would on a heap (lists of 1,000 elements, grown
-/// side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for the next one and
-/// returns its pages.
+/// A region grows in its run without moving and without leaving holes behind, as it would on a heap (lists of 1,000
+/// elements, grown side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for
+/// the next one and returns its pages.
 /// Threads: any; the lists are the lock's.
 /// </remarks>
 internal static unsafe class PageRuns
@@ -23,7 +24,8 @@ internal static unsafe class PageRuns
     private static readonly Stack<nint> SmallRuns = new(), LargeRuns = new();
     private static byte* _next, _end;
 
-    /// <summary>A run for so many bytes now and twice as many later, at a multiple of 64 KB; null when the system has no addresses.</summary>
+    /// <summary>A run for so many bytes now and twice as many later, at a multiple of 64 KB; null when the system has
+    /// no addresses.</summary>
     /// <param name="size">The bytes wanted; the run's size.</param>
     public static byte* TryTake(ref long size)
     {

@@ -12,8 +12,8 @@ namespace Kv.Storage;
 
 /// <summary>Memory for regions of 8 to 16 KB, by the kilobyte: there the rest of a page would be much.</summary>
 /// <remarks>
-/// Many share a page, so one that grows by more than its last kilobyte moves. The first shelf whose longest free extent is just
-/// long enough is taken; a page goes back to the system when nothing is on it any more.
+/// Many share a page, so one that grows by more than its last kilobyte moves. The first shelf whose longest free extent
+/// is just long enough is taken; a page goes back to the system when nothing is on it any more.
 /// Threads: any; everything here is the lock's.
 /// Cost: some 100 ns, and for what is given back a call of the system.
 /// </remarks>
@@ -90,11 +90,13 @@ internal static unsafe class PageShelves
     // Pages that these units are on, as far as the others on them are free, too.
     private static void GiveFreePages(Shelf* shelf, int unit, int units)
     {
-        int page = (int)VirtualMemory.PageBytes / UnitBytes, first = unit / page * page, end = Math.Min(Units, (unit + units + page - 1) / page * page);
+        int page = (int)VirtualMemory.PageBytes / UnitBytes, first = unit / page * page,
+            end = Math.Min(Units, (unit + units + page - 1) / page * page);
         if (page == 0 || page >= Units) return;
         if ((~shelf->Free & Mask(first, page)) != 0) first += page;
         if (first < end && (~shelf->Free & Mask(end - page, page)) != 0) end -= page;
-        if (first < end) VirtualMemory.GiveBack((byte*)shelf + ((long)first * UnitBytes), (nuint)((end - first) * UnitBytes));
+        if (first < end)
+            VirtualMemory.GiveBack((byte*)shelf + ((long)first * UnitBytes), (nuint)((end - first) * UnitBytes));
     }
 
     private static void Link(Shelf* shelf)

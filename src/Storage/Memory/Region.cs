@@ -8,25 +8,30 @@ namespace Kv.Storage;
 //  +--------+---------+---------+-----------+------+------+-------+--------+-------+-------+------------+-------+-----------------+--------------+------- - - -
 //  | bytes  | charged | counter | occupied  | used | free | noted | tidied | missed| pages | given back | long  | free lists 56x4 | head of type | pieces ...
 //  +--------+---------+---------+-----------+------+------+-------+--------+-------+-------+------------+-------+-----------------+--------------+------- - - -
-//   bytes of the allocation (over 16 KB: of addresses, a run's, an extent's or its own); bytes charged to *counter (the budget's
-//   address), but for those given back; one bit for each free list that is not empty; units handed out, units of those that are free
-//   again; when it was noted as sparse, 0: never; whether it is being tidied; 1 + log2 of the units of the longest piece that it had
-//   to grow for though much was free; a piece, the counts of free units by page (RegionPages), 0 below 32 KB; units of free pages
+//   bytes of the allocation (over 16 KB: of addresses, a run's, an extent's or its own); bytes charged to *counter (the
+// budget's
+//   address), but for those given back; one bit for each free list that is not empty; units handed out, units of those
+// that are free
+//   again; when it was noted as sparse, 0: never; whether it is being tidied; 1 + log2 of the units of the longest
+// piece that it had
+//   to grow for though much was free; a piece, the counts of free units by page (RegionPages), 0 below 32 KB; units of
+// free pages
 //   that are the system's; units of those pieces in the lists that have more than a page
 //
 //  A piece is a whole number of units of 8 bytes, named by its first unit: 32 bits reach 32 GB, and stay right when the
 //  region moves. Free pieces are in lists (FreePieces); how its bytes are had is RegionMemory's.
 //
-// Invariant: used and free are exact, and so are the counts of each page. A free piece is in a list; or, in a round, in one of the lists
-// that the round has put aside, or with its page, which waits to be looked at or is closed (RegionRound).
+// Invariant: used and free are exact, and so are the counts of each page. A free piece is in a list; or, in a round, in
+// one of the lists that the round has put aside, or with its page, which waits to be looked at or is closed
+// (RegionRound).
 
 /// <summary>The memory of one large collection, all of it: a head, and pieces that are taken and given back.</summary>
 /// <remarks>
 /// One region for each collection, so that freeing one is one call, copying one is one copy, and its bytes are known.
-/// Whoever changes it reserves first (<see cref="TryReserve"/>): that is all that can fail or move the region. Pointers into
-/// it hold until the next reservation.
-/// Threads: the owner of the record's lock, readers too; but look-ahead, which reads what may be torn or old and believes none
-/// of it. Hence memory that the region moved away from, and the region itself, are freed after an epoch.
+/// Whoever changes it reserves first (<see cref="TryReserve"/>): that is all that can fail or move the region. Pointers
+/// into it hold until the next reservation.
+/// Threads: the owner of the record's lock, readers too; but look-ahead, which reads what may be torn or old and
+/// believes none of it. Hence memory that the region moved away from, and the region itself, are freed after an epoch.
 /// </remarks>
 internal readonly unsafe struct Region
 {
@@ -65,12 +70,15 @@ internal readonly unsafe struct Region
     public ref byte NotedAt => ref *(Start + 40);
 
     /// <summary>Whether pages that are free can go back to the system.</summary>
-    public bool CanGiveBack => PagesPiece != 0 && RegionMemory.IsPaged(Field(0)) && VirtualMemory.PageBytes == RegionPages.PageBytes;
+    public bool CanGiveBack =>
+        PagesPiece != 0 && RegionMemory.IsPaged(Field(0)) && VirtualMemory.PageBytes == RegionPages.PageBytes;
 
-    /// <summary>Whether so much of it is free, and of no use as it lies, that pages are to be emptied; or whether that has begun.</summary>
+    /// <summary>Whether so much of it is free, and of no use as it lies, that pages are to be emptied; or whether that
+    /// has begun.</summary>
     public bool WantsTidying =>
         IsTidied || (IsMuchDead && DeadUnits * (ulong)RegionPages.DeadShareUnit >= Pages.NextRound * (ulong)TouchedUnits
-            && (Missed != 0 || (long)FreePieces.LongUnits - GivenBackUnits < UsedUnits / ReserveShare || DeadUnits > TouchedUnits / MostDeadShare));
+            && (Missed != 0 || (long)FreePieces.LongUnits - GivenBackUnits < UsedUnits / ReserveShare
+                || DeadUnits > TouchedUnits / MostDeadShare));
 
     /// <summary>Whether so much is free and in memory that it is worth a round.</summary>
     internal bool IsMuchDead => PagesPiece != 0 && DeadUnits > TouchedUnits / TidyShare;
@@ -131,7 +139,8 @@ internal readonly unsafe struct Region
     /// <summary>Makes a region with room for the same content; none when there is no memory.</summary>
     public Region BeginCopy(MemoryBudget budget) => Create(budget, ((long)UsedUnits - FirstUnit) * UnitBytes);
 
-    /// <summary>Copies a part of the content, which must not change in between; a copy is right when it has all parts.</summary>
+    /// <summary>Copies a part of the content, which must not change in between; a copy is right when it has all
+    /// parts.</summary>
     /// <param name="copy">From <see cref="BeginCopy"/>.</param>
     /// <param name="from">0 to begin, else what the last call returned.</param>
     /// <param name="bytes">At most so many.</param>
@@ -150,9 +159,11 @@ internal readonly unsafe struct Region
         return -1;
     }
 
-    /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the region.</summary>
+    /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the
+    /// region.</summary>
     /// <param name="bytes">Of the pieces, each rounded up to 8, and 56 more for each that is aligned.</param>
-    /// <param name="left">None, or what it has moved away from: the caller's to end with <see cref="FreeMemory"/>.</param>
+    /// <param name="left">None, or what it has moved away from: the caller's to end with
+    /// <see cref="FreeMemory"/>.</param>
     /// <returns>False when there is no memory; nothing has changed then.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes, out Region left)
@@ -165,7 +176,8 @@ internal readonly unsafe struct Region
     /// <summary>Whether so much can be taken though it was not reserved.</summary>
     public bool CanTake(long bytes) => ((long)UsedUnits * UnitBytes) + bytes <= Field(8);
 
-    /// <summary>Whether reserving so much takes a piece for its own use, so that what is the last piece now is not the last any more.</summary>
+    /// <summary>Whether reserving so much takes a piece for its own use, so that what is the last piece now is not the
+    /// last any more.</summary>
     public bool TakesPages(long bytes)
     {
         long wanted = ((long)UsedUnits * UnitBytes) + bytes;
@@ -208,11 +220,13 @@ internal readonly unsafe struct Region
         return true;
     }
 
-    /// <summary>Bytes of a piece for the counts of all pages of a region, and of one that grows to twice the size; 0: those that there are do.</summary>
+    /// <summary>Bytes of a piece for the counts of all pages of a region, and of one that grows to twice the size; 0:
+    /// those that there are do.</summary>
     private static long PagesBytesFor(long bytes, uint pages)
     {
         if (bytes <= PagesFrom || pages * (long)RegionPages.PageBytes >= bytes + RegionMemory.ChargeStep) return 0;
-        return RegionPages.BytesFor((2 * bytes / RegionPages.PageBytes) + (2 * RegionMemory.ChargeStep / RegionPages.PageBytes));
+        return RegionPages.BytesFor((2 * bytes / RegionPages.PageBytes)
+            + (2 * RegionMemory.ChargeStep / RegionPages.PageBytes));
     }
 
     private void TakePages(long bytes)
@@ -230,7 +244,8 @@ internal readonly unsafe struct Region
         // Ends: what is free of a region that has been small so far is little.
         FreePieces pieces = FreePieces;
         for (ulong lists = pieces.Occupied; lists != 0; lists &= lists - 1)
-            for (uint free = pieces.Firsts[BitOperations.TrailingZeroCount(lists)]; free != 0; free = pieces.Next(free)) pages.Give(free, pieces.Units(free));
+            for (uint free = pieces.Firsts[BitOperations.TrailingZeroCount(lists)]; free != 0; free = pieces.Next(free))
+                pages.Give(free, pieces.Units(free));
         PagesPiece = piece;
     }
 
@@ -282,14 +297,16 @@ internal readonly unsafe struct Region
         return true;
     }
 
-    /// <summary>A piece of so many bytes, or one that is free and about as large, whole. For those who know how long theirs are.</summary>
+    /// <summary>A piece of so many bytes, or one that is free and about as large, whole. For those who know how long
+    /// theirs are.</summary>
     /// <param name="bytes">What was reserved; what the piece has.</param>
     /// <param name="least">A free one has no fewer than these,</param>
     /// <param name="most">and no more.</param>
     /// <remarks>So pieces of changing sizes are used again, and not cut into ever smaller ones.</remarks>
     public uint TakeAbout(ref int bytes, int least, int most)
     {
-        uint units = UnitsFor(bytes), leastUnits = UnitsFor(least), mostUnits = UnitsFor(most), smaller = 0, beforeSmaller = 0;
+        uint units = UnitsFor(bytes), leastUnits = UnitsFor(least), mostUnits = UnitsFor(most), smaller = 0,
+            beforeSmaller = 0;
         FreePieces free = FreePieces;
         if (IsMuchFree)
         {
@@ -379,7 +396,8 @@ internal readonly unsafe struct Region
     /// <summary>Walks all that is free and throws when it and the counts disagree. For tests.</summary>
     public void Check() => RegionCheck.Run(this, FreeUnits, GivenBackUnits, hasPages: PagesPiece != 0);
 
-    /// <summary>Whether so much is free that it is used ahead of fresh memory, which is next to what was taken last.</summary>
+    /// <summary>Whether so much is free that it is used ahead of fresh memory, which is next to what was taken
+    /// last.</summary>
     private bool IsMuchFree => FreeUnits > UsedUnits / 16;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -399,7 +417,8 @@ internal readonly unsafe struct Region
     /// <summary>Notes that it grows in memory though much is free.</summary>
     private void Miss(uint units) => Missed = (byte)Math.Max(Missed, 1 + BitOperations.Log2(units));
 
-    /// <summary>Looks among the first pieces of a list for one that is just as large, else for one to take the front of.</summary>
+    /// <summary>Looks among the first pieces of a list for one that is just as large, else for one to take the front
+    /// of.</summary>
     /// <remarks>So what grows and shrinks by turns, as a table's segments do, takes again what it gave.</remarks>
     private bool TryTakeFrom(int list, uint units, out uint piece)
     {
@@ -447,7 +466,8 @@ internal readonly unsafe struct Region
     private uint TakeFront(int list, uint before, uint units)
     {
         FreePieces free = FreePieces;
-        uint piece = before == 0 ? free.Firsts[list] : free.Next(before), rest = free.Unlink(list, before, piece) - units;
+        uint piece = before == 0 ? free.Firsts[list] : free.Next(before),
+            rest = free.Unlink(list, before, piece) - units;
         CountTaken(piece, units);
         if (rest == 0) return piece;
         if (PagesPiece != 0) TakeBack(Pages.Touch(piece + units));

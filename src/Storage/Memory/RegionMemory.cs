@@ -2,25 +2,27 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>Where the bytes of a region come from: by how many there are, the heap, a shelf, a run, an extent or a mapping of its own.</summary>
+/// <summary>Where the bytes of a region come from: by how many there are, the heap, a shelf, a run, an extent or a
+/// mapping of its own.</summary>
 /// <remarks>
-/// What kind it is follows from the size alone. From a run on a region has many more addresses than it needs, since these cost nothing, and
-/// moving costs. Threads: any.
+/// What kind it is follows from the size alone. From a run on a region has many more addresses than it needs, since
+/// these cost nothing, and moving costs. Threads: any.
 /// </remarks>
 internal static unsafe class RegionMemory
 {
     private const long HeapBytesMax = 8 * 1024 - 64;
     private const int ReserveFactor = 32;
 
-    // Up to 8 MB an extent of up to 32 MB, which all have one mapping; above, up to 32 times the addresses, which are two or three
-    // once pages have been moved there.
+    // Up to 8 MB an extent of up to 32 MB, which all have one mapping; above, up to 32 times the addresses, which are
+    // two or three once pages have been moved there.
     private const long ExtentUsedMax = 8L << 20, ExtentBytesMax = 32L << 20;
     private const int Mappings = 3;
 
     /// <summary>What a region of addresses takes at once.</summary>
     public const long ChargeStep = 16 * 1024;
 
-    /// <summary>Whether it has addresses of its own, and takes pages of them as it grows: no piece of the heap, nor one on a shelf.</summary>
+    /// <summary>Whether it has addresses of its own, and takes pages of them as it grows: no piece of the heap, nor one
+    /// on a shelf.</summary>
     public static bool IsPaged(long size) => size > PageShelves.BytesMax;
 
     /// <summary>Memory for so many bytes; null when there is none.</summary>
@@ -45,11 +47,14 @@ internal static unsafe class RegionMemory
         size = isExtent ? Math.Min(size * ReserveFactor, ExtentBytesMax) : size * ReserveFactor;
         size = RoundToPages(size);
         // All zeros: few of its pages will be used, and none is to have memory before.
-        return isExtent ? Extents.Shared.TryTake(ref size, isZeroed: true) : VirtualMemory.Reserve((nuint)size, mappings: Mappings);
+        return isExtent ? Extents.Shared.TryTake(ref size, isZeroed: true)
+            : VirtualMemory.Reserve((nuint)size, mappings: Mappings);
     }
 
-    /// <summary>Memory for more bytes with the same content; null when there is none, and nothing has changed then.</summary>
-    /// <param name="start">What it has been so far: to be freed by <see cref="Free"/>, and without its pages if <paramref name="keepsPages"/>.</param>
+    /// <summary>Memory for more bytes with the same content; null when there is none, and nothing has changed
+    /// then.</summary>
+    /// <param name="start">What it has been so far: to be freed by <see cref="Free"/>, and without its pages if
+    /// <paramref name="keepsPages"/>.</param>
     /// <param name="used">Bytes of the content.</param>
     /// <param name="size">Of what it has been so far; of what it is.</param>
     /// <param name="wanted">Bytes wanted.</param>
@@ -75,7 +80,8 @@ internal static unsafe class RegionMemory
     {
         if (size > ExtentBytesMax) VirtualMemory.Release(start, (nuint)size, Mappings);
         // What it has moved away from has its first page again, to say how long it is.
-        else if (size > PageRuns.BytesMax) Extents.Shared.Give(start, size, Math.Max(touched, (long)VirtualMemory.PageBytes));
+        else if (size > PageRuns.BytesMax)
+            Extents.Shared.Give(start, size, Math.Max(touched, (long)VirtualMemory.PageBytes));
         else if (size > PageShelves.BytesMax) PageRuns.Give(start, size, touched);
         else if (size > HeapBytesMax) PageShelves.Give(start, size);
         else NativeMemory.AlignedFree(start);

@@ -6,13 +6,18 @@ namespace Kv.Storage;
 //  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
 //  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
 //  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
-//   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must be free, in 1,024ths,
-//   when the next round begins; bytes that the next piece to be moved needs; units in memory at which moving ends; units that the region
-//   had a while ago; how far the walk over the collection is; a free piece that the next page may have more of; free pieces that were
-//   sorted; eighths of what is free that pieces which move are expected to fit into; what was in the lists and has not been looked at;
+//   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must
+// be free, in 1,024ths,
+//   when the next round begins; bytes that the next piece to be moved needs; units in memory at which moving ends;
+// units that the region
+//   had a while ago; how far the walk over the collection is; a free piece that the next page may have more of; free
+// pieces that were
+//   sorted; eighths of what is free that pieces which move are expected to fit into; what was in the lists and has not
+// been looked at;
 //   in a round, the first of the free pieces that begin in a page and are in no list
 //   free units: of a page, 0 to 512, and two bits:  15 the page is closed, what is free in it is in no list
-//                                                   14 the page is the system's, all of it is free, and no free piece begins in it
+//                                                   14 the page is the system's, all of it is free, and no free piece
+// begins in it
 //
 //  A round:  sort       free pieces go from the lists to the pages that they begin in; then the sparsest pages are closed
 //            join       page after page they are put in order, those that lie side by side become one, and go back to the lists, but for
@@ -32,11 +37,12 @@ internal enum TidyPhase : uint
     GiveBack,
 }
 
-/// <summary>How much of each page of a region is free, so that whole pages become free again out of pieces of any size.</summary>
+/// <summary>How much of each page of a region is free, so that whole pages become free again out of pieces of any
+/// size.</summary>
 /// <remarks>
 /// A piece of the region, once that has over 32 KB: two bytes for each page of 4 KB.
-/// Free pieces have no neighbours that they know; instead of joining two, whole pages are emptied: the pieces in them move.
-/// Threads: as the region's.
+/// Free pieces have no neighbours that they know; instead of joining two, whole pages are emptied: the pieces in them
+/// move. Threads: as the region's.
 /// </remarks>
 internal readonly unsafe struct RegionPages(byte* start)
 {
@@ -48,7 +54,8 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <summary>What the walk over a collection has to say where it is.</summary>
     public const int WalkBytes = 32;
 
-    private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 80, HeaderBytes = OldListsOffset + (FreePieces.Lists * sizeof(uint));
+    private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 80,
+        HeaderBytes = OldListsOffset + (FreePieces.Lists * sizeof(uint));
     private const ushort Closed = 0x8000, GivenBack = 0x4000;
     private const int BytesPerPage = sizeof(uint) + sizeof(ushort);
     private const uint Mask = (2 * PageUnits) - 1, StepUnits = 16;
@@ -64,7 +71,8 @@ internal readonly unsafe struct RegionPages(byte* start)
 
     public ref uint End => ref ((uint*)start)[3];
 
-    /// <summary>When a new round may begin: when so much of what is in memory is free, as a part of <see cref="DeadShareUnit"/>.</summary>
+    /// <summary>When a new round may begin: when so much of what is in memory is free, as a part of
+    /// <see cref="DeadShareUnit"/>.</summary>
     public ref uint NextRound => ref ((uint*)start)[4];
 
     /// <summary>Bytes of the next piece that is to be moved, when these were more than were reserved.</summary>
@@ -213,7 +221,8 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <param name="pages">All that are in use from their first to their last unit.</param>
     /// <param name="free">Units that are free and in memory.</param>
     /// <param name="spare">So many units more than fit into what is free may be moved.</param>
-    /// <param name="together">How many pages, side by side, are emptied or not: one where pieces are short, more where they are long.</param>
+    /// <param name="together">How many pages, side by side, are emptied or not: one where pieces are short, more where
+    /// they are long.</param>
     /// <param name="least">Units of a page that must be free for that.</param>
     public void Close(uint pages, long free, long spare, uint together, uint least)
     {
@@ -230,7 +239,8 @@ internal readonly unsafe struct RegionPages(byte* start)
         bool isPartly = last >= least / StepUnits;
         for (uint page = 0; page < pages; page += together)
         {
-            if (!TryCost(page, pages, together, out int step, out long cost) || step < last || (step == last && !isPartly)) continue;
+            if (!TryCost(page, pages, together, out int step, out long cost) || step < last
+                || (step == last && !isPartly)) continue;
             if (step == last && (room -= cost) < 0) continue;
             for (uint i = page, end = Math.Min(page + together, pages); i < end; i++)
                 if ((Free[i] & GivenBack) == 0) Free[i] |= Closed;
@@ -239,7 +249,8 @@ internal readonly unsafe struct RegionPages(byte* start)
         End = pages;
     }
 
-    /// <summary>What it costs to empty pages that belong together: the pieces in them, and what these could have filled.</summary>
+    /// <summary>What it costs to empty pages that belong together: the pieces in them, and what these could have
+    /// filled.</summary>
     /// <returns>False when all of them are empty.</returns>
     private bool TryCost(uint page, uint pages, uint together, out int step, out long cost)
     {
@@ -276,7 +287,8 @@ internal readonly unsafe struct RegionPages(byte* start)
         // Ends: each round counts the units of a page.
         while (units != 0)
         {
-            uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits)), free = Free[page] + here;
+            uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits)),
+                free = Free[page] + here;
             Free[page] = (ushort)free;
             isOpen &= free < Closed;
             piece += here;

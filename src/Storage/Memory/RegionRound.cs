@@ -2,11 +2,12 @@ using System.Numerics;
 
 namespace Kv.Storage;
 
-/// <summary>A round of tidying a region: free neighbours become one, sparse pages are emptied, and what is not needed goes back to the system.</summary>
+/// <summary>A round of tidying a region: free neighbours become one, sparse pages are emptied, and what is not needed
+/// goes back to the system.</summary>
 /// <remarks>
-/// What each phase does is drawn above <see cref="RegionPages"/>. Each call does a little and leaves the region in order. Between two, pieces
-/// are taken and given as ever. The collection moves its own pieces (<see cref="PieceMover"/>).
-/// Threads: as the region's.
+/// What each phase does is drawn above <see cref="RegionPages"/>. Each call does a little and leaves the region in
+/// order. Between two, pieces are taken and given as ever. The collection moves its own pieces
+/// (<see cref="PieceMover"/>). Threads: as the region's.
 /// </remarks>
 internal readonly unsafe struct RegionRound(Region region)
 {
@@ -16,7 +17,8 @@ internal readonly unsafe struct RegionRound(Region region)
 
     private FreePieces Free => region.FreePieces;
 
-    /// <summary>Begins a round: nothing that is free is used until <see cref="Join"/> has looked at where it is.</summary>
+    /// <summary>Begins a round: nothing that is free is used until <see cref="Join"/> has looked at where it
+    /// is.</summary>
     public void Begin()
     {
         RegionPages pages = Pages;
@@ -31,7 +33,8 @@ internal readonly unsafe struct RegionRound(Region region)
     public void Sort(int most, uint least)
     {
         RegionPages pages = Pages;
-        // Ends: a piece less each round. What was given meanwhile is sorted, too: nothing in a list is in a page that is closed.
+        // Ends: a piece less each round. What was given meanwhile is sorted, too: nothing in a list is in a page that
+        // is closed.
         for (int list = 0; list < FreePieces.Lists || Free.Occupied != 0; list++)
         {
             if (list == FreePieces.Lists)
@@ -57,10 +60,13 @@ internal readonly unsafe struct RegionRound(Region region)
 
     private void Close(uint least)
     {
-        uint touched = region.TouchedUnits, dead = region.DeadUnits, missed = region.Missed == 0 ? 0 : 1u << (region.Missed - 1);
-        // Where pieces are long several pages are emptied together, else most of what moves would lie in the pages beside them.
+        uint touched = region.TouchedUnits, dead = region.DeadUnits,
+            missed = region.Missed == 0 ? 0 : 1u << (region.Missed - 1);
+        // Where pieces are long several pages are emptied together, else most of what moves would lie in the pages
+        // beside them.
         uint units = Math.Max(dead / Math.Max(1, Pages.Pieces), missed);
-        uint together = BitOperations.RoundUpToPowerOf2(Math.Clamp(units * PagesPerPiece / RegionPages.PageUnits, 1, TogetherMax));
+        uint together = BitOperations.RoundUpToPowerOf2(
+            Math.Clamp(units * PagesPerPiece / RegionPages.PageUnits, 1, TogetherMax));
         Pages.Close(region.UsedUnits / RegionPages.PageUnits, dead, touched / 64, together, least);
         region.Missed = 0;
     }
@@ -128,7 +134,8 @@ internal readonly unsafe struct RegionRound(Region region)
                     break;
                 }
 
-                uint piece = old, units = Free.Units(piece), first = (piece / RegionPages.PageUnits) + 1, end = (piece + units) / RegionPages.PageUnits;
+                uint piece = old, units = Free.Units(piece), first = (piece / RegionPages.PageUnits) + 1,
+                    end = (piece + units) / RegionPages.PageUnits;
                 old = Free.Next(piece);
                 Free.Link(piece, units);
                 // Ends: a page further each round.
@@ -142,7 +149,8 @@ internal readonly unsafe struct RegionRound(Region region)
 
                     uint next = first + 1;
                     while (next < end && !pages.IsGivenBack(next)) next++;
-                    ranges[count] = new PageRange { Start = region.At(first * RegionPages.PageUnits), Bytes = (nuint)(next - first) * RegionPages.PageBytes };
+                    ranges[count] = new PageRange { Start = region.At(first * RegionPages.PageUnits),
+                        Bytes = (nuint)(next - first) * RegionPages.PageBytes };
                     given[count++] = (first, next);
                     found += (next - first) * RegionPages.PageUnits;
                     first = next;
@@ -155,7 +163,9 @@ internal readonly unsafe struct RegionRound(Region region)
         if (!isAll) return false;
         pages.Phase = TidyPhase.None;
         // One that has not found what it looked for is of no use soon.
-        pages.NextRound = region.IsMuchDead ? (uint)(region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits) + (RegionPages.DeadShareUnit / 64) : 0;
+        pages.NextRound = region.IsMuchDead
+            ? (uint)(region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits) + (
+                RegionPages.DeadShareUnit / 64) : 0;
         region.IsTidied = false;
         return true;
     }

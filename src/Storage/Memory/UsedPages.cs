@@ -1,7 +1,8 @@
 namespace Kv.Storage;
 
 /// <summary>Gives memory that was reserved back while it is used up, a piece at a time.</summary>
-/// <remarks>To unmap megabytes at once can take long: 30 us a page on a virtual machine where the hypervisor has to flush each.</remarks>
+/// <remarks>To unmap megabytes at once can take long: 30 us a page on a virtual machine where the hypervisor has to
+/// flush each.</remarks>
 internal static unsafe class UsedPages
 {
     /// <summary>Gives the whole pages of a range back; they are zeros then.</summary>

@@ -4,8 +4,8 @@ namespace Kv.Storage;
 
 /// <summary>Address ranges from the system: reserved at once, paid for page by page as they are touched.</summary>
 /// <remarks>
-/// Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM. What the system refuses to
-/// take back is counted (<see cref="Failures"/>).
+/// Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM. What the system
+/// refuses to take back is counted (<see cref="Failures"/>).
 /// </remarks>
 internal static unsafe partial class VirtualMemory
 {
@@ -14,10 +14,12 @@ internal static unsafe partial class VirtualMemory
 
     public static readonly nuint PageBytes = (nuint)Environment.SystemPageSize;
 
-    /// <summary>How many mappings there are of ours; ranges that are reserved for good count as one, whatever is advised for parts of them.</summary>
+    /// <summary>How many mappings there are of ours; ranges that are reserved for good count as one, whatever is
+    /// advised for parts of them.</summary>
     public static readonly MappingLimit Mappings = MappingLimit.OfSystem();
 
-    private const int ProtReadWrite = 3, MapPrivate = 2, MapFixed = 16, RemapMayMove = 1, RemapFixed = 2, RemapDontUnmap = 4;
+    private const int ProtReadWrite = 3, MapPrivate = 2, MapFixed = 16, RemapMayMove = 1, RemapFixed = 2,
+        RemapDontUnmap = 4;
     private const int AdviseDontNeed = 4, AdviseHugePage = 14, AdviseNoHugePage = 15, AdvisePopulateWrite = 23;
 
     private const nuint MovedAtOnce = 2 << 20;
@@ -27,12 +29,14 @@ internal static unsafe partial class VirtualMemory
     private static long _failures;
     private static volatile bool _isBatchRefused;
 
-    /// <summary>How often the system has refused to unmap something or to take pages back: they stay resident.</summary>
+    /// <summary>How often the system has refused to unmap something or to take pages back: they stay
+    /// resident.</summary>
     public static long Failures => Volatile.Read(ref _failures);
 
     private static int MapAnonymousNoReserve => OperatingSystem.IsMacOS() ? 0x1000 | 0x40 : 0x20 | 0x4000;
 
-    /// <summary>Reserves zeroed memory, aligned to <paramref name="alignment"/> (a power of two); null when refused.</summary>
+    /// <summary>Reserves zeroed memory, aligned to <paramref name="alignment"/> (a power of two); null when
+    /// refused.</summary>
     /// <param name="mappings">How many mappings that may become: to be said again when it is released.</param>
     public static byte* Reserve(nuint bytes, nuint alignment = 4096, int mappings = 1)
     {
@@ -58,7 +62,8 @@ internal static unsafe partial class VirtualMemory
     /// <summary>Releases a range that was reserved, whole.</summary>
     public static void Release(byte* start, nuint bytes, int mappings = 1)
     {
-        // Where the system refuses, which it does when that would split a mapping and there are too many, the pages go nevertheless.
+        // Where the system refuses, which it does when that would split a mapping and there are too many, the pages go
+        // nevertheless.
         if (UnmapOrCount(start, bytes)) Mappings.Remove(mappings);
         else GiveBack(start, bytes);
     }
@@ -74,11 +79,13 @@ internal static unsafe partial class VirtualMemory
         return isGiven;
     }
 
-    /// <summary>Returns the pages of some ranges to the system, likewise: in one call, where the system has one for that (Linux since 6.14 does).</summary>
-    /// <returns>False when the system refused some of them: all may still have their pages, and none is to be taken for zeros.</returns>
+    /// <summary>Returns the pages of some ranges to the system, likewise: in one call, where the system has one for
+    /// that (Linux since 6.14 does).</summary>
+    /// <returns>False when the system refused some of them: all may still have their pages, and none is to be taken for
+    /// zeros.</returns>
     /// <remarks>
-    /// Each call of its own for 72 KB took 600 us on a virtual machine where the hypervisor has to flush each page from the processor's tables,
-    /// 11 us in one call for hundreds, which flushes once.
+    /// Each call of its own for 72 KB took 600 us on a virtual machine where the hypervisor has to flush each page from
+    /// the processor's tables, 11 us in one call for hundreds, which flushes once.
     /// </remarks>
     public static bool GiveBack(ReadOnlySpan<PageRange> ranges)
     {
@@ -87,7 +94,8 @@ internal static unsafe partial class VirtualMemory
             nint bytes = 0;
             foreach (var range in ranges) bytes += (nint)range.Bytes;
             fixed (PageRange* first = ranges)
-                if (SystemCall(ProcessAdvise, OwnProcess, first, (nuint)ranges.Length, AdviseDontNeed, 0) == bytes) return true;
+                if (SystemCall(ProcessAdvise, OwnProcess, first, (nuint)ranges.Length, AdviseDontNeed, 0) == bytes)
+                    return true;
             _isBatchRefused = true;     // a race: several learn it
         }
 
@@ -101,7 +109,8 @@ internal static unsafe partial class VirtualMemory
         if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseHugePage);
     }
 
-    /// <summary>Takes the pages from the system now, not when they are first touched. The content stays as it is.</summary>
+    /// <summary>Takes the pages from the system now, not when they are first touched. The content stays as it
+    /// is.</summary>
     /// <returns>False when the system does not do that (Linux since 5.14 does), or has no memory.</returns>
     public static bool Populate(byte* start, nuint bytes) =>
         OperatingSystem.IsLinux() && Advise(start, bytes, AdvisePopulateWrite) == 0;
@@ -112,7 +121,8 @@ internal static unsafe partial class VirtualMemory
         if (OperatingSystem.IsLinux()) Advise(start, bytes, AdviseNoHugePage);
     }
 
-    /// <summary>Moves pages to a larger range; the old range stays readable, without its content, until it is released.</summary>
+    /// <summary>Moves pages to a larger range; the old range stays readable, without its content, until it is
+    /// released.</summary>
     /// <returns>The new range; null when refused, with the old one as it was.</returns>
     public static byte* MoveAway(byte* start, nuint usedBytes, nuint newBytes, int mappings)
     {
@@ -120,7 +130,8 @@ internal static unsafe partial class VirtualMemory
         if (target == null) return null;
         nuint pages = (usedBytes + PageBytes - 1) / PageBytes * PageBytes;
         if (TryMove(start, target, pages)) return target;
-        // The system does not move what is two mappings, as a range is that has been moved to before: all but what is on their border.
+        // The system does not move what is two mappings, as a range is that has been moved to before: all but what is
+        // on their border.
         for (nuint done = 0; done < pages; done += MovedAtOnce)
         {
             nuint part = Math.Min(MovedAtOnce, pages - done);
@@ -133,7 +144,8 @@ internal static unsafe partial class VirtualMemory
     }
 
     private static bool TryMove(byte* start, byte* target, nuint bytes) =>
-        OperatingSystem.IsLinux() && (nint)RemapTo(start, bytes, bytes, RemapMayMove | RemapFixed | RemapDontUnmap, target) != -1;
+        OperatingSystem.IsLinux()
+        && (nint)RemapTo(start, bytes, bytes, RemapMayMove | RemapFixed | RemapDontUnmap, target) != -1;
 
     private static bool UnmapOrCount(byte* start, nuint bytes)
     {
@@ -152,7 +164,8 @@ internal static unsafe partial class VirtualMemory
     private static partial int Advise(void* address, nuint bytes, int advice);
 
     [LibraryImport("libc", EntryPoint = "syscall")]
-    private static partial nint SystemCall(nint number, nint process, PageRange* ranges, nuint count, nint advice, nuint flags);
+    private static partial nint SystemCall(nint number, nint process, PageRange* ranges, nuint count, nint advice,
+        nuint flags);
 
     [LibraryImport("libc", EntryPoint = "mremap")]
     private static partial void* RemapTo(void* address, nuint oldBytes, nuint newBytes, int flags, void* target);

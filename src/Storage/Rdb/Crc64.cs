@@ -51,7 +51,8 @@ internal static class Crc64
             table[i] = crc;
         }
 
-        for (int i = TableSize; i < table.Length; i++) table[i] = table[(byte)table[i - TableSize]] ^ (table[i - TableSize] >> 8);
+        for (int i = TableSize; i < table.Length; i++)
+            table[i] = table[(byte)table[i - TableSize]] ^ (table[i - TableSize] >> 8);
         return table;
     }
 }

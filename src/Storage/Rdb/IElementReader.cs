@@ -4,7 +4,8 @@ namespace Kv.Storage;
 internal interface IElementReader
 {
     /// <summary>The next one.</summary>
-    /// <param name="digits">Scratch of <see cref="SetView.DigitsMax"/> bytes, where the text of an integer goes.</param>
+    /// <param name="digits">Scratch of <see cref="SetView.DigitsMax"/> bytes, where the text of an integer
+    /// goes.</param>
     /// <returns>False at the end, and at the first thing that is wrong.</returns>
     bool Next(Span<byte> digits, out ReadOnlySpan<byte> element);
 
@@ -15,5 +16,6 @@ internal interface IElementReader
     PackedPlace Place { get; }
 }
 
-/// <summary>A place in a packed form: its offset, how many elements are ahead of it, and how long the last one is. The default one is the beginning.</summary>
+/// <summary>A place in a packed form: its offset, how many elements are ahead of it, and how long the last one is. The
+/// default one is the beginning.</summary>
 internal readonly record struct PackedPlace(int At, int Count, int Before);

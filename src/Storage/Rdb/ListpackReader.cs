@@ -2,7 +2,8 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Reads a listpack (drawn above <see cref="ListpackWriter"/>): nothing outside of the bytes, and nothing that is wrong.</summary>
+/// <summary>Reads a listpack (drawn above <see cref="ListpackWriter"/>): nothing outside of the bytes, and nothing that
+/// is wrong.</summary>
 internal ref struct ListpackReader : IElementReader
 {
     private const int HeaderBytes = 6;
@@ -37,7 +38,8 @@ internal ref struct ListpackReader : IElementReader
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>
-        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End && (_declared == ushort.MaxValue || _declared == _count);
+        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End
+        && (_declared == ushort.MaxValue || _declared == _count);
 
     /// <inheritdoc/>
     public bool Next(Span<byte> digits, out ReadOnlySpan<byte> element)

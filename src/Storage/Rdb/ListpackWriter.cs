@@ -89,7 +89,8 @@ internal sealed unsafe class ListpackWriter : IDisposable
         }
         else
         {
-            int bytes = number == (short)number ? 2 : number is >= -(1 << 23) and < 1 << 23 ? 3 : number == (int)number ? 4 : 8;
+            int bytes = number == (short)number ? 2 : number is >= -(1 << 23) and < 1 << 23
+                ? 3 : number == (int)number ? 4 : 8;
             at[0] = (byte)(bytes == 8 ? 0xF4 : 0xEF + bytes);
             for (int i = 0; i < bytes; i++) at[i + 1] = (byte)(number >> (8 * i));
             EndElement(1 + bytes);
@@ -102,7 +103,8 @@ internal sealed unsafe class ListpackWriter : IDisposable
         Reserve(1);
         _start[_length] = End;
         BinaryPrimitives.WriteUInt32LittleEndian(new Span<byte>(_start, 4), (uint)Length);
-        BinaryPrimitives.WriteUInt16LittleEndian(new Span<byte>(_start + 4, 2), (ushort)Math.Min(_count, ushort.MaxValue));
+        BinaryPrimitives.WriteUInt16LittleEndian(new Span<byte>(_start + 4, 2),
+            (ushort)Math.Min(_count, ushort.MaxValue));
         return new ReadOnlySpan<byte>(_start, (int)Length);
     }
 

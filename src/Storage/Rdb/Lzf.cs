@@ -7,7 +7,8 @@ namespace Kv.Storage;
 //   LLLooooo  oooooooo                             L + 2 (3 to 8) bytes that stand o + 1 (1 to 8,192) bytes before
 //   111ooooo  LLLLLLLL  oooooooo                   L + 9 (9 to 264) of them
 
-/// <summary>The compression of strings in RDB files and DUMP: LZF, with the choices that Redis makes, so that the bytes are the same.</summary>
+/// <summary>The compression of strings in RDB files and DUMP: LZF, with the choices that Redis makes, so that the bytes
+/// are the same.</summary>
 /// <remarks>
 /// To compress takes a table of 256 KB; to expand takes nothing. Threads: one at a time.
 /// Source: the format of LZF; which bytes it looks for, as its author's "very fast" setting does.
@@ -49,7 +50,8 @@ internal sealed unsafe class Lzf : IDisposable
     {
         if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
         // A run of literals has its length ahead.
-        return new LzfRun { Start = input, From = input, End = input + length, Output = output, To = output + 1, OutputEnd = output + room };
+        return new LzfRun { Start = input, From = input, End = input + length, Output = output, To = output + 1,
+            OutputEnd = output + room };
     }
 
     /// <summary>Compresses a piece.</summary>
@@ -68,7 +70,8 @@ internal sealed unsafe class Lzf : IDisposable
 
     private int Compress(ref LzfRun run, byte* pause, bool isLast)
     {
-        byte* start = run.Start, from = run.From, to = run.To, end = run.End, output = run.Output, outputEnd = run.OutputEnd;
+        byte* start = run.Start, from = run.From, to = run.To, end = run.End, output = run.Output,
+            outputEnd = run.OutputEnd;
         uint* table = _table;
         uint first = _base;
         int literals = run.Literals;
@@ -92,7 +95,8 @@ internal sealed unsafe class Lzf : IDisposable
             if (to + 4 >= outputEnd && to - (literals == 0 ? 1 : 0) + 4 >= outputEnd) return 0;
             EndRun(ref to, literals);
             literals = 0;
-            int longest = Math.Min((int)(end - from) - TailBytes, MatchMax), count = MatchLength(start + (last - first), from, longest);
+            int longest = Math.Min((int)(end - from) - TailBytes, MatchMax),
+                count = MatchLength(start + (last - first), from, longest);
             WriteMatch(ref to, back, count);
             to++;
             from += count;
@@ -129,7 +133,8 @@ internal sealed unsafe class Lzf : IDisposable
         return TryExpand(input, output, ref place, output.Length) && place.To == output.Length;
     }
 
-    /// <summary>Expands a part; it is done when all of the input has been read, and right if the output is full then.</summary>
+    /// <summary>Expands a part; it is done when all of the input has been read, and right if the output is full
+    /// then.</summary>
     /// <param name="place">The default one to begin; where to go on.</param>
     /// <param name="most">About so many bytes of output.</param>
     /// <returns>False when the input is not what the format allows.</returns>
@@ -199,7 +204,8 @@ internal sealed unsafe class Lzf : IDisposable
         // Redis looks at sixteen in one go where there are more, which may be one or two more than the last.
         if (longest > 16) longest = Math.Max(longest, 3 + 16);
         if (longest <= 3) return 3;
-        return 3 + new ReadOnlySpan<byte>(match + 3, longest - 3).CommonPrefixLength(new ReadOnlySpan<byte>(from + 3, longest - 3));
+        return 3 + new ReadOnlySpan<byte>(match + 3, longest - 3)
+            .CommonPrefixLength(new ReadOnlySpan<byte>(from + 3, longest - 3));
     }
 
     private static void WriteMatch(ref byte* to, uint back, int count)

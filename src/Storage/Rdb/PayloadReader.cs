@@ -3,7 +3,8 @@ using System.Buffers.Binary;
 namespace Kv.Storage;
 
 /// <summary>Reads what DUMP answered, as much at a time as one likes: first its checksum, then the value.</summary>
-/// <remarks>No object: a short payload is read without a byte of the heap, a long one's reader moves there. Whoever makes one disposes it.</remarks>
+/// <remarks>No object: a short payload is read without a byte of the heap, a long one's reader moves there. Whoever
+/// makes one disposes it.</remarks>
 internal unsafe struct PayloadReader : IDisposable
 {
     private const int BytesPerWork = 256;
@@ -62,7 +63,8 @@ internal unsafe struct PayloadReader : IDisposable
     private RdbStatus Check(ref long work)
     {
         if (_checked == 0 && !DumpPayload.HasKnownVersion(Payload)) return RdbStatus.BadChecksum;
-        int end = _length - sizeof(ulong), bytes = (int)Math.Min(end - _checked, work > int.MaxValue / BytesPerWork ? int.MaxValue : work * BytesPerWork);
+        int end = _length - sizeof(ulong), bytes =
+            (int)Math.Min(end - _checked, work > int.MaxValue / BytesPerWork ? int.MaxValue : work * BytesPerWork);
         _crc = Crc64.Append(_crc, Payload.Slice(_checked, bytes));
         _checked += bytes;
         work -= bytes / BytesPerWork;

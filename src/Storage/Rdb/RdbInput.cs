@@ -2,7 +2,8 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Reads what values are written with (drawn above <see cref="RdbOutput"/>) out of bytes that nobody vouches for.</summary>
+/// <summary>Reads what values are written with (drawn above <see cref="RdbOutput"/>) out of bytes that nobody vouches
+/// for.</summary>
 /// <remarks>Nothing outside of the bytes is looked at; no memory is taken but what they can be worth.</remarks>
 internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, long stringBytesMax)
 {
@@ -64,7 +65,8 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
 
     /// <summary>How many things there are, each of at least so many bytes.</summary>
     /// <returns>False when there are none, or cannot be so many.</returns>
-    public bool TryReadCount(int bytesEach, out long count) => TryReadLength(out count) && count > 0 && count <= Remaining / bytesEach;
+    public bool TryReadCount(int bytesEach, out long count) =>
+        TryReadLength(out count) && count > 0 && count <= Remaining / bytesEach;
 
     /// <summary>A string; what has to be made up is in the scratch, until that is next used.</summary>
     public RdbStatus ReadString(scoped ref RdbScratch scratch, out ReadOnlySpan<byte> text)
@@ -99,7 +101,8 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
         {
             if (!TryReadLength(out long compressed) || !TryReadLength(out long expanded)) return false;
             if (!TryReadBytes(compressed, out var content)) return false;
-            if (expanded <= 0 || expanded > stringBytesMax || expanded > (long)Lzf.ExpansionMax * content.Length) return false;
+            if (expanded <= 0 || expanded > stringBytesMax || expanded > (long)Lzf.ExpansionMax * content.Length)
+                return false;
             head = new StringHead(content, (int)expanded, isCompressed: true);
             return true;
         }

@@ -61,7 +61,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>How many bytes that are.</summary>
     public long Length => _at - _start;
 
-    /// <summary>How much may be done until the next pause: about so many elements, or bytes that cost as much.</summary>
+    /// <summary>How much may be done until the next pause: about so many elements, or bytes that cost as
+    /// much.</summary>
     public long Work { get; set; } = long.MaxValue;
 
     /// <summary>Begins anew.</summary>
@@ -158,7 +159,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         return place;
     }
 
-    /// <summary>Writes a number of things at a place that was passed over, once it is known; what is ahead, which should be little, moves.</summary>
+    /// <summary>Writes a number of things at a place that was passed over, once it is known; what is ahead, which
+    /// should be little, moves.</summary>
     /// <param name="place">From <see cref="PassLength"/>.</param>
     public void InsertLength(long place, ulong length)
     {
@@ -174,7 +176,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     public void WriteString(scoped ReadOnlySpan<byte> text)
     {
         Work -= 1 + (text.Length / BytesPerWork);
-        if (text.Length <= 11 && IntegerText.TryParse(text, out long number) && number == (int)number) WriteInteger((int)number);
+        if (text.Length <= 11 && IntegerText.TryParse(text, out long number) && number == (int)number)
+            WriteInteger((int)number);
         else if (!Compresses || text.Length is < CompressedMin or > CompressedMax || !TryWriteCompressed(text))
         {
             WriteLength((ulong)text.Length);
@@ -182,7 +185,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         }
     }
 
-    /// <summary>The same; a long one is only begun, and stays where it is until <see cref="GoOn"/> says that it is written. Nothing else is written before.</summary>
+    /// <summary>The same; a long one is only begun, and stays where it is until <see cref="GoOn"/> says that it is
+    /// written. Nothing else is written before.</summary>
     public void BeginString(ReadOnlySpan<byte> text)
     {
         if (text.Length <= PieceBytes)
@@ -194,7 +198,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         _text = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(text));
         _textLength = text.Length;
         _textAt = 0;
-        _isCompressing = Compresses && text.Length <= CompressedMax && TryReserve(CompressedHeaderMax + (long)text.Length, out _);
+        _isCompressing = Compresses && text.Length <= CompressedMax
+            && TryReserve(CompressedHeaderMax + (long)text.Length, out _);
         if (_isCompressing) _run = _lzf.Begin(_text, text.Length, _at + CompressedHeaderMax, text.Length - SavedMin);
         else WriteLength((ulong)text.Length);
     }
@@ -265,7 +270,8 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         at[0] = 0xC3;
         int header = 1 + PutLength(at + 1, (ulong)compressed);
         header += PutLength(at + header, (ulong)length);
-        if (header != CompressedHeaderMax) Buffer.MemoryCopy(at + CompressedHeaderMax, at + header, compressed, compressed);
+        if (header != CompressedHeaderMax)
+            Buffer.MemoryCopy(at + CompressedHeaderMax, at + header, compressed, compressed);
         Commit(header + compressed);
     }
 

@@ -2,15 +2,18 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Reads streams (drawn above <see cref="RdbStreamWriter"/>), all three types of them, out of bytes that nobody vouches for; as much at a time as one likes.</summary>
-/// <remarks>Entries that were deleted are left out: only how many there ever were is kept of them. Whoever makes one disposes it.</remarks>
+/// <summary>Reads streams (drawn above <see cref="RdbStreamWriter"/>), all three types of them, out of bytes that
+/// nobody vouches for; as much at a time as one likes.</summary>
+/// <remarks>Entries that were deleted are left out: only how many there ever were is kept of them. Whoever makes one
+/// disposes it.</remarks>
 internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
 {
     /// <summary>What a node costs, at least, and what something pending does: in elements of a list.</summary>
     private const int WorkPerNode = 64, WorkPerPending = 4, BytesPerWork = 64;
 
     private readonly MemoryBudget _budget = store.Budget;
-    private readonly StreamNodeLimits _limits = new(store.PackedLimits.StreamNodeBytes, store.PackedLimits.StreamNodeEntries);
+    private readonly StreamNodeLimits _limits =
+        new(store.PackedLimits.StreamNodeBytes, store.PackedLimits.StreamNodeEntries);
     private TextList _fields, _texts;
     private RdbScratch _id, _node, _digits;
     private Region _region;
@@ -101,14 +104,17 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
 
         var read = ReadHistory(ref input);
         if (read != RdbStatus.Ok) return read;
-        return input.TryReadLength(out _groups) && _groups <= input.Remaining / 6 ? Go(_groups == 0 ? Stage.Done : Stage.Group) : RdbStatus.BadData;
+        return input.TryReadLength(out _groups) && _groups <= input.Remaining / 6
+            ? Go(_groups == 0 ? Stage.Done : Stage.Group) : RdbStatus.BadData;
     }
 
     private RdbStatus ReadNode(StreamId first, ReadOnlySpan<byte> node)
     {
         var listpack = new ListpackReader(node);
-        if (!TryReadInteger(ref listpack, out long live) || !TryReadInteger(ref listpack, out long deleted) || !TryReadInteger(ref listpack, out long count)) return RdbStatus.BadData;
-        if (live < 0 || deleted < 0 || live + deleted == 0 || !TryReadTexts(ref listpack, ref _fields, count)) return RdbStatus.BadData;
+        if (!TryReadInteger(ref listpack, out long live) || !TryReadInteger(ref listpack, out long deleted)
+            || !TryReadInteger(ref listpack, out long count)) return RdbStatus.BadData;
+        if (live < 0 || deleted < 0 || live + deleted == 0 || !TryReadTexts(ref listpack, ref _fields, count))
+            return RdbStatus.BadData;
         if (!TryReadInteger(ref listpack, out long end) || end != 0) return RdbStatus.BadData;
         long ended = 0;
         // Ends: each round takes elements of the bytes.
@@ -116,10 +122,12 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
         {
             int before = listpack.Count;
             if (!TryReadInteger(ref listpack, out long flags) || flags is < 0 or > 3) return RdbStatus.BadData;
-            if (!TryReadInteger(ref listpack, out long ms) || !TryReadInteger(ref listpack, out long number)) return RdbStatus.BadData;
+            if (!TryReadInteger(ref listpack, out long ms) || !TryReadInteger(ref listpack, out long number))
+                return RdbStatus.BadData;
             bool isSame = (flags & StreamLeaf.FlagSameFields) != 0;
             long fields = _fields.Count;
-            if (!isSame && (!TryReadInteger(ref listpack, out fields) || fields > int.MaxValue / 2)) return RdbStatus.BadData;
+            if (!isSame && (!TryReadInteger(ref listpack, out fields) || fields > int.MaxValue / 2))
+                return RdbStatus.BadData;
             if (!TryReadTexts(ref listpack, ref _texts, isSame ? fields : 2 * fields)) return RdbStatus.BadData;
             int elements = listpack.Count - before;
             if (!TryReadInteger(ref listpack, out long said) || said != elements) return RdbStatus.BadData;
@@ -129,7 +137,8 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
                 continue;
             }
 
-            var status = Append(new StreamId(first.Ms + unchecked((ulong)ms), first.Number + unchecked((ulong)number)), isSame);
+            var status =
+                Append(new StreamId(first.Ms + unchecked((ulong)ms), first.Number + unchecked((ulong)number)), isSame);
             if (status != RdbStatus.Ok) return status;
         }
 
@@ -150,10 +159,12 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
     private RdbStatus ReadHistory(scoped ref RdbInput input)
     {
         var stream = new LargeStream(_region);
-        if (!input.TryReadLength(out long length) || length != stream.Length || !TryReadId(ref input, out StreamId last)) return RdbStatus.BadData;
+        if (!input.TryReadLength(out long length) || length != stream.Length
+            || !TryReadId(ref input, out StreamId last)) return RdbStatus.BadData;
         StreamId deleted = StreamId.Zero;
         long added = length;
-        if (type != RdbType.Stream && (!TryReadId(ref input, out _) || !TryReadId(ref input, out deleted) || !input.TryReadLength(out added))) return RdbStatus.BadData;
+        if (type != RdbType.Stream && (!TryReadId(ref input, out _) || !TryReadId(ref input, out deleted)
+            || !input.TryReadLength(out added))) return RdbStatus.BadData;
         if (last < stream.LastId || added < length) return RdbStatus.BadData;
         stream.LastId = last;
         stream.Added = added;
@@ -182,7 +193,8 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
         Group(_group).LastId = last;
         Group(_group).EntriesRead = read;
         _owned = 0;
-        return input.TryReadLength(out _pending) && _pending <= input.Remaining / (StreamId.Bytes + 9) ? Go(Stage.Pending) : RdbStatus.BadData;
+        return input.TryReadLength(out _pending) && _pending <= input.Remaining / (StreamId.Bytes + 9)
+            ? Go(Stage.Pending) : RdbStatus.BadData;
     }
 
     private unsafe RdbStatus ReadPending(scoped ref RdbInput input, ref long work)
@@ -190,14 +202,17 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
         for (; _pending > 0; _pending--, work -= WorkPerPending)
         {
             if (work <= 0) return RdbStatus.More;
-            if (!TryReadRawId(ref input, out StreamId id) || !input.TryReadInt64(out long delivered) || !input.TryReadLength(out long deliveries)) return RdbStatus.BadData;
+            if (!TryReadRawId(ref input, out StreamId id) || !input.TryReadInt64(out long delivered)
+                || !input.TryReadLength(out long deliveries)) return RdbStatus.BadData;
             if (!Group(_group).Pending.IsEmpty && id <= _lastPending) return RdbStatus.BadData;
             if (!TryReserve(Group(_group).Pending.ReserveBytes(1, isBehind: true))) return RdbStatus.OutOfMemory;
-            *(PendingEntry*)Group(_group).Pending.Insert(id) = new PendingEntry { DeliveredMs = delivered, Deliveries = deliveries };
+            *(PendingEntry*)Group(_group).Pending.Insert(id) =
+                new PendingEntry { DeliveredMs = delivered, Deliveries = deliveries };
             _lastPending = id;
         }
 
-        return input.TryReadLength(out _consumers) && _consumers <= input.Remaining / 10 ? Go(Stage.Consumer) : RdbStatus.BadData;
+        return input.TryReadLength(out _consumers) && _consumers <= input.Remaining / 10
+            ? Go(Stage.Consumer) : RdbStatus.BadData;
     }
 
     /// <summary>Reads the head of the next consumer; behind the last one the group is whole.</summary>
@@ -221,7 +236,8 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
         Consumer(_consumer).SeenMs = seen;
         Consumer(_consumer).ActiveMs = active;
         _consumers--;
-        return input.TryReadLength(out _pending) && _pending <= input.Remaining / StreamId.Bytes ? Go(Stage.Held) : RdbStatus.BadData;
+        return input.TryReadLength(out _pending) && _pending <= input.Remaining / StreamId.Bytes
+            ? Go(Stage.Held) : RdbStatus.BadData;
     }
 
     private unsafe RdbStatus ReadHeld(scoped ref RdbInput input, ref long work)
@@ -282,7 +298,8 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
     private static StreamId IdOf(ReadOnlySpan<byte> bytes) =>
         new(BinaryPrimitives.ReadUInt64BigEndian(bytes), BinaryPrimitives.ReadUInt64BigEndian(bytes[sizeof(ulong)..]));
 
-    /// <summary>Fields and values of an entry: the fields apart from the values, or each followed by its value.</summary>
+    /// <summary>Fields and values of an entry: the fields apart from the values, or each followed by its
+    /// value.</summary>
     private readonly struct Items(TextList fields, TextList texts, bool isSame) : IStreamItems
     {
         public int Fields => isSame ? texts.Count : texts.Count / 2;

@@ -9,7 +9,8 @@ namespace Kv.Storage;
 //   consumers:  | count | name | seen, unix ms 8 | (type 21: active 8) | count | id 16 | ...
 //
 //   listpack of a node:  entries, deleted ones, fields, each field, 0; then of each entry:
-//   flags (1 deleted, 2 the fields are those of the node), ms - first ms, number - first number, [fields], [field] value ..., elements so far
+//   flags (1 deleted, 2 the fields are those of the node), ms - first ms, number - first number, [fields], [field]
+// value ..., elements so far
 
 /// <summary>Writes a stream as RDB files and DUMP have it, as much at a time as one likes.</summary>
 internal struct RdbStreamWriter
@@ -97,7 +98,8 @@ internal struct RdbStreamWriter
         {
             bool isSame = leaf.HasSameFields(i);
             StreamEntry entry = leaf[i];
-            listpack.Append((isSame ? StreamLeaf.FlagSameFields : 0) | (leaf.IsDeleted(i) ? StreamLeaf.FlagDeleted : 0));
+            listpack.Append((isSame ? StreamLeaf.FlagSameFields : 0)
+                | (leaf.IsDeleted(i) ? StreamLeaf.FlagDeleted : 0));
             listpack.Append(unchecked((long)(entry.Id.Ms - leaf.First.Ms)));
             listpack.Append(unchecked((long)(entry.Id.Number - leaf.First.Number)));
             if (!isSame) listpack.Append(entry.FieldCount);

@@ -36,7 +36,8 @@ internal unsafe struct RdbValue
     public Region Stream;
 
     /// <summary>What the record of a new key needs.</summary>
-    public readonly int ExpectedBytes => Type == DataType.String && _block.IsNone && _length <= RecordWord.InlineValueMax ? _length : sizeof(long);
+    public readonly int ExpectedBytes =>
+        Type == DataType.String && _block.IsNone && _length <= RecordWord.InlineValueMax ? _length : sizeof(long);
 
     private readonly ReadOnlySpan<byte> Bytes => new(_start, _length);
 
@@ -49,7 +50,8 @@ internal unsafe struct RdbValue
         _block = block;
     }
 
-    /// <summary>Makes it a set of integers: ascending, little endian, few enough for an array. The bytes, of native memory, have to stay until it is stored.</summary>
+    /// <summary>Makes it a set of integers: ascending, little endian, few enough for an array. The bytes, of native
+    /// memory, have to stay until it is stored.</summary>
     public void SetIntegers(ReadOnlySpan<byte> numbers, int width)
     {
         Type = DataType.Set;

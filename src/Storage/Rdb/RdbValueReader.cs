@@ -2,11 +2,12 @@ using System.Buffers.Binary;
 
 namespace Kv.Storage;
 
-/// <summary>Reads values of every type that Redis 1 to 7.4 writes, out of bytes that nobody vouches for; as much at a time as one likes.</summary>
+/// <summary>Reads values of every type that Redis 1 to 7.4 writes, out of bytes that nobody vouches for; as much at a
+/// time as one likes.</summary>
 /// <remarks>
-/// Everything is checked, as deep as it goes: every length, each element of a packed form, members that are there twice, scores
-/// that are no numbers, collections without elements. Memory is taken as elements are read, so what comes of a payload is at most
-/// a multiple of it (<see cref="Lzf.ExpansionMax"/>, and what the tables of a collection take).
+/// Everything is checked, as deep as it goes: every length, each element of a packed form, members that are there
+/// twice, scores that are no numbers, collections without elements. Memory is taken as elements are read, so what comes
+/// of a payload is at most a multiple of it (<see cref="Lzf.ExpansionMax"/>, and what the tables of a collection take).
 /// Whoever makes one disposes it, after the value: strings may be in its memory.
 /// Cost: a step goes on by elements; one element, and one node of a list or stream, is read at once.
 /// </remarks>
@@ -18,7 +19,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 {
     private const int AddsPerCheck = 1024, OrderedAtOnce = 4096;
 
-    /// <summary>What a unit of work is: an element of a list, a quarter of one that a table finds, so many bytes.</summary>
+    /// <summary>What a unit of work is: an element of a list, a quarter of one that a table finds, so many
+    /// bytes.</summary>
     private const int BytesPerWork = 256, WorkPerMember = 4;
 
     /// <summary>The latest expiry of a field: 48 bits, as Redis has it.</summary>
@@ -34,7 +36,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
     private long _work, _left, _earliestMs;
     private int _adds;
 
-    // What is being read piece by piece: a packed form, an array of integers, a long string. It stands in the input, or has been expanded.
+    // What is being read piece by piece: a packed form, an array of integers, a long string. It stands in the input, or
+    // has been expanded.
     private bool _hasContent, _isExpanded;
     private int _contentAt, _contentLength;
     private PackedPlace _place;
@@ -58,9 +61,11 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
     /// <summary>Whether nothing is left.</summary>
     public readonly bool IsAtEnd => _input.Remaining == 0;
 
-    private readonly ReadOnlySpan<byte> Content => _isExpanded ? _first.Get(_contentLength) : _input.Slice(_contentAt, _contentLength);
+    private readonly ReadOnlySpan<byte> Content =>
+        _isExpanded ? _first.Get(_contentLength) : _input.Slice(_contentAt, _contentLength);
 
-    private readonly bool IsOfPairs => _type is RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack or RdbType.SortedSetZiplist or RdbType.SortedSetListpack;
+    private readonly bool IsOfPairs => _type is RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist
+        or RdbType.HashListpack or RdbType.SortedSetZiplist or RdbType.SortedSetListpack;
 
     private readonly bool HasExpiries => _type is RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld;
 
@@ -149,7 +154,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
             case RdbType.HashExpiry or RdbType.HashExpiryOld:
                 // An expiry ahead of each field: since the earliest of all, or of itself.
                 _earliestMs = 1;
-                if (_type == RdbType.HashExpiry && (!_input.TryReadInt64(out _earliestMs) || _earliestMs is < 0 or > FieldExpiryMaxMs)) return RdbStatus.BadData;
+                if (_type == RdbType.HashExpiry && (!_input.TryReadInt64(out _earliestMs) || _earliestMs is < 0
+                    or > FieldExpiryMaxMs)) return RdbStatus.BadData;
                 return BeginCounted(3, Stage.Elements);
             case RdbType.HashListpackExpiry when !_input.TryReadInt64(out _):
                 return RdbStatus.BadData;
@@ -158,8 +164,10 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
                 return Go(Stage.Stream);
             case RdbType.IntegerSet:
                 return BeginContent(Stage.Integers);
-            case RdbType.ListZiplist or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack or RdbType.SetListpack
-                or RdbType.SortedSetZiplist or RdbType.SortedSetListpack or RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld:
+            case RdbType.ListZiplist or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack
+                or RdbType.SetListpack
+                or RdbType.SortedSetZiplist or RdbType.SortedSetListpack or RdbType.HashListpackExpiry
+                or RdbType.HashListpackExpiryOld:
                 return BeginContent(Stage.Packed);
             default:
                 return _type is RdbType.Module or RdbType.ModuleOld ? RdbStatus.Unknown : RdbStatus.BadData;
@@ -173,12 +181,15 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         RdbType.Set or RdbType.IntegerSet or RdbType.SetListpack => DataType.Set,
         RdbType.Stream or RdbType.Stream2 or RdbType.Stream3 => DataType.Stream,
         RdbType.Hash or RdbType.HashZipmap or RdbType.HashZiplist or RdbType.HashListpack
-            or RdbType.HashExpiry or RdbType.HashExpiryOld or RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld => DataType.Hash,
-        RdbType.SortedSet or RdbType.SortedSetText or RdbType.SortedSetZiplist or RdbType.SortedSetListpack => DataType.SortedSet,
+            or RdbType.HashExpiry or RdbType.HashExpiryOld or RdbType.HashListpackExpiry
+            or RdbType.HashListpackExpiryOld => DataType.Hash,
+        RdbType.SortedSet or RdbType.SortedSetText or RdbType.SortedSetZiplist
+        or RdbType.SortedSetListpack => DataType.SortedSet,
         _ => DataType.Any,
     };
 
-    private RdbStatus BeginCounted(int bytesEach, Stage stage) => _input.TryReadCount(bytesEach, out _left) ? Go(stage) : RdbStatus.BadData;
+    private RdbStatus BeginCounted(int bytesEach, Stage stage) =>
+        _input.TryReadCount(bytesEach, out _left) ? Go(stage) : RdbStatus.BadData;
 
     private RdbStatus BeginContent(Stage stage)
     {
@@ -315,7 +326,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
             {
                 if (_work <= 0) return RdbStatus.More;
                 long kind = packed;
-                if (_type == RdbType.ListQuicklist2 && (!_input.TryReadLength(out kind) || kind is not (plain or packed))) return RdbStatus.BadData;
+                if (_type == RdbType.ListQuicklist2
+                    && (!_input.TryReadLength(out kind) || kind is not (plain or packed))) return RdbStatus.BadData;
                 var read = ReadContent();
                 if (read == RdbStatus.Ok && kind == plain) read = Add(ref value, Content);
                 if (read != RdbStatus.Ok) return read;
@@ -338,7 +350,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         do
         {
             if (_work <= 0) return RdbStatus.More;
-            if (!value.SortedSet.TryFinish((int)Math.Min(_work, OrderedAtOnce), out isDone)) return RdbStatus.OutOfMemory;
+            if (!value.SortedSet.TryFinish((int)Math.Min(_work, OrderedAtOnce), out isDone))
+                return RdbStatus.OutOfMemory;
             _work -= OrderedAtOnce;
         }
         while (!isDone);
@@ -370,11 +383,14 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         }
     }
 
-    /// <summary>Adds elements of a packed form, alone or with what belongs to each, as the value's type has them.</summary>
-    private RdbStatus AddElements<TReader>(scoped ref TReader reader, scoped ref RdbValue value) where TReader : struct, IElementReader, allows ref struct
+    /// <summary>Adds elements of a packed form, alone or with what belongs to each, as the value's type has
+    /// them.</summary>
+    private RdbStatus AddElements<TReader>(scoped ref TReader reader, scoped ref RdbValue value)
+        where TReader : struct, IElementReader, allows ref struct
     {
         if (!_digits.TryGet(_budget, 3 * SetView.DigitsMax, out var scratch)) return RdbStatus.OutOfMemory;
-        Span<byte> digits = scratch[..SetView.DigitsMax], moreDigits = scratch[SetView.DigitsMax..(2 * SetView.DigitsMax)], evenMore = scratch[(2 * SetView.DigitsMax)..];
+        Span<byte> digits = scratch[..SetView.DigitsMax], moreDigits =
+            scratch[SetView.DigitsMax..(2 * SetView.DigitsMax)], evenMore = scratch[(2 * SetView.DigitsMax)..];
         bool isList = value.Type == DataType.List, hasPairs = IsOfPairs, hasExpiries = HasExpiries;
         // Ends: each round takes an element of the bytes.
         while (_work > 0)
@@ -393,7 +409,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
             else if (hasExpiries) status = AddField(ref value, element, other, expiry);
             else if (!hasPairs) status = AddMember(ref value, element);
             else if (value.Type == DataType.Hash) status = AddField(ref value, element, other);
-            else status = ScoreText.TryParse(other, out double score) ? AddScored(ref value, element, score) : RdbStatus.BadData;
+            else status = ScoreText.TryParse(other, out double score)
+                ? AddScored(ref value, element, score) : RdbStatus.BadData;
             if (status != RdbStatus.Ok) return status;
         }
 
@@ -406,7 +423,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         const int headerBytes = 8;
         var content = Content;
         if (content.Length <= headerBytes) return RdbStatus.BadData;
-        uint width = BinaryPrimitives.ReadUInt32LittleEndian(content), count = BinaryPrimitives.ReadUInt32LittleEndian(content[4..]);
+        uint width = BinaryPrimitives.ReadUInt32LittleEndian(content),
+            count = BinaryPrimitives.ReadUInt32LittleEndian(content[4..]);
         ReadOnlySpan<byte> numbers = content[headerBytes..];
         if (width is not (2 or 4 or 8) || (long)count * width != numbers.Length) return RdbStatus.BadData;
         bool isArray = count <= Math.Min(_store.PackedLimits.IntegerSetEntries, IntegerSet.CountMax);
@@ -454,13 +472,15 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         return value.Set.Count == before ? RdbStatus.BadData : After(isAdded: true);
     }
 
-    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> content, scoped ReadOnlySpan<byte> expiry)
+    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field,
+        scoped ReadOnlySpan<byte> content, scoped ReadOnlySpan<byte> expiry)
     {
         if (!IntegerText.TryParse(expiry, out long expiryMs) || expiryMs < 0) return RdbStatus.BadData;
         return AddField(ref value, field, content, expiryMs == 0 ? FieldExpiry.None : expiryMs);
     }
 
-    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field, scoped ReadOnlySpan<byte> content, long expiryMs = FieldExpiry.None)
+    private RdbStatus AddField(scoped ref RdbValue value, scoped ReadOnlySpan<byte> field,
+        scoped ReadOnlySpan<byte> content, long expiryMs = FieldExpiry.None)
     {
         _work -= WorkPerMember + (content.Length / BytesPerWork);
         if (expiryMs > FieldExpiryMaxMs) return RdbStatus.BadData;

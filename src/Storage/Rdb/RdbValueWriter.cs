@@ -4,8 +4,8 @@ namespace Kv.Storage;
 
 /// <summary>Writes values as RDB files and DUMP have them, with the encodings of Redis 7.0.</summary>
 /// <remarks>
-/// A large one as much at a time as one likes: one element, and one node of a stream, is written at once. Keeps its memory for the next value.
-/// Threads: one at a time; the key of what is written is held.
+/// A large one as much at a time as one likes: one element, and one node of a stream, is written at once. Keeps its
+/// memory for the next value. Threads: one at a time; the key of what is written is held.
 /// </remarks>
 internal sealed class RdbValueWriter(Store store) : IDisposable
 {
@@ -47,7 +47,8 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         return isDone;
     }
 
-    /// <summary>Writes the type of a string and the string, from where it left off. As long as it is not written, the string stays where it is.</summary>
+    /// <summary>Writes the type of a string and the string, from where it left off. As long as it is not written, the
+    /// string stays where it is.</summary>
     /// <returns>True when it has ended.</returns>
     public bool WriteString(ReadOnlySpan<byte> text, long work = long.MaxValue)
     {
@@ -129,7 +130,9 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
             if (!_hasNode) _listpack.Begin();
             _hasNode = true;
             if (Output.Work <= 0) return false;
-            if (_listpack.Count != 0 && ListpackRule.IsTooLarge(limit, _listpack.Length + element.Length + estimatedOverhead, _listpack.Count + 1))
+            if (_listpack.Count != 0
+                && ListpackRule.IsTooLarge(limit, _listpack.Length + element.Length + estimatedOverhead,
+                _listpack.Count + 1))
             {
                 EndNode();
                 continue;
@@ -157,7 +160,8 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     }
 
     /// <summary>Bound of the expiries of a hash's fields.</summary>
-    private static unsafe long EarliestOf(in ValueView value) => FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
+    private static unsafe long EarliestOf(in ValueView value) =>
+        FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
 
     //  | earliest expiry 8 | count | expiry | field | value | expiry | ...        an expiry: a length: 0 none, else from the earliest on, plus 1
     private bool WriteHash(HashView hash, long earliestMs)

@@ -33,7 +33,8 @@ internal static class ScoreText
         for (int i = 3 + Digits; i < length; i++) exponent = (exponent * 10) + (exact[i] - '0');
         if (exact[Digits + 2] == '-') exponent = -exponent;
         digits = digits.TrimEnd((byte)'0');
-        return exponent is < -4 or >= Digits ? at + PutScientific(digits, exponent, text[at..]) : at + PutPlain(digits, exponent, text[at..]);
+        return exponent is < -4 or >= Digits ? at + PutScientific(digits, exponent, text[at..])
+            : at + PutPlain(digits, exponent, text[at..]);
     }
 
     /// <summary>Reads one: a number, or an infinity.</summary>
@@ -53,7 +54,8 @@ internal static class ScoreText
             return true;
         }
 
-        const NumberStyles styles = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint | NumberStyles.AllowExponent;
+        const NumberStyles styles = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint
+            | NumberStyles.AllowExponent;
         score = 0;
         // A digit or a point first: no word that a culture has for what is no number.
         return unsigned.Length > 0 && (char.IsAsciiDigit((char)unsigned[0]) || unsigned[0] == '.')

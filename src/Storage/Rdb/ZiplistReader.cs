@@ -12,7 +12,8 @@ namespace Kv.Storage;
 //          F0, FE                one of 3 bytes, of 1 byte
 //          F1 to FD              0 to 12
 
-/// <summary>Reads a ziplist, which Redis had before the listpack: nothing outside of the bytes, and nothing that is wrong.</summary>
+/// <summary>Reads a ziplist, which Redis had before the listpack: nothing outside of the bytes, and nothing that is
+/// wrong.</summary>
 internal ref struct ZiplistReader : IElementReader
 {
     private const int HeaderBytes = 10, LongBefore = 0xFE;
@@ -46,7 +47,8 @@ internal ref struct ZiplistReader : IElementReader
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>
-        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End && (_declared == ushort.MaxValue || _declared == _count)
+        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End
+        && (_declared == ushort.MaxValue || _declared == _count)
         && _last == (uint)(_at - _before);
 
     /// <inheritdoc/>
@@ -54,10 +56,12 @@ internal ref struct ZiplistReader : IElementReader
     {
         element = default;
         ReadOnlySpan<byte> rest = _at < 0 ? default : _bytes[_at..^1];
-        if (rest.IsEmpty || !TryReadBefore(rest, out int before) || !TryReadHead(rest[before..], out int head, out int content, out bool isInteger)) return Fail();
+        if (rest.IsEmpty || !TryReadBefore(rest, out int before)
+            || !TryReadHead(rest[before..], out int head, out int content, out bool isInteger)) return Fail();
         long length = before + head + (long)content;
         if (length > rest.Length) return Fail();
-        element = isInteger ? Text(Integer(rest[before], rest.Slice(before + head, content)), digits) : rest.Slice(before + head, content);
+        element = isInteger ? Text(Integer(rest[before], rest.Slice(before + head, content)), digits)
+            : rest.Slice(before + head, content);
         _at += (int)length;
         _before = (int)length;
         _count++;
@@ -75,7 +79,8 @@ internal ref struct ZiplistReader : IElementReader
     {
         bytes = rest[0] < LongBefore ? 1 : 5;
         if (rest[0] < LongBefore) return rest.Length > 1 && rest[0] == _before;
-        return rest[0] == LongBefore && rest.Length > 5 && BinaryPrimitives.ReadUInt32LittleEndian(rest[1..]) == (uint)_before;
+        return rest[0] == LongBefore && rest.Length > 5
+            && BinaryPrimitives.ReadUInt32LittleEndian(rest[1..]) == (uint)_before;
     }
 
     private static bool TryReadHead(ReadOnlySpan<byte> rest, out int head, out int content, out bool isInteger)
@@ -101,7 +106,8 @@ internal ref struct ZiplistReader : IElementReader
             return content >= 0;
         }
 
-        content = first switch { 0xC0 => 2, 0xD0 => 4, 0xE0 => 8, 0xF0 => 3, 0xFE => 1, >= 0xF1 and <= 0xFD => 0, _ => -1 };
+        content = first switch { 0xC0 => 2, 0xD0 => 4, 0xE0 => 8, 0xF0 => 3, 0xFE => 1, >= 0xF1
+            and <= 0xFD => 0, _ => -1 };
         return content >= 0;
     }
 

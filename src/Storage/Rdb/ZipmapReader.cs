@@ -32,7 +32,8 @@ internal ref struct ZipmapReader : IElementReader
 
     /// <inheritdoc/>
     public readonly bool IsWhole =>
-        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End && (_count & 1) == 0 && (_bytes[0] >= Long || _bytes[0] == _count / 2);
+        _at > 0 && _at == _bytes.Length - 1 && _bytes[_at] == End && (_count & 1) == 0
+        && (_bytes[0] >= Long || _bytes[0] == _count / 2);
 
     /// <inheritdoc/>
     public bool Next(Span<byte> digits, out ReadOnlySpan<byte> element)

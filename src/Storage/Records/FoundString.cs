@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>A string where it was found, nothing about it being unusual: held as bytes, behind a short key, its time not passed.</summary>
+/// <summary>A string where it was found, nothing about it being unusual: held as bytes, behind a short key, its time
+/// not passed.</summary>
 /// <remarks>
-/// Plain pointers, so that a hot path keeps them in registers; of use only inside of the epoch, and for what was read of the
-/// bytes only once the word has been found the same behind the reading.
+/// Plain pointers, so that a hot path keeps them in registers; of use only inside of the epoch, and for what was read
+/// of the bytes only once the word has been found the same behind the reading.
 /// </remarks>
 internal readonly unsafe struct FoundString(byte* record, ulong word, int offset)
 {

@@ -91,11 +91,13 @@ internal static unsafe class Record
 
     public static byte* ValueOf(byte* record, ulong word) => record + RecordWord.ValueOffset(word);
 
-    /// <summary>The block of a value; only for the owner of the lock, or when the word is known not to have changed.</summary>
+    /// <summary>The block of a value; only for the owner of the lock, or when the word is known not to have
+    /// changed.</summary>
     public static Block BlockOf(byte* record, ulong word) => Unsafe.ReadUnaligned<Block>(ValueOf(record, word));
 
     /// <summary>The region of a large collection; only for the owner of the lock.</summary>
-    public static Region RegionOf(byte* record, ulong word) => new((byte*)Unsafe.ReadUnaligned<nint>(ValueOf(record, word)));
+    public static Region RegionOf(byte* record, ulong word) =>
+        new((byte*)Unsafe.ReadUnaligned<nint>(ValueOf(record, word)));
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long ExpiryOf(byte* record, ulong word) =>

@@ -15,7 +15,8 @@ namespace Kv.Storage;
 // Invariant: only the owner of the lock changes the word. Dead is set together with the unlock, in one store: no reader
 // ever finds two live, unlocked records of a key. A filler is dead from the start.
 
-/// <summary>Reads and makes the first word of a record. Pure functions: <see cref="Record"/> has what touches memory.</summary>
+/// <summary>Reads and makes the first word of a record. Pure functions: <see cref="Record"/> has what touches
+/// memory.</summary>
 internal static class RecordWord
 {
     public const ulong Lock = 1UL << 0, Dead = 1UL << 1, HasExpiry = 1UL << 2, Referenced = 1UL << 3;
@@ -33,15 +34,17 @@ internal static class RecordWord
     private const ulong VersionMask = 0xFFFFFUL << VersionShift, VersionOne = 1UL << VersionShift;
 
     public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry) =>
-        (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift | (hasExpiry ? HasExpiry : 0);
+        (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift
+        | (hasExpiry ? HasExpiry : 0);
 
-    /// <summary>Whether it is of a live, unlocked string, held as bytes behind a key of so many bytes (not a long one): its
-    /// value is then at <c>KeyOffset(word) + keyLength</c>. Its time may have passed.</summary>
+    /// <summary>Whether it is of a live, unlocked string, held as bytes behind a key of so many bytes (not a long one):
+    /// its value is then at <c>KeyOffset(word) + keyLength</c>. Its time may have passed.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsPlainString(ulong word, int keyLength)
     {
         const ulong shape = Lock | Dead | ((ulong)15 << KindShift) | ((ulong)LongKey << KeyShift);
-        return (word & shape) == ((ulong)ValueKind.String << KindShift | (ulong)(uint)keyLength << KeyShift) & keyLength != LongKey;
+        return (word & shape) == ((ulong)ValueKind.String << KindShift
+            | (ulong)(uint)keyLength << KeyShift) & keyLength != LongKey;
     }
 
     /// <summary>A dead word that covers a whole number of 8 bytes.</summary>

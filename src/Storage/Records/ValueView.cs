@@ -3,7 +3,8 @@ using System.Runtime.CompilerServices;
 namespace Kv.Storage;
 
 /// <summary>A value as a reader or an update sees it; valid only inside of the call that it was given to.</summary>
-/// <remarks>Just the record's address and the word that was read: everything else is worked out when it is asked for.</remarks>
+/// <remarks>Just the record's address and the word that was read: everything else is worked out when it is asked
+/// for.</remarks>
 public readonly unsafe ref struct ValueView
 {
     private readonly byte* _record;
@@ -43,7 +44,8 @@ public readonly unsafe ref struct ValueView
             if (Kind == ValueKind.GrowingString)
             {
                 // A writer may change the length meanwhile: it is cut to the record's extent.
-                uint length = Math.Min(Unsafe.ReadUnaligned<uint>(value), (uint)RecordWord.ValueBytes(_word) - sizeof(uint));
+                uint length = Math.Min(Unsafe.ReadUnaligned<uint>(value),
+                    (uint)RecordWord.ValueBytes(_word) - sizeof(uint));
                 return new ReadOnlySpan<byte>(value + sizeof(uint), (int)length);
             }
 
@@ -61,16 +63,17 @@ public readonly unsafe ref struct ValueView
     /// <summary>Bytes of the string's text, the digits of an integer included.</summary>
     public long StringLength => Kind == ValueKind.Integer ? DigitCount(Integer) : Bytes.Length;
 
-    /// <summary>The block of a <see cref="ValueKind.BlockString"/>, else none. To send it without a copy take a reference
-    /// (<see cref="Storage.Block.AddReference"/>) and give it back (<c>StoreSession.Release</c>), also when the read runs again.</summary>
+    /// <summary>The block of a <see cref="ValueKind.BlockString"/>, else none. To send it without a copy take a
+    /// reference (<see cref="Storage.Block.AddReference"/>) and give it back (<c>StoreSession.Release</c>), also when
+    /// the read runs again.</summary>
     public Block Block
     {
         get
         {
             if (_record == null || !RecordWord.HoldsBlock(_word)) return default;
             Block block = Record.BlockOf(_record, _word);
-            // A writer may be replacing the pointer, and half of each is no address: it is used only if the word is still
-            // the same. The block itself stays for this epoch at least.
+            // A writer may be replacing the pointer, and half of each is no address: it is used only if the word is
+            // still the same. The block itself stays for this epoch at least.
             Volatile.ReadBarrier();
             return RecordWord.Same(Record.ReadWord(_record), _word) ? block : default;
         }
@@ -88,8 +91,8 @@ public readonly unsafe ref struct ValueView
     /// <summary>A small set of integers.</summary>
     internal IntegerSet IntegerSet => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
 
-    /// <summary>The memory of a large collection: only for a reader that holds the lock, as it does whenever the value is one
-    /// (<see cref="StoreSession.Read"/>).</summary>
+    /// <summary>The memory of a large collection: only for a reader that holds the lock, as it does whenever the value
+    /// is one (<see cref="StoreSession.Read"/>).</summary>
     internal Region Region => Record.RegionOf(_record, _word);
 
     /// <summary>Bytes that key and value hold, with header and block.</summary>
@@ -98,7 +101,8 @@ public readonly unsafe ref struct ValueView
         get
         {
             long bytes = RecordWord.Size(_word);
-            if (RecordWord.KeyField(_word) == RecordWord.LongKey) bytes += Record.LongKeyBlock(_record, _word).ExtentBytes;
+            if (RecordWord.KeyField(_word) == RecordWord.LongKey)
+                bytes += Record.LongKeyBlock(_record, _word).ExtentBytes;
             if (RecordWord.HoldsRegion(_word)) return bytes + Region.ChargedBytes;
             Block block = Block;        // once: a second look may find none, when a writer comes in between
             return block.IsNone ? bytes : bytes + block.ExtentBytes;

@@ -2,7 +2,8 @@ using System.Buffers;
 
 namespace Kv.Storage;
 
-/// <summary>Collects the members of a new set, each once, apart from the store; then makes it the value of a key.</summary>
+/// <summary>Collects the members of a new set, each once, apart from the store; then makes it the value of a
+/// key.</summary>
 /// <remarks>Whoever makes one disposes it. Cost: a table of its own, freed or handed over.</remarks>
 internal unsafe struct SetBuilder
 {
@@ -37,7 +38,8 @@ internal unsafe struct SetBuilder
         }
 
         if (mayBeThere && new MemberTable(_region, in _store.Hash).Find(member, hash) != null) return true;
-        if (!Region.TryReserve(ref _region, _store.Budget, size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
+        if (!Region.TryReserve(ref _region, _store.Budget,
+            size + Region.UnitBytes + MemberTable.ReserveBytes(_region, 1))) return false;
         uint item = _region.Take(size);
         MemberItem.Write(_region.At(item), member);
         new MemberTable(_region, in _store.Hash).Insert(item, hash);
@@ -67,7 +69,8 @@ internal unsafe struct SetBuilder
     }
 
     /// <summary>All members, one after another, or those from a place on. There must be some.</summary>
-    public readonly MemberTable.Walk GetWalk(MemberPlace from = default) => new MemberTable(_region, in _store.Hash).GetWalk(from);
+    public readonly MemberTable.Walk GetWalk(MemberPlace from = default) =>
+        new MemberTable(_region, in _store.Hash).GetWalk(from);
 
     /// <summary>Makes the set the value of a key, whatever was there; without members the key is deleted.</summary>
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>
@@ -82,8 +85,10 @@ internal unsafe struct SetBuilder
             return StoreStatus.Ok;
         }
 
-        if (_areIntegers && count <= Math.Min(limits.IntegerSetEntries, IntegerSet.CountMax)) return StoreIntegers(target, (int)count, expiryMs);
-        if (count <= limits.SetEntries && _longest <= limits.SetBytes && _bytes <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
+        if (_areIntegers && count <= Math.Min(limits.IntegerSetEntries, IntegerSet.CountMax))
+            return StoreIntegers(target, (int)count, expiryMs);
+        if (count <= limits.SetEntries && _longest <= limits.SetBytes && _bytes <= PackedRun.BytesMax)
+            return StoreRun(target, (int)count, expiryMs);
         var status = target.TryReplace(ValueKind.Set, _region, expiryMs);
         if (status == StoreStatus.Ok) _region = default;        // the record's now
         return status;
@@ -101,7 +106,8 @@ internal unsafe struct SetBuilder
         long[] numbers = ArrayPool<long>.Shared.Rent(count);
         byte[] content = ArrayPool<byte>.Shared.Rent(IntegerSet.BytesFor(count, sizeof(long)));
         int index = 0;
-        for (var walk = GetWalk(); walk.Next(out byte* item); index++) IntegerText.TryParse(MemberItem.MemberOf(item), out numbers[index]);
+        for (var walk = GetWalk(); walk.Next(out byte* item); index++)
+            IntegerText.TryParse(MemberItem.MemberOf(item), out numbers[index]);
         Array.Sort(numbers, 0, count);
         StoreStatus status;
         fixed (byte* start = content)
@@ -109,7 +115,8 @@ internal unsafe struct SetBuilder
             IntegerSet.Begin(start);
             for (int i = 0; i < count; i++) new IntegerSet(start, content.Length).Insert(i, numbers[i]);
             int width = new IntegerSet(start, content.Length).Width;
-            status = target.TryReplace(ValueKind.IntegerSet, content.AsSpan(0, Math.Max(sizeof(long), IntegerSet.BytesFor(count, width))), expiryMs);
+            status = target.TryReplace(ValueKind.IntegerSet,
+                content.AsSpan(0, Math.Max(sizeof(long), IntegerSet.BytesFor(count, width))), expiryMs);
         }
 
         ArrayPool<long>.Shared.Return(numbers);
@@ -125,7 +132,8 @@ internal unsafe struct SetBuilder
         {
             byte* at = start + PackedRun.HeaderBytes;
             int left = count;
-            for (var walk = GetWalk(); left > 0 && walk.Next(out byte* item); left--) at = LengthPrefix.WriteWith(at, MemberItem.MemberOf(item));
+            for (var walk = GetWalk(); left > 0 && walk.Next(out byte* item); left--)
+                at = LengthPrefix.WriteWith(at, MemberItem.MemberOf(item));
             int used = (int)(at - start);
             new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
             status = target.TryReplace(ValueKind.PackedSet, content.AsSpan(0, Math.Max(sizeof(long), used)), expiryMs);

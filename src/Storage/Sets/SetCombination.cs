@@ -15,8 +15,10 @@ public enum SetOperation : byte
     Difference,
 }
 
-/// <summary>Union, intersection or difference of the sets of held keys, as many members at a time as one likes.</summary>
-/// <remarks>Whoever makes one disposes it, with its result, once; a copy is the same one. No object: small sets are combined without a byte of the heap.</remarks>
+/// <summary>Union, intersection or difference of the sets of held keys, as many members at a time as one
+/// likes.</summary>
+/// <remarks>Whoever makes one disposes it, with its result, once; a copy is the same one. No object: small sets are
+/// combined without a byte of the heap.</remarks>
 internal struct SetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
     private SetBuilder _result = new(store);
@@ -119,7 +121,8 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         if (!OnlyCounts) _result.Prefetch(ref batch);
         if (operation == SetOperation.Union) return;
         for (int i = 0; i < count; i++)
-            if (i != _set && held.Exists(first + i) && held.Value(first + i).HoldsRegion) batch.Prefetch(held.Value(first + i).Region);
+            if (i != _set && held.Exists(first + i) && held.Value(first + i).HoldsRegion)
+                batch.Prefetch(held.Value(first + i).Region);
     }
 
     /// <summary>Frees the result, unless it is a key's value by now.</summary>

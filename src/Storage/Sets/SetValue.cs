@@ -34,12 +34,15 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     {
         PackedLimits limits = _value.Limits;
         long count = Count, items = bytes + (13L * members);
-        if (areIntegers && (!_value.Exists || _value.Kind == ValueKind.IntegerSet) && count + members <= Math.Min(PackedLimits.Twice(limits.IntegerSetEntries), IntegerSet.CountMax))
+        if (areIntegers && (!_value.Exists || _value.Kind == ValueKind.IntegerSet)
+            && count + members <= Math.Min(PackedLimits.Twice(limits.IntegerSetEntries), IntegerSet.CountMax))
         {
             bool isNew = !_value.Exists;
-            // Exactly what it will be is not known before: the width of the widest that came would be. Eight bytes for each new one.
+            // Exactly what it will be is not known before: the width of the widest that came would be. Eight bytes for
+            // each new one.
             int width = isNew ? 0 : Integers.Width;
-            if (!_value.TryReserveBytes(ValueKind.IntegerSet, WantedBytes((int)count, members, width, longest))) return false;
+            if (!_value.TryReserveBytes(ValueKind.IntegerSet, WantedBytes((int)count, members, width, longest)))
+                return false;
             fixed (byte* start = _value.Bytes)
                 if (isNew) IntegerSet.Begin(start);
             return true;
@@ -47,8 +50,10 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
 
         if (!_value.Exists || _value.Kind is ValueKind.PackedSet or ValueKind.IntegerSet)
         {
-            int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
-            bool packs = longest <= limits.SetBytes && used + items <= PackedRun.BytesMax && count + members <= PackedLimits.Twice(limits.SetEntries);
+            int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet
+                ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
+            bool packs = longest <= limits.SetBytes && used + items <= PackedRun.BytesMax
+                && count + members <= PackedLimits.Twice(limits.SetEntries);
             if (packs && _value.Exists && _value.Kind == ValueKind.IntegerSet) packs = count <= limits.SetEntries;
             if (packs && (!_value.Exists || _value.Kind == ValueKind.PackedSet))
                 return _value.TryReserveRun(ValueKind.PackedSet, used + (int)(longest < 254 ? bytes + members : items));
@@ -135,7 +140,8 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
         members.KeepDifferent();
     }
 
-    /// <summary>Ends a change: an empty set is deleted, one that is too long for what it is becomes larger (if there is memory; else next time).</summary>
+    /// <summary>Ends a change: an empty set is deleted, one that is too long for what it is becomes larger (if there is
+    /// memory; else next time).</summary>
     public void Settle()
     {
         if (!_value.Exists) return;
@@ -189,8 +195,10 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     private bool TryUnpack(long moreBytes)
     {
         long count = Count;
-        int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
-        Region region = Region.Create(_value.Budget, used + (8 * count) + moreBytes + MemberTable.ReserveBytes(default, count));
+        int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet
+            ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;
+        Region region = Region.Create(_value.Budget,
+            used + (8 * count) + moreBytes + MemberTable.ReserveBytes(default, count));
         if (region.IsNone) return false;
         var table = new MemberTable(region, in _value.Hash);
         table.Begin();

@@ -6,8 +6,9 @@ namespace Kv.Storage;
 /// <summary>Reads a set.</summary>
 /// <remarks>
 /// Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.
-/// A set of integers has no text of its members: each is written into the view itself, or into the walk, when it is asked for. So a
-/// member is valid until the next one is asked for, and only for as long as the view or the walk that it came from.
+/// A set of integers has no text of its members: each is written into the view itself, or into the walk, when it is
+/// asked for. So a member is valid until the next one is asked for, and only for as long as the view or the walk that
+/// it came from.
 /// </remarks>
 internal unsafe ref struct SetView : IMemberScan
 {
@@ -29,7 +30,8 @@ internal unsafe ref struct SetView : IMemberScan
     }
 
     /// <summary>Members of the set.</summary>
-    public readonly long Count => _kind == ValueKind.IntegerSet ? _integers.Count : _kind == ValueKind.PackedSet ? _run.Count : _table.Count;
+    public readonly long Count =>
+        _kind == ValueKind.IntegerSet ? _integers.Count : _kind == ValueKind.PackedSet ? _run.Count : _table.Count;
 
     public readonly ValueKind Kind => _kind;
 
@@ -43,7 +45,8 @@ internal unsafe ref struct SetView : IMemberScan
     }
 
     /// <summary>The same, by one who knows the member's hash.</summary>
-    public readonly bool Contains(ReadOnlySpan<byte> member, ulong hash) => _kind == ValueKind.Set ? _table.Find(member, hash) != null : Contains(member);
+    public readonly bool Contains(ReadOnlySpan<byte> member, ulong hash) =>
+        _kind == ValueKind.Set ? _table.Find(member, hash) != null : Contains(member);
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
     [UnscopedRef]
@@ -67,7 +70,8 @@ internal unsafe ref struct SetView : IMemberScan
     /// <summary>Different members, any of so many as likely as another.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IMemberSink
     {
         if (_kind == ValueKind.Set)
         {
@@ -85,7 +89,8 @@ internal unsafe ref struct SetView : IMemberScan
         }
     }
 
-    private readonly void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IMemberSink
+    private readonly void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IMemberSink
     {
         var sample = new MemberSample(budget, count, Count);
         try
@@ -103,7 +108,8 @@ internal unsafe ref struct SetView : IMemberScan
     /// <summary>Visits the members of a large set, some at a time.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
     /// <returns>The next cursor; 0: done.</returns>
-    public readonly ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct =>
+    public readonly ulong Scan<TVisit>(ulong cursor, ref TVisit visit)
+        where TVisit : struct, IMemberVisit, allows ref struct =>
         _table.Scan(cursor, ref visit);
 
     /// <summary>All members one after another. No change in between.</summary>

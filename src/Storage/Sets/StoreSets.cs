@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Sets of a session's database: different members, in no order. <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <summary>Sets of a session's database: different members, in no order. <see cref="StoreTypes"/> says what holds for
+/// all operations.</summary>
 /// <remarks>Cost: O(1) a member, where nothing else is said; a random one too.</remarks>
 public readonly struct StoreSets
 {
@@ -17,7 +18,8 @@ public readonly struct StoreSets
     {
         isNew = false;
         bool isInteger = IntegerText.TryParse(member, out _);
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.Set, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.Set,
+            SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(member.Length)) return StoreStatus.TooLarge;
         var set = new SetValue(held.Value);
@@ -43,7 +45,8 @@ public readonly struct StoreSets
         int longest = members.Longest;
         bool areIntegers = true;
         for (int i = 0; i < members.Count && areIntegers; i++) areIntegers = IntegerText.TryParse(members[i], out _);
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.Set, SetValue.ExpectedBytes(members.Count, members.Bytes, longest, areIntegers));
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.Set,
+            SetValue.ExpectedBytes(members.Count, members.Bytes, longest, areIntegers));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(longest)) return StoreStatus.TooLarge;
         var set = new SetValue(held.Value);
@@ -87,10 +90,12 @@ public readonly struct StoreSets
     public StoreStatus Move(ReadOnlySpan<byte> source, ReadOnlySpan<byte> destination, ReadOnlySpan<byte> member)
     {
         bool isInteger = IntegerText.TryParse(member, out _);
-        using HeldKeys held = _session.HoldTwo(source, destination, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
+        using HeldKeys held = _session.HoldTwo(
+            source, destination, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (!held.Exists(0)) return StoreStatus.NotFound;
-        if (held.Value(0).Type != DataType.Set || held.Value(1).Type is not (DataType.Set or DataType.Any)) return StoreStatus.WrongType;
+        if (held.Value(0).Type != DataType.Set || held.Value(1).Type is not (DataType.Set or DataType.Any))
+            return StoreStatus.WrongType;
         var from = new SetValue(held.Value(0));
         if (!from.View.Contains(member)) return StoreStatus.NotFound;
         if (source.SequenceEqual(destination)) return StoreStatus.Ok;
@@ -161,7 +166,8 @@ public readonly struct StoreSets
     /// <param name="cursor">0 to begin, else as the last call left it; 0 then: done.</param>
     /// <param name="page">Emptied first; some ten members, or all of a small set.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>A member that is there from the first call to the last is met at least once, whatever changes meanwhile; one may be met twice.</remarks>
+    /// <remarks>A member that is there from the first call to the last is met at least once, whatever changes
+    /// meanwhile; one may be met twice.</remarks>
     public StoreStatus Scan(ReadOnlySpan<byte> key, ref ulong cursor, ElementBuffer page)
     {
         page.Clear();
@@ -191,25 +197,29 @@ public readonly struct StoreSets
     /// <param name="keys">At least one; a missing one is an empty set.</param>
     /// <param name="members">Emptied first.</param>
     /// <returns>Ok, WrongType (of any) or OutOfMemory.</returns>
-    /// <remarks>Cost: O(members of all), of an intersection O(members of the smallest × sets); others who want the keys wait.</remarks>
+    /// <remarks>Cost: O(members of all), of an intersection O(members of the smallest × sets); others who want the keys
+    /// wait.</remarks>
     public StoreStatus Combine(SetOperation operation, ReadOnlySpan<ReadOnlyMemory<byte>> keys, ElementBuffer members)
     {
         members.Clear();
         return Combine(operation, keys, default, hasDestination: false, members, out _);
     }
 
-    /// <summary>Makes what sets have together the value of a key, whatever was there, as one step; nothing: the key is deleted.</summary>
+    /// <summary>Makes what sets have together the value of a key, whatever was there, as one step; nothing: the key is
+    /// deleted.</summary>
     /// <param name="operation">How they are combined.</param>
     /// <param name="destination">The key that takes the result; may be one of them.</param>
     /// <param name="keys">At least one; a missing one is an empty set.</param>
     /// <param name="count">Members of the result.</param>
     /// <returns>Ok, WrongType (of any but the destination) or OutOfMemory: nothing was changed.</returns>
     /// <inheritdoc cref="Combine(SetOperation, ReadOnlySpan{ReadOnlyMemory{byte}}, ElementBuffer)" path="/remarks"/>
-    public StoreStatus CombineInto(SetOperation operation, ReadOnlySpan<byte> destination, ReadOnlySpan<ReadOnlyMemory<byte>> keys, out long count) =>
+    public StoreStatus CombineInto(SetOperation operation, ReadOnlySpan<byte> destination,
+        ReadOnlySpan<ReadOnlyMemory<byte>> keys, out long count) =>
         Combine(operation, keys, destination, hasDestination: true, null, out count);
 
     private unsafe StoreStatus Combine(
-        SetOperation operation, ReadOnlySpan<ReadOnlyMemory<byte>> keys, ReadOnlySpan<byte> destination, bool hasDestination, ElementBuffer? members, out long count)
+        SetOperation operation, ReadOnlySpan<ReadOnlyMemory<byte>> keys, ReadOnlySpan<byte> destination,
+        bool hasDestination, ElementBuffer? members, out long count)
     {
         ArgumentOutOfRangeException.ThrowIfZero(keys.Length, nameof(keys));
         count = 0;

@@ -2,7 +2,8 @@ using System.Buffers;
 
 namespace Kv.Storage;
 
-/// <summary>Members with their scores, copied out of a sorted set as of one instant, or to be added as one step.</summary>
+/// <summary>Members with their scores, copied out of a sorted set as of one instant, or to be added as one
+/// step.</summary>
 /// <inheritdoc cref="ElementBuffer" path="/remarks"/>
 public sealed class ScoreBuffer : IDisposable
 {

@@ -5,7 +5,8 @@ namespace Kv.Storage;
 /// <param name="Greatest">May be infinity.</param>
 /// <param name="ExcludesLeast">Whether the least score itself is not in the range.</param>
 /// <param name="ExcludesGreatest">Whether the greatest score itself is not in the range.</param>
-public readonly record struct ScoreRange(double Least, double Greatest, bool ExcludesLeast = false, bool ExcludesGreatest = false)
+public readonly record struct ScoreRange(double Least, double Greatest, bool ExcludesLeast = false,
+    bool ExcludesGreatest = false)
 {
     /// <summary>All scores.</summary>
     public static ScoreRange All => new(double.NegativeInfinity, double.PositiveInfinity);
@@ -18,6 +19,7 @@ public readonly record struct ScoreRange(double Least, double Greatest, bool Exc
         first = 0;
         if (double.IsNaN(Least) || double.IsNaN(Greatest)) return 0;
         first = set.CountBefore(ExcludesLeast ? ScoreBound.AfterScore(Least) : ScoreBound.BeforeScore(Least));
-        return Math.Max(0, set.CountBefore(ExcludesGreatest ? ScoreBound.BeforeScore(Greatest) : ScoreBound.AfterScore(Greatest)) - first);
+        return Math.Max(0, set.CountBefore(ExcludesGreatest
+            ? ScoreBound.BeforeScore(Greatest) : ScoreBound.AfterScore(Greatest)) - first);
     }
 }

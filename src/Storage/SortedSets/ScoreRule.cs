@@ -63,7 +63,8 @@ internal struct ScoreRoom
     public bool IsReserved;
 
     /// <summary>Counts one more member.</summary>
-    /// <param name="score">Or what is added to the score of a single one: what that becomes is looked at when it is known.</param>
+    /// <param name="score">Or what is added to the score of a single one: what that becomes is looked at when it is
+    /// known.</param>
     public void Add(int length, double score)
     {
         Members++;

@@ -17,8 +17,10 @@ public enum ScoreAggregate : byte
     Greatest,
 }
 
-/// <summary>Collects the elements of a new sorted set, in any order, apart from the store; then makes it the value of a key.</summary>
-/// <remarks>Whoever makes one disposes it. Cost: a member table of its own, 24 bytes an element while they are brought in order (4 when they come so), a tree built at once; freed or handed over.</remarks>
+/// <summary>Collects the elements of a new sorted set, in any order, apart from the store; then makes it the value of a
+/// key.</summary>
+/// <remarks>Whoever makes one disposes it. Cost: a member table of its own, 24 bytes an element while they are brought
+/// in order (4 when they come so), a tree built at once; freed or handed over.</remarks>
 internal unsafe struct SortedSetBuilder
 {
     // What the longest score takes more in a run than in an item.
@@ -52,7 +54,8 @@ internal unsafe struct SortedSetBuilder
         Done,
     }
 
-    /// <summary>Whether they are likely to come in order, or from the last to the first: then that is looked at, and need not be found.</summary>
+    /// <summary>Whether they are likely to come in order, or from the last to the first: then that is looked at, and
+    /// need not be found.</summary>
     public bool MayBeInOrder { get; set; }
 
     /// <summary>Members so far.</summary>
@@ -66,7 +69,8 @@ internal unsafe struct SortedSetBuilder
         TryAdd(member, _store.Hash.Of(member), score, aggregate, mayBeThere: true);
 
     /// <summary>The same, by one who knows the member's hash, and perhaps that it is not there.</summary>
-    public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, double score, ScoreAggregate aggregate, bool mayBeThere)
+    public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, double score, ScoreAggregate aggregate,
+        bool mayBeThere)
     {
         if (_region.IsNone && !TryBegin()) return false;
         MemberTable table = Table;
@@ -95,7 +99,8 @@ internal unsafe struct SortedSetBuilder
         if (!_region.IsNone) members.Prefetch(_region);
     }
 
-    /// <summary>Two scores as one. A sum that is no number (inf and -inf) is 0; of what is no number itself the first is taken.</summary>
+    /// <summary>Two scores as one. A sum that is no number (inf and -inf) is 0; of what is no number itself the first
+    /// is taken.</summary>
     public static double Combine(double left, double right, ScoreAggregate aggregate)
     {
         if (aggregate == ScoreAggregate.Least) return right < left ? right : left;
@@ -156,7 +161,8 @@ internal unsafe struct SortedSetBuilder
         {
             byte* before = _region.At(_arrived[at - 1]), last = _region.At(item);
             double score = ScoreItem.ScoreOf(before), next = ScoreItem.ScoreOf(last);
-            bool isAhead = next != score ? next < score : MemberItem.MemberOf(last).SequenceCompareTo(MemberItem.MemberOf(before)) < 0;
+            bool isAhead = next != score ? next < score : MemberItem.MemberOf(last)
+                .SequenceCompareTo(MemberItem.MemberOf(before)) < 0;
             if (at == 1) _isDescending = isAhead;
             if (isAhead != _isDescending)
             {
@@ -200,7 +206,8 @@ internal unsafe struct SortedSetBuilder
     private bool TryBeginOrder()
     {
         long count = Count;
-        if (count > Array.MaxLength || !TryReserve(ScoreTree.BuildBytes(count)) || _store.Budget.RefusesAllocation()) return false;
+        if (count > Array.MaxLength || !TryReserve(ScoreTree.BuildBytes(count)) || _store.Budget.RefusesAllocation())
+            return false;
         _order = new ElementOrder<Members>(_store);
         _order.Begin(new Members(_region), (int)count, isDescending: false, 0, (int)count);
         _phase = Phase.Listing;
@@ -240,7 +247,8 @@ internal unsafe struct SortedSetBuilder
         _phase = Phase.Done;
     }
 
-    private readonly uint ItemAt(int rank) => _arrived == null ? _order![rank] : _arrived[_isDescending ? (int)Count - 1 - rank : rank];
+    private readonly uint ItemAt(int rank) =>
+        _arrived == null ? _order![rank] : _arrived[_isDescending ? (int)Count - 1 - rank : rank];
 
     private void EndOrder()
     {
@@ -252,7 +260,8 @@ internal unsafe struct SortedSetBuilder
     /// <summary>An element, when it is finished and has so many; the others behind it.</summary>
     public readonly ScoreCursor At(long rank) => new ScoreTree(_region).At(rank);
 
-    /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is deleted.</summary>
+    /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is
+    /// deleted.</summary>
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Store(HeldValue target, long expiryMs = NewValue.NoExpiry)
@@ -265,7 +274,8 @@ internal unsafe struct SortedSetBuilder
             return StoreStatus.Ok;
         }
 
-        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes && _bytes + (count * MoreWhenPacked) <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
+        if (count <= limits.SortedSetEntries && _longest <= limits.SortedSetBytes
+            && _bytes + (count * MoreWhenPacked) <= PackedRun.BytesMax) return StoreRun(target, (int)count, expiryMs);
         var status = target.TryReplace(ValueKind.SortedSet, _region, expiryMs);
         if (status == StoreStatus.Ok) _region = default;        // the record's now
         return status;
@@ -283,7 +293,8 @@ internal unsafe struct SortedSetBuilder
 
     private bool TryBegin()
     {
-        _region = Region.Create(_store.Budget, MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
+        _region = Region.Create(_store.Budget,
+            MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
         if (_region.IsNone) return false;
         Table.Begin();
         new ScoreTree(_region).Begin();

@@ -2,8 +2,8 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Storage;
 
-/// <summary>Union, intersection or difference of held keys that are sorted sets, or sets, whose members then have the score 1; as many
-/// members at a time as one likes.</summary>
+/// <summary>Union, intersection or difference of held keys that are sorted sets, or sets, whose members then have the
+/// score 1; as many members at a time as one likes.</summary>
 /// <remarks>Whoever makes one disposes it, with its result.</remarks>
 internal sealed class SortedSetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
@@ -84,7 +84,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         return Finish(members);
     }
 
-    /// <summary>Looks at members of a large set, in the order of its table: that of another one's is about the same.</summary>
+    /// <summary>Looks at members of a large set, in the order of its table: that of another one's is about the
+    /// same.</summary>
     /// <returns>False when that was enough, or nothing comes of it.</returns>
     private bool RunLarge(in HeldKeys held, int set, ref long members)
     {
@@ -100,7 +101,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             for (int i = 0; i < batch.Count && Count < Limit; i++)
             {
                 double score = isSet ? 1 : batch.Score(i);
-                if (!Takes(held, set, batch.Member(i), batch.Hash(i), ref score) || TryTake(batch.Member(i), batch.Hash(i), score)) continue;
+                if (!Takes(held, set, batch.Member(i), batch.Hash(i), ref score)
+                    || TryTake(batch.Member(i), batch.Hash(i), score)) continue;
                 Status = StoreStatus.OutOfMemory;
                 return false;
             }
@@ -119,7 +121,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         if (!OnlyCounts) _result.Prefetch(ref batch);
         if (operation == SetOperation.Union) return;
         for (int i = 0; i < count; i++)
-            if (i != set && !IsMissing(held, i) && held.Value(first + i).HoldsRegion) batch.Prefetch(held.Value(first + i).Region);
+            if (i != set && !IsMissing(held, i) && held.Value(first + i).HoldsRegion)
+                batch.Prefetch(held.Value(first + i).Region);
     }
 
     private bool Finish(long members)
@@ -140,7 +143,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     /// <summary>Frees the result, unless it is a key's value by now.</summary>
     public void Dispose() => _result.Dispose();
 
-    // A union goes through all, the smallest first, as Redis does: so sums of three and more are the same to the last bit.
+    // A union goes through all, the smallest first, as Redis does: so sums of three and more are the same to the last
+    // bit.
     private void Begin(in HeldKeys held)
     {
         if (_order != null) return;
@@ -186,7 +190,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         }
 
         // Of one set each member comes once.
-        bool done = _result.TryAdd(member, hash, score, Aggregate, mayBeThere: operation == SetOperation.Union && _at > 0);
+        bool done = _result.TryAdd(member, hash, score, Aggregate, mayBeThere: operation == SetOperation.Union
+            && _at > 0);
         Count = _result.Count;
         return done;
     }
@@ -203,7 +208,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         }
 
         // By size and place: no two are equal, so the order is one.
-        Array.Sort(order, (left, right) => sizes[left] != sizes[right] ? sizes[left].CompareTo(sizes[right]) : left.CompareTo(right));
+        Array.Sort(order, (left, right) => sizes[left] != sizes[right] ? sizes[left]
+            .CompareTo(sizes[right]) : left.CompareTo(right));
         return order;
     }
 
@@ -212,7 +218,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private ValueView Value(in HeldKeys held, int set) => held.View(first + set);
 
     private long CountOf(in ValueView value) =>
-        value.Type == DataType.Set ? new SetView(value, in store.Hash).Count : new SortedSetView(value, in store.Hash).Count;
+        value.Type == DataType.Set ? new SetView(value, in store.Hash).Count
+        : new SortedSetView(value, in store.Hash).Count;
 
     private bool TryGetScore(in HeldKeys held, int set, ReadOnlySpan<byte> member, ulong hash, out double score)
     {

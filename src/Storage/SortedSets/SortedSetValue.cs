@@ -40,7 +40,9 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
         if (!room.IsReserved)
         {
-            if (room.Members == 1) room.PackedBytes = PackedScores.SizeOf(member.Length, score) - (at == null ? 0 : PackedScores.SizeOf(member.Length, old));
+            if (room.Members == 1)
+                room.PackedBytes = PackedScores.SizeOf(member.Length, score)
+                    - (at == null ? 0 : PackedScores.SizeOf(member.Length, old));
             if (!TryReserve(ref room)) return ScoreOutcome.OutOfMemory;
             if (!IsPacked)
             {
@@ -149,7 +151,8 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
     }
 
-    /// <summary>Ends a change: an empty set is deleted, one that is too long for a run gets a tree (if there is memory; else next time).</summary>
+    /// <summary>Ends a change: an empty set is deleted, one that is too long for a run gets a tree (if there is memory;
+    /// else next time).</summary>
     public void Settle()
     {
         if (!_value.Exists) return;
@@ -168,13 +171,15 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
             PackedLimits limits = _value.Limits;
             long packed = (_value.Exists ? _value.Run.Used : 0) + room.PackedBytes;
             // Far more members than are packed: not one by one into a run first.
-            if (room.Longest <= limits.SortedSetBytes && packed <= PackedRun.BytesMax && Count + room.Members <= PackedLimits.Twice(limits.SortedSetEntries))
+            if (room.Longest <= limits.SortedSetBytes && packed <= PackedRun.BytesMax
+                && Count + room.Members <= PackedLimits.Twice(limits.SortedSetEntries))
                 return _value.TryReserveRun(ValueKind.PackedSortedSet, (int)packed);
             if (!TryUnpack(room)) return false;
         }
 
         Region region = _value.Region;
-        if (_value.TryReserve(room.Bytes + MemberTable.ReserveBytes(region, room.Members) + ScoreTree.ReserveBytes(region, room.Members))) return true;
+        if (_value.TryReserve(room.Bytes + MemberTable.ReserveBytes(region, room.Members)
+            + ScoreTree.ReserveBytes(region, room.Members))) return true;
         if (Count == 0) _value.Delete();        // a new set that got a tree, and then no room for its members, is none
         return false;
     }
@@ -221,7 +226,8 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         if (count != 0)
         {
             // Ends: each round goes on by an element.
-            for (var walk = View.From(0); walk.Next(out var member, out _);) items += Region.SizeOf(ScoreItem.SizeOf(member.Length));
+            for (var walk = View.From(0); walk.Next(out var member, out _);)
+                items += Region.SizeOf(ScoreItem.SizeOf(member.Length));
         }
 
         long bytes = items + MemberTable.ReserveBytes(default, count) + ScoreTree.ReserveBytes(default, count);

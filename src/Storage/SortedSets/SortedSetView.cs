@@ -3,7 +3,8 @@ using System.Runtime.CompilerServices;
 namespace Kv.Storage;
 
 /// <summary>Reads a sorted set.</summary>
-/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has succeeded.</remarks>
+/// <remarks>Of a held key, or inside of a <see cref="IValueRead"/>: then bytes may be torn until the read has
+/// succeeded.</remarks>
 internal readonly unsafe ref struct SortedSetView : IMemberScan
 {
     private readonly PackedScores _packed;
@@ -34,7 +35,8 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryGetScore(ReadOnlySpan<byte> member, out double score)
     {
-        return IsPacked ? _packed.Find(member, out score) != null : TryGetScore(member, _table.HashOf(member), out score);
+        return IsPacked ? _packed.Find(member, out score) != null
+            : TryGetScore(member, _table.HashOf(member), out score);
     }
 
     /// <summary>The same, by one who knows the member's hash.</summary>
@@ -63,7 +65,8 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     }
 
     /// <summary>How many elements are ahead of a place.</summary>
-    public long CountBefore(in ScoreBound bound) => IsPacked ? _packed.CountBefore(in bound, out _) : _tree.CountBefore(in bound);
+    public long CountBefore(in ScoreBound bound) =>
+        IsPacked ? _packed.CountBefore(in bound, out _) : _tree.CountBefore(in bound);
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
     public void Random(Random random, out ReadOnlySpan<byte> member, out double score)
@@ -75,7 +78,8 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     /// <summary>Different members, any of so many as likely as another; all of them in order.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IScoreSink, allows ref struct
+    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IScoreSink, allows ref struct
     {
         if (!IsPacked && count < Count)
         {
@@ -100,7 +104,8 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         }
     }
 
-    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink) where TSink : struct, IScoreSink, allows ref struct
+    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
+        where TSink : struct, IScoreSink, allows ref struct
     {
         var sample = new MemberSample(budget, count, Count);
         try
@@ -116,13 +121,15 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     }
 
     /// <summary>Visits some members.</summary>
-    /// <param name="cursor">0 to begin, else what the last call returned; of a packed one all are visited at once.</param>
+    /// <param name="cursor">0 to begin, else what the last call returned; of a packed one all are visited at
+    /// once.</param>
     /// <returns>The next cursor; 0: done.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
     {
         if (!IsPacked) return _table.Scan(cursor, ref visit);
         // Ends: each round goes on by an element.
-        for (byte* at = _packed.First, next; (next = _packed.Next(at, out _, out _)) != null; at = next) visit.Visit(at);
+        for (byte* at = _packed.First, next; (next = _packed.Next(at, out _, out _)) != null; at = next)
+            visit.Visit(at);
         return 0;
     }
 
@@ -155,7 +162,8 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         private bool _isMoving;
         private byte* _at;
 
-        // Of a packed set that is gone through from the end: where the next elements are, found by going from the beginning.
+        // Of a packed set that is gone through from the end: where the next elements are, found by going from the
+        // beginning.
         private int _left, _known;
         private Offsets _offsets;
 

@@ -1,9 +1,11 @@
 namespace Kv.Storage;
 
-/// <summary>Sorted sets of a session's database: different members, in the order of their scores. <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <summary>Sorted sets of a session's database: different members, in the order of their scores.
+/// <see cref="StoreTypes"/> says what holds for all operations.</summary>
 /// <remarks>
-/// Members with equal scores are in the order of their bytes. A rank counts from 0 on, the least score; where ranks make a range, below 0 from
-/// the end on. Cost: a score O(1), a rank and an element at a rank O(log n), a range O(log n) and its elements.
+/// Members with equal scores are in the order of their bytes. A rank counts from 0 on, the least score; where ranks
+/// make a range, below 0 from the end on. Cost: a score O(1), a rank and an element at a rank O(log n), a range O(log
+/// n) and its elements.
 /// </remarks>
 public readonly struct StoreSortedSets
 {
@@ -17,15 +19,18 @@ public readonly struct StoreSortedSets
     /// <param name="score">Not NaN. With <see cref="ScoreRule.Increment"/> it is added to the member's.</param>
     /// <param name="rule">When it may be added or changed.</param>
     /// <param name="outcome">What has become of it.</param>
-    /// <returns>Ok (look at the outcome), NotFound (no such key, and the rule adds none), WrongType, OutOfMemory or TooLarge.</returns>
+    /// <returns>Ok (look at the outcome), NotFound (no such key, and the rule adds none), WrongType, OutOfMemory or
+    /// TooLarge.</returns>
     /// <exception cref="ArgumentException">The score is NaN.</exception>
-    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double score, ScoreRule rule, out ScoreOutcome outcome) =>
+    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double score, ScoreRule rule,
+        out ScoreOutcome outcome) =>
         Set(key, member, ref score, rule, out outcome);
 
     /// <summary>Adds a member, or gives it another score.</summary>
     /// <returns>Ok, WrongType, OutOfMemory or TooLarge.</returns>
     /// <exception cref="ArgumentException">The score is NaN.</exception>
-    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double score) => Set(key, member, ref score, ScoreRule.None, out _);
+    public StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double score) =>
+        Set(key, member, ref score, ScoreRule.None, out _);
 
     /// <summary>Adds members or gives them other scores, as one step: all, or (not Ok) none.</summary>
     /// <param name="key">The key.</param>
@@ -62,7 +67,8 @@ public readonly struct StoreSortedSets
     /// <param name="score">The score from now on; unless the status is Ok, 0.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge, or NotANumber: the sum of two infinities.</returns>
     /// <exception cref="ArgumentException">The increment is NaN.</exception>
-    public IncrementStatus Increment(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double increment, out double score)
+    public IncrementStatus Increment(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, double increment,
+        out double score)
     {
         double sum = increment;
         var status = Set(key, member, ref sum, ScoreRule.Increment, out var outcome);
@@ -105,7 +111,8 @@ public readonly struct StoreSortedSets
 
     /// <summary>Counts the members.</summary>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) => _session.Count(key, DataType.SortedSet, out count);
+    public StoreStatus Count(ReadOnlySpan<byte> key, out long count) =>
+        _session.Count(key, DataType.SortedSet, out count);
 
     /// <summary>Counts the members whose scores are in a range.</summary>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
@@ -122,9 +129,11 @@ public readonly struct StoreSortedSets
     /// <param name="first">Below 0 from the end on.</param>
     /// <param name="last">Likewise: 0 and -1 are all.</param>
     /// <param name="elements">Emptied first; stays empty where there are none.</param>
-    /// <param name="descending">Whether ranks count from the greatest score on, and the elements come in that order.</param>
+    /// <param name="descending">Whether ranks count from the greatest score on, and the elements come in that
+    /// order.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
-    public StoreStatus GetRange(ReadOnlySpan<byte> key, long first, long last, ScoreBuffer elements, bool descending = false)
+    public StoreStatus GetRange(ReadOnlySpan<byte> key, long first, long last, ScoreBuffer elements,
+        bool descending = false)
     {
         elements.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
@@ -144,7 +153,8 @@ public readonly struct StoreSortedSets
     /// <param name="descending">Whether the greatest score comes first.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     public StoreStatus GetRange(
-        ReadOnlySpan<byte> key, ScoreRange range, ScoreBuffer elements, long skip = 0, long most = long.MaxValue, bool descending = false)
+        ReadOnlySpan<byte> key, ScoreRange range, ScoreBuffer elements, long skip = 0, long most = long.MaxValue,
+        bool descending = false)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(skip);
         ArgumentOutOfRangeException.ThrowIfNegative(most);
@@ -230,7 +240,8 @@ public readonly struct StoreSortedSets
     /// <param name="cursor">0 to begin, else as the last call left it; 0 then: done.</param>
     /// <param name="page">Emptied first; some ten elements, or all of a small set, in no order.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
-    /// <remarks>A member that is there from the first call to the last is met at least once, whatever changes meanwhile; one may be met twice.</remarks>
+    /// <remarks>A member that is there from the first call to the last is met at least once, whatever changes
+    /// meanwhile; one may be met twice.</remarks>
     public StoreStatus Scan(ReadOnlySpan<byte> key, ref ulong cursor, ScoreBuffer page)
     {
         page.Clear();
@@ -244,7 +255,8 @@ public readonly struct StoreSortedSets
         return StoreStatus.Ok;
     }
 
-    /// <summary>Makes what sorted sets have together the value of a key, whatever was there, as one step; nothing: the key is deleted.</summary>
+    /// <summary>Makes what sorted sets have together the value of a key, whatever was there, as one step; nothing: the
+    /// key is deleted.</summary>
     /// <param name="operation">How they are combined. Of a difference the scores of the first count.</param>
     /// <param name="destination">The key that takes the result; may be one of them.</param>
     /// <param name="keys">At least one; a missing one is empty, and members of a set have the score 1.</param>
@@ -254,14 +266,17 @@ public readonly struct StoreSortedSets
     /// <returns>Ok, WrongType (of any but the destination) or OutOfMemory: nothing was changed.</returns>
     /// <remarks>Cost: O(elements of all × log of them); others who want the keys wait.</remarks>
     public StoreStatus CombineInto(
-        SetOperation operation, ReadOnlySpan<byte> destination, ReadOnlySpan<ReadOnlyMemory<byte>> keys, ScoreAggregate aggregate, ReadOnlySpan<double> weights, out long count)
+        SetOperation operation, ReadOnlySpan<byte> destination, ReadOnlySpan<ReadOnlyMemory<byte>> keys,
+        ScoreAggregate aggregate, ReadOnlySpan<double> weights, out long count)
     {
         ArgumentOutOfRangeException.ThrowIfZero(keys.Length, nameof(keys));
-        if (weights.Length != 0 && weights.Length != keys.Length) throw new ArgumentException("There is a weight for each key, or none.", nameof(weights));
+        if (weights.Length != 0 && weights.Length != keys.Length)
+            throw new ArgumentException("There is a weight for each key, or none.", nameof(weights));
         count = 0;
         using HeldKeys held = _session.HoldMany(keys, destination, hasDestination: true);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        using var sets = new SortedSetCombination(_session.Changes.Store, operation, 1, keys.Length) { Weights = weights.Length == 0 ? null : weights.ToArray(), Aggregate = aggregate };
+        using var sets = new SortedSetCombination(_session.Changes.Store, operation, 1,
+            keys.Length) { Weights = weights.Length == 0 ? null : weights.ToArray(), Aggregate = aggregate };
         if (sets.HasWrongType(held)) return StoreStatus.WrongType;
         sets.Run(held, long.MaxValue);
         if (sets.Status != StoreStatus.Ok) return sets.Status;
@@ -269,14 +284,16 @@ public readonly struct StoreSortedSets
         return sets.Result.Store(held.Value(0));
     }
 
-    private StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, ref double score, ScoreRule rule, out ScoreOutcome outcome)
+    private StoreStatus Set(ReadOnlySpan<byte> key, ReadOnlySpan<byte> member, ref double score, ScoreRule rule,
+        out ScoreOutcome outcome)
     {
         if (double.IsNaN(score)) throw new ArgumentException("A score is a number.", nameof(score));
         outcome = ScoreOutcome.Refused;
         var room = default(ScoreRoom);
         room.Add(member.Length, score);
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet,
+            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(member.Length)) return StoreStatus.TooLarge;
         var set = new SortedSetValue(held.Value);

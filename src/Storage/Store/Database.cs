@@ -3,10 +3,11 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>One database: an index, its segments, its counters. FLUSHDB drops it whole; SWAPDB gives it another number.</summary>
+/// <summary>One database: an index, its segments, its counters. FLUSHDB drops it whole; SWAPDB gives it another
+/// number.</summary>
 /// <remarks>
-/// Threads: any inside of an epoch. Counters are striped: a session changes its own stripe, plainly; sums are exact when
-/// writers are quiet.
+/// Threads: any inside of an epoch. Counters are striped: a session changes its own stripe, plainly; sums are exact
+/// when writers are quiet.
 /// </remarks>
 internal sealed unsafe class Database
 {
@@ -41,7 +42,8 @@ internal sealed unsafe class Database
         try
         {
             Fault.Point("database.create");
-            return new Database(store, id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash, indexBytes, store.Options.Background), stripes, stripesMax);
+            return new Database(store, id, new HashIndex(store.Log, store.Budget, store.Deferred, store.Hash,
+                indexBytes, store.Options.Background), stripes, stripesMax);
         }
         catch (Exception exception) when (exception is OutOfMemoryException or FaultException)
         {

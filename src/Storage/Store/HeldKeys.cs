@@ -1,7 +1,8 @@
 namespace Kv.Storage;
 
 /// <summary>Keys that the caller alone may read and change until it disposes this.</summary>
-/// <remarks>Indexes are those of the <see cref="KeyList"/>; a key that is there twice is one. Readers of these keys wait: be quick.</remarks>
+/// <remarks>Indexes are those of the <see cref="KeyList"/>; a key that is there twice is one. Readers of these keys
+/// wait: be quick.</remarks>
 public readonly unsafe ref struct HeldKeys
 {
     private readonly KeyList _keys;
@@ -42,9 +43,12 @@ public readonly unsafe ref struct HeldKeys
         return Update(index, DataType.Any, ref update);
     }
 
-    /// <summary>Gets the memory for a string, which <see cref="FinishSet"/> then makes the value: nothing has changed until then.</summary>
-    /// <returns>Ok; OutOfMemory or TooLarge: disposing leaves every key as it was, unless some were finished already.</returns>
-    /// <remarks>To set several keys or none: prepare all, then finish all. Of a key that is there twice the last value counts.</remarks>
+    /// <summary>Gets the memory for a string, which <see cref="FinishSet"/> then makes the value: nothing has changed
+    /// until then.</summary>
+    /// <returns>Ok; OutOfMemory or TooLarge: disposing leaves every key as it was, unless some were finished
+    /// already.</returns>
+    /// <remarks>To set several keys or none: prepare all, then finish all. Of a key that is there twice the last value
+    /// counts.</remarks>
     public StoreStatus PrepareSet(int index, ReadOnlySpan<byte> value, Block block = default)
     {
         ref HeldRecord held = ref Held(index);
@@ -73,7 +77,8 @@ public readonly unsafe ref struct HeldKeys
         return true;
     }
 
-    /// <summary>Makes the value of one key, of any type, that of another, with the given expiry (unix ms or -1).</summary>
+    /// <summary>Makes the value of one key, of any type, that of another, with the given expiry (unix ms or
+    /// -1).</summary>
     public StoreStatus Copy(int from, int to, long expiryMs)
     {
         HeldValue source = Value(from);
@@ -91,7 +96,8 @@ public readonly unsafe ref struct HeldKeys
         return status;
     }
 
-    /// <summary>Makes the value of one key that of another, with its expiry, and deletes it where it was. O(1) for large collections.</summary>
+    /// <summary>Makes the value of one key that of another, with its expiry, and deletes it where it was. O(1) for
+    /// large collections.</summary>
     public StoreStatus Move(int from, int to)
     {
         HeldValue source = Value(from);

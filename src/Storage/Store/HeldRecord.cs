@@ -4,8 +4,8 @@ namespace Kv.Storage;
 
 /// <summary>A record whose lock a session owns, and what has become of it so far.</summary>
 /// <remarks>
-/// While a key is held and absent its record is a placeholder, or a record that is deleted when it is let go: either way
-/// its kind is <see cref="ValueKind.Placeholder"/>.
+/// While a key is held and absent its record is a placeholder, or a record that is deleted when it is let go: either
+/// way its kind is <see cref="ValueKind.Placeholder"/>.
 /// </remarks>
 internal unsafe struct HeldRecord
 {
@@ -19,7 +19,8 @@ internal unsafe struct HeldRecord
 
     public ulong Hash;
 
-    /// <summary>The record that will take its place, complete, locked and known to nobody; null: the value is written in place.</summary>
+    /// <summary>The record that will take its place, complete, locked and known to nobody; null: the value is written
+    /// in place.</summary>
     public byte* Prepared;
     public ulong PreparedWord;
 

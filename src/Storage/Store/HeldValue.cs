@@ -4,8 +4,8 @@ namespace Kv.Storage;
 
 /// <summary>The value of a held key, for the collections, which change it in place.</summary>
 /// <remarks>
-/// The rule of every change: reserve first, which is all that can fail or move the value; then change. Pointers and runs
-/// that were taken before a reservation are void.
+/// The rule of every change: reserve first, which is all that can fail or move the value; then change. Pointers and
+/// runs that were taken before a reservation are void.
 /// </remarks>
 internal readonly unsafe ref struct HeldValue
 {
@@ -56,28 +56,33 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>As a reader sees it.</summary>
     public ValueView View => _held.View;
 
-    /// <summary>Makes room for a run of so many bytes of elements, for a change that follows. A key without a value gets an empty one.</summary>
+    /// <summary>Makes room for a run of so many bytes of elements, for a change that follows. A key without a value
+    /// gets an empty one.</summary>
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserveRun(ValueKind kind, int bytes)
     {
         bool isNew = !Exists;
         int room = RecordWord.ValueBytes(_held.Word), wanted = PackedRun.HeaderBytes + bytes;
         int used = isNew ? 0 : PackedRun.HeaderBytes + Run.Used;
-        if (wanted > room && !isNew) wanted = Math.Min(wanted + Math.Max(8, wanted / 4), PackedRun.HeaderBytes + PackedRun.BytesMax);
+        if (wanted > room && !isNew)
+            wanted = Math.Min(wanted + Math.Max(8, wanted / 4), PackedRun.HeaderBytes + PackedRun.BytesMax);
         if (_changes.Resize(ref _held, kind, wanted, used) != StoreStatus.Ok) return false;
         if (isNew) Run.SetSize(0, 0);
         return true;
     }
 
-    /// <summary>Makes room for an array in the record, as <see cref="TryReserveRun"/>; the first bytes stay as they are.</summary>
+    /// <summary>Makes room for an array in the record, as <see cref="TryReserveRun"/>; the first bytes stay as they
+    /// are.</summary>
     public bool TryReserveBytes(ValueKind kind, int bytes)
     {
         int room = RecordWord.ValueBytes(_held.Word);
-        if (bytes > room && Exists) bytes = Math.Min(bytes + Math.Max(8, bytes / 4), Math.Max(bytes, RecordWord.InlineValueMax - sizeof(long)));
+        if (bytes > room && Exists)
+            bytes = Math.Min(bytes + Math.Max(8, bytes / 4), Math.Max(bytes, RecordWord.InlineValueMax - sizeof(long)));
         return _changes.Resize(ref _held, kind, bytes, Exists ? room : 0) == StoreStatus.Ok;
     }
 
-    /// <summary>Makes sure that pieces of so many bytes can be taken from the region without fail, for a change that follows.</summary>
+    /// <summary>Makes sure that pieces of so many bytes can be taken from the region without fail, for a change that
+    /// follows.</summary>
     /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(long bytes, bool isWatched = true)
@@ -94,8 +99,10 @@ internal readonly unsafe ref struct HeldValue
         return true;
     }
 
-    /// <summary>When the first field of a hash expires, or earlier; <see cref="FieldExpiry.Never"/>: none has an expiry.</summary>
-    public long FieldExpiryMs => Exists && RecordWord.HoldsFields(_held.Word) ? RecordChanges.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
+    /// <summary>When the first field of a hash expires, or earlier; <see cref="FieldExpiry.Never"/>: none has an
+    /// expiry.</summary>
+    public long FieldExpiryMs => Exists && RecordWord.HoldsFields(_held.Word)
+        ? RecordChanges.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
 
     /// <summary>To be called behind each change of expiries of fields.</summary>
     /// <param name="had">Whether there were any before.</param>
@@ -106,7 +113,8 @@ internal readonly unsafe ref struct HeldValue
         if (expired != 0) _changes.CountExpiredFields(_held, expired);
     }
 
-    /// <summary>Ends a change of a large collection: if much of its memory is free, has it seen to. No reservation is open any more, and pointers are void.</summary>
+    /// <summary>Ends a change of a large collection: if much of its memory is free, has it seen to. No reservation is
+    /// open any more, and pointers are void.</summary>
     public void TidyRegion()
     {
         if (!HoldsRegion) return;
@@ -114,7 +122,8 @@ internal readonly unsafe ref struct HeldValue
         NoteIfSparse();
     }
 
-    /// <summary>Behind a removal: has the store's thread see to a large collection that has more memory than it needs. Changes nothing.</summary>
+    /// <summary>Behind a removal: has the store's thread see to a large collection that has more memory than it needs.
+    /// Changes nothing.</summary>
     public void NoteIfSparse()
     {
         SparseRegions sparse = _changes.Store.Sparse;
@@ -127,7 +136,8 @@ internal readonly unsafe ref struct HeldValue
         sparse.Note(_held.Database, _held.Key);
     }
 
-    /// <summary>Gives a large collection another region with the same content. Nobody is told: nothing changes for them.</summary>
+    /// <summary>Gives a large collection another region with the same content. Nobody is told: nothing changes for
+    /// them.</summary>
     public void MoveTo(Region region)
     {
         Region old = Region;
@@ -147,7 +157,8 @@ internal readonly unsafe ref struct HeldValue
     public bool TryBecome(ValueKind kind, Region region)
     {
         // What has expired, or was deleted in a transaction, may leave less room than a pointer takes.
-        if (RecordWord.ValueBytes(_held.Word) < sizeof(long) && _changes.Resize(ref _held, ValueKind.PackedSet, sizeof(long), 0) != StoreStatus.Ok)
+        if (RecordWord.ValueBytes(_held.Word) < sizeof(long)
+            && _changes.Resize(ref _held, ValueKind.PackedSet, sizeof(long), 0) != StoreStatus.Ok)
         {
             region.Free();
             return false;
@@ -163,15 +174,18 @@ internal readonly unsafe ref struct HeldValue
     /// <param name="expiryMs">Unix milliseconds, or -1.</param>
     /// <param name="block">Of a string: a block that has the same content.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
-    public StoreStatus TryReplace(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs = NewValue.NoExpiry, Block block = default)
+    public StoreStatus TryReplace(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs = NewValue.NoExpiry,
+        Block block = default)
     {
         var update = new ReplaceBytes(kind, content, expiryMs, block);
         var status = _changes.Apply(ref _held, DataType.Any, ref update);
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);
-        return status == StoreStatus.NotFound ? StoreStatus.Ok : status;       // what it says of a key that had no value
+        // what it says of a key that had no value
+        return status == StoreStatus.NotFound ? StoreStatus.Ok : status;
     }
 
-    /// <summary>Makes a region the value, whatever was there. It is the caller's as long as this has not succeeded.</summary>
+    /// <summary>Makes a region the value, whatever was there. It is the caller's as long as this has not
+    /// succeeded.</summary>
     /// <inheritdoc cref="TryReplace(ValueKind, ReadOnlySpan{byte}, long, Block)"/>
     public StoreStatus TryReplace(ValueKind kind, Region region, long expiryMs = NewValue.NoExpiry)
     {
@@ -188,7 +202,8 @@ internal readonly unsafe ref struct HeldValue
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);      // views go by it
     }
 
-    private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs, Block block) : IValueUpdate
+    private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs, Block block)
+        : IValueUpdate
     {
         private readonly ReadOnlySpan<byte> _content = content;
 

@@ -4,13 +4,16 @@ namespace Kv.Storage;
 /// <remarks>Threads: any, one at a time, each sees what the one before it did.</remarks>
 internal interface ILongUse : ISessionUser
 {
-    /// <summary>Whether something was changed: then all of it is done, also when the one who asked for it has left.</summary>
+    /// <summary>Whether something was changed: then all of it is done, also when the one who asked for it has
+    /// left.</summary>
     bool HasChanged { get; }
 
-    /// <summary>Whether whoever needs one of the keys ends it, instead of doing the rest: it is for nobody in particular.</summary>
+    /// <summary>Whether whoever needs one of the keys ends it, instead of doing the rest: it is for nobody in
+    /// particular.</summary>
     bool MayBeGivenUp => false;
 
-    /// <summary>Before the first piece, and before anybody else can do one: whose session it is that the work is done on.</summary>
+    /// <summary>Before the first piece, and before anybody else can do one: whose session it is that the work is done
+    /// on.</summary>
     void Begin(StoreSession session)
     {
     }

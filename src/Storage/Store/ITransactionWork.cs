@@ -29,7 +29,8 @@ internal interface ITransactionWork : ILongUse
     /// <summary>The numbers of the databases that the keys are in.</summary>
     IReadOnlyCollection<int> Databases { get; }
 
-    /// <summary>Whether <see cref="FindKeys"/> has met what cannot be done in steps: the hold ends, nothing was locked.</summary>
+    /// <summary>Whether <see cref="FindKeys"/> has met what cannot be done in steps: the hold ends, nothing was
+    /// locked.</summary>
     bool IsRefused { get; }
 
     /// <summary>All keys are locked, in the databases of a table.</summary>

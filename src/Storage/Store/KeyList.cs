@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>Keys of a command over several keys, with their database. A session's scratch, used again and again.</summary>
+/// <summary>Keys of a command over several keys, with their database. A session's scratch, used again and
+/// again.</summary>
 /// <remarks>The keys' memory must stay put until the list is cleared; arguments of a command do.</remarks>
 public sealed unsafe class KeyList : IKeySink
 {
@@ -27,13 +28,15 @@ public sealed unsafe class KeyList : IKeySink
     /// <param name="key">Its first byte; stays put.</param>
     /// <param name="length">Its bytes.</param>
     /// <param name="database">The number of its database.</param>
-    /// <param name="expectedBytes">Bytes of the value that will be written, where known: a new key is then written in place.</param>
+    /// <param name="expectedBytes">Bytes of the value that will be written, where known: a new key is then written in
+    /// place.</param>
     public void Add(byte* key, int length, int database, int expectedBytes = 8)
     {
         if (Count == _items.Length) Array.Resize(ref _items, Count * 2);
         _items[Count++] = new Entry
         {
-            Start = key, Length = length, Database = database, ExpectedBytes = expectedBytes, Hash = _hash.Of(key, length),
+            Start = key, Length = length, Database = database, ExpectedBytes = expectedBytes,
+                Hash = _hash.Of(key, length),
         };
     }
 
@@ -65,13 +68,15 @@ public sealed unsafe class KeyList : IKeySink
 
         key.CopyTo(_chunks[_chunk].AsSpan(_chunkUsed));
         // Pinned: the address stays right behind the statement.
-        fixed (byte* start = &MemoryMarshal.GetArrayDataReference(_chunks[_chunk])) Add(start + _chunkUsed, key.Length, database, expectedBytes);
+        fixed (byte* start = &MemoryMarshal.GetArrayDataReference(_chunks[_chunk])) Add(start + _chunkUsed, key.Length,
+            database, expectedBytes);
         _chunkUsed += key.Length;
     }
 
     internal ref Entry this[int index] => ref _items[index];
 
-    /// <summary>Makes the keys of another list this one's. Their bytes may be gone by then: only what is held is known.</summary>
+    /// <summary>Makes the keys of another list this one's. Their bytes may be gone by then: only what is held is
+    /// known.</summary>
     internal void TakeOver(KeyList other)
     {
         (_items, other._items) = (other._items, _items);
@@ -101,7 +106,8 @@ public sealed unsafe class KeyList : IKeySink
         /// <summary>Which held record it is.</summary>
         public int Held;
 
-        /// <summary>What an optimistic read saw: the record and its word, or the home bucket and its control word.</summary>
+        /// <summary>What an optimistic read saw: the record and its word, or the home bucket and its control
+        /// word.</summary>
         public byte* Seen;
         public ulong SeenWord;
         public bool SeenRecord;
@@ -109,8 +115,10 @@ public sealed unsafe class KeyList : IKeySink
         public readonly ReadOnlySpan<byte> Bytes => new(Start, Length);
     }
 
-    /// <summary>The order in which keys are locked: hash, database, bytes; the same for everybody, so nobody waits in a circle.</summary>
-    /// <remarks>The database's own id, not its number: SWAPDB may give two holders different ideas of the numbers.</remarks>
+    /// <summary>The order in which keys are locked: hash, database, bytes; the same for everybody, so nobody waits in a
+    /// circle.</summary>
+    /// <remarks>The database's own id, not its number: SWAPDB may give two holders different ideas of the
+    /// numbers.</remarks>
     internal static int Compare(in Entry left, in Entry right)
     {
         int order = left.Hash.CompareTo(right.Hash);

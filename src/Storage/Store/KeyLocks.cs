@@ -14,7 +14,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>As many as fit into a page; and so many are kept.</summary>
     private const int CapacityMin = 64, KeptMax = 4096;
 
-    // Of very many, pages of the system, which come and go one by one; the garbage collector would stop everybody for them.
+    // Of very many, pages of the system, which come and go one by one; the garbage collector would stop everybody for
+    // them.
     private HeldRecord* _held;
     private int _capacity;
     private int[] _order = new int[16];
@@ -90,7 +91,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         return StoreStatus.Ok;
     }
 
-    /// <summary>One table that has all databases of the list, so that a flush takes all that is done to them, or nothing.</summary>
+    /// <summary>One table that has all databases of the list, so that a flush takes all that is done to them, or
+    /// nothing.</summary>
     /// <returns>False when one had to be made and the system refused.</returns>
     private bool TryFindDatabases(KeyList keys, out Database?[] table)
     {
@@ -148,8 +150,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
     private bool TryLock(byte* record, in KeyList.Entry item, out ulong word)
     {
-        // Ends: owners never wait in a circle, since all lock in one order; a long command that has come further than this
-        // key is run here to its end.
+        // Ends: owners never wait in a circle, since all lock in one order; a long command that has come further than
+        // this key is run here to its end.
         var wait = new SpinWait();
         while (true)
         {
@@ -162,7 +164,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
     /// <summary>Has work on the keys done in steps: what the session holds goes over to it.</summary>
     /// <returns>Null when that cannot be just now: the session holds the keys as before.</returns>
-    public LongUse? TryBeginUse(KeyList keys, ILongUse use) => _lender != null || session.Transaction != null ? null : longHolds.TryBegin(this, keys, use);
+    public LongUse? TryBeginUse(KeyList keys, ILongUse use) =>
+        _lender != null || session.Transaction != null ? null : longHolds.TryBegin(this, keys, use);
 
     /// <summary>The records that are held.</summary>
     public nint[] ListRecords()
@@ -308,5 +311,6 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     }
 
     // By itself: the object of the captured list is made on entry, and a few keys are to allocate nothing.
-    private static void SortEqual(KeyList keys, Span<int> order) => order.Sort((left, right) => KeyList.Compare(keys[left], keys[right]));
+    private static void SortEqual(KeyList keys, Span<int> order) =>
+        order.Sort((left, right) => KeyList.Compare(keys[left], keys[right]));
 }

@@ -4,8 +4,9 @@ namespace Kv.Storage;
 
 /// <summary>Very many keys, brought into the order in which everybody locks, a piece at a time.</summary>
 /// <remarks>
-/// By buckets of the hash: counted, scattered, then each bucket sorted. A key that was added twice is there twice, side by side, and the last of
-/// such is <see cref="IsLast"/>. Threads: one at a time. The keys' bytes must stay where they are.
+/// By buckets of the hash: counted, scattered, then each bucket sorted. A key that was added twice is there twice, side
+/// by side, and the last of such is <see cref="IsLast"/>. Threads: one at a time. The keys' bytes must stay where they
+/// are.
 /// </remarks>
 internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 {
@@ -23,7 +24,8 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
     private Phase _phase;
 
     /// <param name="hash">Of the store.</param>
-    /// <param name="most">So many keys will be added at most. Their memory is paid for page by page, and given back so.</param>
+    /// <param name="most">So many keys will be added at most. Their memory is paid for page by page, and given back
+    /// so.</param>
     /// <param name="keepsPlaces">Whether <see cref="PlaceOf"/> is asked.</param>
     /// <exception cref="OutOfMemoryException">The system refuses.</exception>
     public KeyOrder(KeyHash hash, int most, bool keepsPlaces)
@@ -51,17 +53,20 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
     /// <summary>A key, in the order when all steps are done.</summary>
     public ref Entry this[int place] => ref _items[place];
 
-    /// <summary>The number of the database of the so-manieth that was added, before they are brought into order.</summary>
+    /// <summary>The number of the database of the so-manieth that was added, before they are brought into
+    /// order.</summary>
     public int DatabaseOf(int index) => _unsorted[index].Database;
 
     /// <inheritdoc cref="Bytes"/>
-    public static long BytesOf(long count, bool keepsPlaces) => count * (sizeof(Entry) + (keepsPlaces ? sizeof(int) : 0));
+    public static long BytesOf(long count, bool keepsPlaces) =>
+        count * (sizeof(Entry) + (keepsPlaces ? sizeof(int) : 0));
 
     /// <inheritdoc/>
     public void Add(byte* key, int length, int database)
     {
         Invariant.Check(Count < _capacity, "more keys than were announced");
-        _unsorted[Count] = new Entry { Key = key, Length = length, Hash = _hash.Of(key, length), Index = Count, Database = database };
+        _unsorted[Count] = new Entry { Key = key, Length = length, Hash = _hash.Of(key, length), Index = Count,
+            Database = database };
         Count++;
     }
 

@@ -63,13 +63,16 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     public void AddTo(KeyOrder keys, int first, int count)
     {
         foreach (ref Watch watch in Watches[first..(first + count)])
-            fixed (byte* start = &MemoryMarshal.GetArrayDataReference(watch.Key.Bytes)) keys.Add(start, watch.Key.Bytes.Length, watch.Key.Number);
+            fixed (byte* start = &MemoryMarshal.GetArrayDataReference(watch.Key.Bytes)) keys.Add(
+                start, watch.Key.Bytes.Length, watch.Key.Number);
     }
 
-    /// <summary>Whether whoever published a table has told the watchers all about it: the ids, and then what has changed.</summary>
+    /// <summary>Whether whoever published a table has told the watchers all about it: the ids, and then what has
+    /// changed.</summary>
     /// <remarks>
-    /// Asked by one who has the keys locked in that table. The report: else the keys may be others than they were, and nobody has counted that yet.
-    /// The ids: else a writer in it may have found none of his, where he counts for no epoch, and who publishes the next table has still to look.
+    /// Asked by one who has the keys locked in that table. The report: else the keys may be others than they were, and
+    /// nobody has counted that yet. The ids: else a writer in it may have found none of his, where he counts for no
+    /// epoch, and who publishes the next table has still to look.
     /// </remarks>
     public bool AreOf(Database?[] table)
     {
@@ -100,26 +103,31 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         else Array.Clear(_watches);
     }
 
-    /// <summary>Tells the watchers (and those who wait) of keys whose databases are others in a new table. Under the table's lock, when it is published.</summary>
+    /// <summary>Tells the watchers (and those who wait) of keys whose databases are others in a new table. Under the
+    /// table's lock, when it is published.</summary>
     /// <remarks>
-    /// First what has expired in the new databases goes, so that its going is no change to those who meet it only now. Then
-    /// all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or came
-    /// before, and then his key is found here. Who locks keys in the new table before this is through sees ids that differ.
-    /// As in Redis an absent key that stays absent has not changed; but one that somebody holds at this moment has: EXEC may fail for it.
+    /// First what has expired in the new databases goes, so that its going is no change to those who meet it only now.
+    /// Then all learn the new id, then the keys are looked for: a writer in the new database either finds the id, or
+    /// came before, and then his key is found here. Who locks keys in the new table before this is through sees ids
+    /// that differ. As in Redis an absent key that stays absent has not changed; but one that somebody holds at this
+    /// moment has: EXEC may fail for it.
     /// </remarks>
-    public static void ReportTable(WatchTable watches, Database?[] old, Database?[] table, StoreSession? session, KeyArrivals arrivals)
+    public static void ReportTable(WatchTable watches, Database?[] old, Database?[] table, StoreSession? session,
+        KeyArrivals arrivals)
     {
         List<(WatchedKey Key, Database? Old, Database? New)> moved = [];
         for (int number = 0; number < table.Length; number++)
         {
             if (old[number] == table[number] || table[number] is not { } after) continue;
-            foreach (WatchedKey key in watches.Of(number)) session?.TryDeleteExpired(after, new Key(key.Bytes, key.Hash));
+            foreach (WatchedKey key in watches.Of(number))
+                session?.TryDeleteExpired(after, new Key(key.Bytes, key.Hash));
         }
 
         for (int number = 0; number < table.Length; number++)
         {
             if (old[number] == table[number]) continue;
-            foreach (WatchedKey key in watches.MoveTo(number, table[number]?.Id ?? 0)) moved.Add((key, old[number], table[number]));
+            foreach (WatchedKey key in watches.MoveTo(number, table[number]?.Id ?? 0))
+                moved.Add((key, old[number], table[number]));
         }
 
         Interlocked.MemoryBarrier();    // the ids before any read of the index
@@ -127,7 +135,8 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
             if (session == null || Has(before, key) || Has(after, key)) watches.Note(key, arrivals);
     }
 
-    // Expired or not: what had expired before has gone, and what was written since is a change even if it has expired by now.
+    // Expired or not: what had expired before has gone, and what was written since is a change even if it has expired
+    // by now.
     private static bool Has(Database? database, WatchedKey key)
     {
         if (database == null) return false;
@@ -136,8 +145,8 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         {
             byte* record = database.Index.Find(key.Bytes, key.Hash);
             if (record == null) return false;
-            // The placeholder of a key that is absent yet counts, too: its owner may have asked whether the key is watched before the
-            // watchers had the id of his database. Then nobody has told them, and he has not let go.
+            // The placeholder of a key that is absent yet counts, too: its owner may have asked whether the key is
+            // watched before the watchers had the id of his database. Then nobody has told them, and he has not let go.
             if (!RecordWord.IsDead(Record.ReadWord(record))) return true;
         }
     }

@@ -2,15 +2,18 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>Reads a value where a look at it is not enough: it is being written, may have expired, or is a large collection.</summary>
+/// <summary>Reads a value where a look at it is not enough: it is being written, may have expired, or is a large
+/// collection.</summary>
 /// <remarks>Threads: one session's. The cold half of <see cref="StoreSession.Read"/>.</remarks>
 internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds)
 {
     /// <inheritdoc cref="StoreSession.Read"/>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
     {
-        if (session.Transaction is { } transaction) return transaction.Read(session.SelectedDatabase, key, type, ref read);
+        if (session.Transaction is { } transaction)
+            return transaction.Read(session.SelectedDatabase, key, type, ref read);
         // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
         var wait = new SpinWait();
         for (int round = 1; ; round++)
@@ -19,7 +22,8 @@ internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds
             if (record == null) return StoreStatus.NotFound;
             ulong word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) continue;
-            bool locked = round > StoreSession.OptimisticReadsMax || (word & RecordWord.Lock) != 0 || RecordWord.HoldsRegion(word);
+            bool locked = round > StoreSession.OptimisticReadsMax || (word & RecordWord.Lock) != 0
+                || RecordWord.HoldsRegion(word);
             if (locked)
             {
                 if ((word & RecordWord.Lock) != 0 && round <= StoreSession.OptimisticReadsMax * 64)
@@ -34,7 +38,8 @@ internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds
             StoreStatus status = StoreStatus.Ok;
             bool expired = Record.IsExpired(record, word, session.NowMs);
             if (expired) status = StoreStatus.NotFound;
-            else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) status = StoreStatus.WrongType;
+            else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type)
+                status = StoreStatus.WrongType;
             else if (locked) ReadLocked(record, word, ref read);
             else read.Read(new ValueView(record, word));
 
@@ -55,7 +60,8 @@ internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds
 
     /// <summary>Reads a large collection: under the lock.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public StoreStatus ReadRegion<TRead>(byte* record, in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    public StoreStatus ReadRegion<TRead>(byte* record, in Key key, DataType type, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
     {
         ulong word = Record.ReadWord(record);
         if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, session.NowMs) || !RecordWord.HoldsRegion(word)
@@ -66,8 +72,10 @@ internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds
         return isRight ? StoreStatus.Ok : StoreStatus.WrongType;
     }
 
-    /// <summary>Reads a locked record and unlocks it, whatever the reader does: a reply may be larger than it may be.</summary>
-    private static void ReadLocked<TRead>(byte* record, ulong word, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    /// <summary>Reads a locked record and unlocks it, whatever the reader does: a reply may be larger than it may
+    /// be.</summary>
+    private static void ReadLocked<TRead>(byte* record, ulong word, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
     {
         try
         {

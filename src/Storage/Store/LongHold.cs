@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>A command over very many keys of one database that is to happen at one instant, done in steps between the turns of others.</summary>
+/// <summary>A command over very many keys of one database that is to happen at one instant, done in steps between the
+/// turns of others.</summary>
 /// <remarks>
-/// Phases: hash the keys and sort them into the order of locking (nothing is held); lock them all; look at each and get the
-/// memory for what it will be; change them; let go.
+/// Phases: hash the keys and sort them into the order of locking (nothing is held); lock them all; look at each and get
+/// the memory for what it will be; change them; let go.
 /// </remarks>
 internal sealed unsafe class LongHold : SteppedHold
 {
@@ -59,7 +60,8 @@ internal sealed unsafe class LongHold : SteppedHold
     /// <summary>Bytes of the lists.</summary>
     public long Bytes => KeyOrder.BytesOf(_count, keepsPlaces: true) + (_count * (long)sizeof(State));
 
-    /// <summary>Gives the command up: nothing has changed, or what has begun to change is changed whole. From any thread.</summary>
+    /// <summary>Gives the command up: nothing has changed, or what has begun to change is changed whole. From any
+    /// thread.</summary>
     /// <remarks>Letting go, which needs nothing of the work, is left to the store's thread where it has one.</remarks>
     public override void Dispose()
     {
@@ -125,7 +127,8 @@ internal sealed unsafe class LongHold : SteppedHold
 
     private void Begin()
     {
-        if (!_store.LongHolds.TryBegin(this, out var session)) return;    // another's turn, and a step of it is done; asked again in the next
+        // another's turn, and a step of it is done; asked again in the next
+        if (!_store.LongHolds.TryBegin(this, out var session)) return;
         _session = session;
         session.User = _work;
         session.BeginInnerTurn();
@@ -149,7 +152,8 @@ internal sealed unsafe class LongHold : SteppedHold
             ref KeyOrder.Entry item = ref _order[_next];
             var entry = new KeyList.Entry
             {
-                Start = item.Key, Length = item.Length, Hash = item.Hash, DatabaseId = _database.Id, ExpectedBytes = _work.ValueBytes(item.Index),
+                Start = item.Key, Length = item.Length, Hash = item.Hash, DatabaseId = _database.Id,
+                    ExpectedBytes = _work.ValueBytes(item.Index),
             };
             var held = default(HeldRecord);
             var status = _session.Locks.LockOne(_database, entry, ref held);
@@ -262,7 +266,8 @@ internal sealed unsafe class LongHold : SteppedHold
         if (_phase > Phase.Lock) return true;       // locks nothing more
         if (_locked == 0) return false;
         KeyOrder.Entry last = _order[_locked - 1];
-        return KeyList.Compare(key, new KeyList.Entry { Start = last.Key, Length = last.Length, Hash = last.Hash, DatabaseId = _database.Id }) <= 0;
+        return KeyList.Compare(key, new KeyList.Entry { Start = last.Key, Length = last.Length, Hash = last.Hash,
+            DatabaseId = _database.Id }) <= 0;
     }
 
     private HeldRecord HeldOf(int place)
@@ -276,7 +281,8 @@ internal sealed unsafe class LongHold : SteppedHold
     }
 
     private void Keep(int place, in HeldRecord held) =>
-        _states[place] = new State { Record = held.Record, Word = held.Word, Prepared = held.Prepared, PreparedWord = held.PreparedWord };
+        _states[place] = new State { Record = held.Record, Word = held.Word, Prepared = held.Prepared,
+            PreparedWord = held.PreparedWord };
 
     /// <summary>What has become of a key since it was locked (as in <see cref="HeldRecord"/>).</summary>
     private struct State

@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>Which long commands of a store have keys locked: at most one that has several, and some that have one each.</summary>
+/// <summary>Which long commands of a store have keys locked: at most one that has several, and some that have one
+/// each.</summary>
 /// <remarks>
-/// One at a time, so that those who meet a locked key know whom to finish, and long commands never wait for each other's
-/// keys. Those that have one key wait for nobody. Threads: any.
+/// One at a time, so that those who meet a locked key know whom to finish, and long commands never wait for each
+/// other's keys. Those that have one key wait for nobody. Threads: any.
 /// </remarks>
 internal sealed unsafe class LongHolds(Store store) : IDisposable
 {
@@ -12,7 +13,8 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
 
     private const int UsesMax = 4;
 
-    /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if for any of it.</summary>
+    /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if
+    /// for any of it.</summary>
     private const int ManySpins = 64 * SpinsMax;
 
     private readonly LongUse?[] _uses = new LongUse?[UsesMax];
@@ -49,13 +51,15 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     public void End() => Volatile.Write(ref _current, null);        // release: its work with the session comes before
 
     /// <summary>Takes locks over from a session's turn, for work in steps.</summary>
-    /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this turn.</returns>
+    /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this
+    /// turn.</returns>
     public LongUse? TryBegin(KeyLocks locks, KeyList keys, ILongUse use)
     {
         var session = TakeSession();
         if (session == null) return null;
         session.BeginInnerTurn();
-        // Online, and then the databases are in the table: they and all in them stay, whoever flushes them from here on.
+        // Online, and then the databases are in the table: they and all in them stay, whoever flushes them from here
+        // on.
         if (locks.AreIn(store.Table))
         {
             var begun = new LongUse(this, session, locks.ListRecords(), use);
@@ -111,7 +115,8 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
         session.Dispose();
     }
 
-    /// <summary>Waits a little for the lock of a record, by one who has none; then does what a long command has left to do.</summary>
+    /// <summary>Waits a little for the lock of a record, by one who has none; then does what a long command has left to
+    /// do.</summary>
     public void Wait(ref SpinWait wait, byte* record)
     {
         wait.SpinOnce(sleep1Threshold: -1);

@@ -2,12 +2,13 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>Reads very many keys as of one instant, in steps between the turns of others, and locks none of them.</summary>
+/// <summary>Reads very many keys as of one instant, in steps between the turns of others, and locks none of
+/// them.</summary>
 /// <remarks>
-/// As <see cref="StoreSession.ReadMany"/>: first all are read, then all are looked at again; between the two is an instant
-/// at which all held. Between steps epochs pass, so a record is known again by address, word and its segment's generation:
-/// together they never come back. Writers that spoil a round can do so for ever: then keys have to be held (<see cref="LongHold"/>).
-/// Threads: whoever runs the command, one at a time.
+/// As <see cref="StoreSession.ReadMany"/>: first all are read, then all are looked at again; between the two is an
+/// instant at which all held. Between steps epochs pass, so a record is known again by address, word and its segment's
+/// generation: together they never come back. Writers that spoil a round can do so for ever: then keys have to be held
+/// (<see cref="LongHold"/>). Threads: whoever runs the command, one at a time.
 /// </remarks>
 internal sealed unsafe class LongRead(Store store, int databaseNumber, int count, ILongWork work) : IDisposable
 {
@@ -81,7 +82,8 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
         byte* start = work.Key(_next, out int length);
         ReadOnlySpan<byte> key = new(start, length);
         ulong hash = store.Hash.Of(start, length);
-        // Ends: an owner of the lock is running, or a long command, which is then run here; a dead record is found no more.
+        // Ends: an owner of the lock is running, or a long command, which is then run here; a dead record is found no
+        // more.
         var wait = new SpinWait();
         while (true)
         {
@@ -96,7 +98,8 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
             ulong word = Record.ReadWord(record);
             if (!RecordWord.IsBusy(word))
             {
-                _seen[_next] = new Seen { Address = record, Word = word, Generation = store.Log.InfoOf(record)->Generation };
+                _seen[_next] = new Seen { Address = record, Word = word,
+                    Generation = store.Log.InfoOf(record)->Generation };
                 work.Read(_next, Record.IsExpired(record, word, session.NowMs) ? default : new ValueView(record, word));
                 return;
             }
@@ -109,10 +112,12 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
     {
         if (database == null) return true;
         byte* start = work.Key(index, out int length);
-        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length), store.Hash.Of(start, length), out ulong* home, out ulong control);
+        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length), store.Hash.Of(start, length),
+            out ulong* home, out ulong control);
         Seen seen = _seen[index];
         if (record == null) return seen.Generation == 0 && seen.Address == home && seen.Word == control;
-        return seen.Address == record && RecordWord.Same(Record.ReadWord(record), seen.Word) && seen.Generation == store.Log.InfoOf(record)->Generation;
+        return seen.Address == record && RecordWord.Same(Record.ReadWord(record), seen.Word)
+            && seen.Generation == store.Log.InfoOf(record)->Generation;
     }
 
     /// <summary>What was found: a record, or a home bucket without one (generation 0).</summary>

@@ -1,11 +1,13 @@
 namespace Kv.Storage;
 
-/// <summary>Large collections that a command works on in steps, between the turns of others. Their keys stay locked from the first step to the last.</summary>
+/// <summary>Large collections that a command works on in steps, between the turns of others. Their keys stay locked
+/// from the first step to the last.</summary>
 /// <remarks>
-/// Threads: any, one at a time by <see cref="_claim"/>. As with a <see cref="LongHold"/>, whoever meets the locked key takes the
-/// claim and does the rest. That is always right here: the work has all the locks that it needs, and waits for nobody.
-/// The session is the store's own and stays online all the while, so the records stay where they are, also when their database is
-/// flushed. It has the locks, and the list that says which is which key's; the keys' bytes in that list are void.
+/// Threads: any, one at a time by <see cref="_claim"/>. As with a <see cref="LongHold"/>, whoever meets the locked key
+/// takes the claim and does the rest. That is always right here: the work has all the locks that it needs, and waits
+/// for nobody. The session is the store's own and stays online all the while, so the records stay where they are, also
+/// when their database is flushed. It has the locks, and the list that says which is which key's; the keys' bytes in
+/// that list are void.
 /// </remarks>
 internal sealed unsafe class LongUse : IHeldSteps
 {
@@ -34,7 +36,8 @@ internal sealed unsafe class LongUse : IHeldSteps
     /// <inheritdoc/>
     public Exception? Failure { get; private set; }
 
-    /// <summary>Whether a record was locked when it began. One that the work makes in another's place is not among them.</summary>
+    /// <summary>Whether a record was locked when it began. One that the work makes in another's place is not among
+    /// them.</summary>
     public bool Has(byte* record) => Array.IndexOf(_records, (nint)record) >= 0;
 
     /// <summary>Makes itself known, and takes over the locks, before anybody can work on it.</summary>
@@ -86,7 +89,8 @@ internal sealed unsafe class LongUse : IHeldSteps
         }
     }
 
-    /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it. From any thread, whatever it has locked.</summary>
+    /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it. From any thread,
+    /// whatever it has locked.</summary>
     public void TryFinish()
     {
         if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;

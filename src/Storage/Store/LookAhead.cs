@@ -3,11 +3,13 @@ using System.Runtime.Intrinsics.X86;
 namespace Kv.Storage;
 
 /// <summary>Asks for the memory of what a hint leads to, before the command that will use it is run.</summary>
-/// <remarks>Threads: one session's, in a turn. What it says is believed by nobody: the command looks for itself.</remarks>
+/// <remarks>Threads: one session's, in a turn. What it says is believed by nobody: the command looks for
+/// itself.</remarks>
 internal sealed unsafe class LookAhead(SegmentedLog log)
 {
     /// <summary>Asks for the head of a large collection.</summary>
-    /// <returns>Where the collection is, for <see cref="MemberTable.PrefetchBucket"/>; null when there is none. Good within the turn.</returns>
+    /// <returns>Where the collection is, for <see cref="MemberTable.PrefetchBucket"/>; null when there is none. Good
+    /// within the turn.</returns>
     public byte* Region(ulong hint)
     {
         if (hint == 0 || hint == HashIndex.InChain) return null;

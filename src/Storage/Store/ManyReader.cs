@@ -8,7 +8,8 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
     public void Read<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
     {
         if (session.Transaction != null && TryReadHeld(keys, ref read)) return;
-        // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a round.
+        // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a
+        // round.
         for (int round = 1; ; round++)
         {
             read.Restart();
@@ -31,7 +32,8 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
         return true;
     }
 
-    private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read) where TRead : struct, IManyRead, allows ref struct
+    private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read)
+        where TRead : struct, IManyRead, allows ref struct
     {
         Database? database = session.SelectedTable[item.Database];
         item.Seen = null;
@@ -41,7 +43,8 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             return;
         }
 
-        // Ends: a holder of the lock works for microseconds, or is a long command, which is then run here; a dead record is found no more.
+        // Ends: a holder of the lock works for microseconds, or is a long command, which is then run here; a dead
+        // record is found no more.
         var wait = new SpinWait();
         while (true)
         {

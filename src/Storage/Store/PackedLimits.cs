@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Up to what size a collection is kept packed in its record, as Redis' options of the same names say. May change at any time.</summary>
+/// <summary>Up to what size a collection is kept packed in its record, as Redis' options of the same names say. May
+/// change at any time.</summary>
 /// <remarks>Threads: written by one, read by any; a change counts for what is written afterwards.</remarks>
 public sealed class PackedLimits
 {

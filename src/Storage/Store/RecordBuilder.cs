@@ -9,7 +9,8 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs;
 
-    /// <summary>Bytes of records that the session has ended or shortened, all told. Others read it, as of some moments ago.</summary>
+    /// <summary>Bytes of records that the session has ended or shortened, all told. Others read it, as of some moments
+    /// ago.</summary>
     public long FreedBytes;
 
     /// <summary>Space for a record, its word written and locked; null when there is no memory.</summary>
@@ -44,7 +45,8 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
         int valueBytes = needsBlock || kind == ValueKind.Integer ? sizeof(long)
             : kind == ValueKind.GrowingString ? sizeof(uint) + (int)ValueWriter.GrownCapacity(next.Length)
             : (int)next.Length;
-        if (!TryStart(database, key, kind, valueBytes, next.ExpiryMs != NewValue.NoExpiry, out record, out word, longKey))
+        if (!TryStart(database, key, kind, valueBytes, next.ExpiryMs != NewValue.NoExpiry, out record,
+            out word, longKey))
         {
             if (needsBlock) ReleaseNow(block);
             return StoreStatus.OutOfMemory;
@@ -71,7 +73,8 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
         {
             // The update threw. A locked record that nobody unlocks would stop every walk of its segment.
             if (needsBlock) ReleaseNow(block);
-            if (longKey.IsNone && RecordWord.KeyField(word) == RecordWord.LongKey) ReleaseNow(Record.LongKeyBlock(record, word));
+            if (longKey.IsNone && RecordWord.KeyField(word) == RecordWord.LongKey)
+                ReleaseNow(Record.LongKeyBlock(record, word));
             Kill(record, word);
             record = null;
             throw;

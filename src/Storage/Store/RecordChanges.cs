@@ -37,7 +37,8 @@ internal sealed unsafe class RecordChanges
     /// <summary>The same in seconds.</summary>
     public long NowSeconds { get; private set; }
 
-    /// <summary>Keys held now that were absent: the index has their placeholders, though the database does not count them.</summary>
+    /// <summary>Keys held now that were absent: the index has their placeholders, though the database does not count
+    /// them.</summary>
     /// <remarks>Whoever lets go of the last one sets it to 0.</remarks>
     public long HeldAbsent { get; set; }
 
@@ -53,7 +54,8 @@ internal sealed unsafe class RecordChanges
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         bool existed = held.Exists;
-        if (existed && type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) return StoreStatus.WrongType;
+        if (existed && type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type)
+            return StoreStatus.WrongType;
 
         long expiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
         var next = new NewValue { ExpiryMs = expiry };
@@ -87,7 +89,8 @@ internal sealed unsafe class RecordChanges
             return StoreStatus.NotFound;
         }
 
-        var status = _builder.Build(database, key.Bytes, ref next, ref update, default, out byte* record, out ulong word);
+        var status = _builder.Build(database, key.Bytes, ref next, ref update, default, out byte* record,
+            out ulong word);
         if (status != StoreStatus.Ok) return status;
 
         Record.WriteWord(record, word);     // unlocked: whoever finds it may use it; release before it is published
@@ -96,7 +99,8 @@ internal sealed unsafe class RecordChanges
 
     private StoreStatus Publish(Database database, in Key key, byte* record, ulong word, long expiryMs, out bool again)
     {
-        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing, _watches, database.Id, _slot))
+        if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing, _watches,
+            database.Id, _slot))
         {
             again = false;
             Abandon(record, word);
@@ -121,7 +125,8 @@ internal sealed unsafe class RecordChanges
     {
         again = false;
         int valueBytes = expectedBytes <= RecordWord.InlineValueMax - sizeof(uint) ? expectedBytes : 8;
-        if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record, out ulong word))
+        if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record,
+            out ulong word))
             return StoreStatus.OutOfMemory;
         if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing))
         {
@@ -195,9 +200,9 @@ internal sealed unsafe class RecordChanges
 
         int size = RecordWord.Size(word);
         Buffer.MemoryCopy(record + 8, copy + 8, size - 8, size - 8);
-        // The mark before the entry: from its entry on the copy is anybody's, who may have put a string where the pointer of a hash was.
-        // So whatever is asked of the record is asked of the old one, which stays locked to the end. Should the copy be changed in
-        // between, the mark is too early, which costs a look.
+        // The mark before the entry: from its entry on the copy is anybody's, who may have put a string where the
+        // pointer of a hash was. So whatever is asked of the record is asked of the old one, which stays locked to the
+        // end. Should the copy be changed in between, the mark is too early, which costs a look.
         SegmentInfo* info = _log.InfoOf(copy);
         long expiry = Record.ExpiryOf(record, word);
         if (expiry != NewValue.NoExpiry) info->NoteExpiry(expiry);
@@ -218,8 +223,10 @@ internal sealed unsafe class RecordChanges
         return true;
     }
 
-    /// <summary>Gets all the memory that a string needs to become the value of a held key; nothing changes yet.</summary>
-    /// <remarks>Whoever prepares goes on with <see cref="FinishString"/>, which cannot fail, or <see cref="GiveUpPrepared"/>.</remarks>
+    /// <summary>Gets all the memory that a string needs to become the value of a held key; nothing changes
+    /// yet.</summary>
+    /// <remarks>Whoever prepares goes on with <see cref="FinishString"/>, which cannot fail, or
+    /// <see cref="GiveUpPrepared"/>.</remarks>
     public StoreStatus PrepareString(ref HeldRecord held, ReadOnlySpan<byte> value, Block block)
     {
         GiveUpPrepared(ref held);
@@ -228,7 +235,8 @@ internal sealed unsafe class RecordChanges
         update.Decide(default, ref next);
         if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;
         if (FitsInPlace(held.Word, next)) return StoreStatus.Ok;
-        return _builder.Build(held.Database, held.Key, ref next, ref update, default, out held.Prepared, out held.PreparedWord,
+        return _builder.Build(held.Database, held.Key, ref next, ref update, default, out held.Prepared,
+            out held.PreparedWord,
             longKey: LongKeyOf(held));
     }
 
@@ -253,7 +261,8 @@ internal sealed unsafe class RecordChanges
     {
         if (held.Prepared == null) return;
         // A long key belongs to the record that is held.
-        if (RecordWord.HoldsBlock(held.PreparedWord)) RecordBuilder.ReleaseNow(Record.BlockOf(held.Prepared, held.PreparedWord));
+        if (RecordWord.HoldsBlock(held.PreparedWord))
+            RecordBuilder.ReleaseNow(Record.BlockOf(held.Prepared, held.PreparedWord));
         _builder.Kill(held.Prepared, held.PreparedWord);
         held.Prepared = null;
     }
@@ -263,7 +272,8 @@ internal sealed unsafe class RecordChanges
         !ValueWriter.NeedsBlock(next) && !RecordWord.HoldsPointer(word)
         && RecordWord.ValueOffset(word) + next.Length <= RecordWord.Size(word);
 
-    /// <summary>Gives the value of a held key, or what is to become one, room for so many bytes, as another kind if need be.</summary>
+    /// <summary>Gives the value of a held key, or what is to become one, room for so many bytes, as another kind if
+    /// need be.</summary>
     /// <param name="kind">Held in the record: not a block.</param>
     /// <param name="valueBytes">At least so many: a value keeps the room that it has.</param>
     /// <param name="keepBytes">Bytes of the old value that the new one begins with.</param>
@@ -277,24 +287,29 @@ internal sealed unsafe class RecordChanges
         {
             bool existed = held.Exists;
             held.Word = RecordWord.WithValue(word, kind, RecordWord.ValueBytes(word));
-            if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), 0);
+            if (kind == ValueKind.PackedHash && keepBytes == 0)
+                Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), 0);
             if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
             else Touch(held.Record);
-            if (kind != RecordWord.Kind(word)) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);      // views go by it
+            // views go by it
+            if (kind != RecordWord.Kind(word)) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
             return StoreStatus.Ok;
         }
 
         long expiry = held.Exists ? Record.ExpiryOf(held.Record, word) : NewValue.NoExpiry;
-        if (!_builder.TryStart(held.Database, held.Key, kind, valueBytes, expiry != NewValue.NoExpiry, out byte* record, out ulong newWord, LongKeyOf(held)))
+        if (!_builder.TryStart(held.Database, held.Key, kind, valueBytes, expiry != NewValue.NoExpiry, out byte* record,
+            out ulong newWord, LongKeyOf(held)))
             return StoreStatus.OutOfMemory;
         if (expiry != NewValue.NoExpiry) Record.SetExpiry(record, expiry);
         Buffer.MemoryCopy(Record.ValueOf(held.Record, word), Record.ValueOf(record, newWord), valueBytes, keepBytes);
-        if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(record, newWord), 0);      // no fields: Note looks
+        // no fields: Note looks
+        if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(record, newWord), 0);
         Exchange(ref held, record, newWord, expiry);
         return StoreStatus.Ok;
     }
 
-    /// <summary>Makes a region the value of a held key, in the place of what it has. Cannot fail: room for 8 bytes is there.</summary>
+    /// <summary>Makes a region the value of a held key, in the place of what it has. Cannot fail: room for 8 bytes is
+    /// there.</summary>
     public void SetRegion(ref HeldRecord held, ValueKind kind, Region region)
     {
         NoteChange(held);
@@ -311,27 +326,32 @@ internal sealed unsafe class RecordChanges
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
 
-    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last; tells the segment when to look for it.</summary>
+    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last; tells the segment when to
+    /// look for it.</summary>
     /// <param name="had">Whether it had one before.</param>
     public void NoteFieldExpiry(in HeldRecord held, bool had)
     {
-        long earliest = held.Exists && RecordWord.HoldsFields(held.Word) ? FieldExpiryOf(held.Record, held.Word) : FieldExpiry.Never;
+        long earliest = held.Exists && RecordWord.HoldsFields(held.Word)
+            ? FieldExpiryOf(held.Record, held.Word) : FieldExpiry.Never;
         bool has = earliest != FieldExpiry.Never;
         if (has) _log.InfoOf(held.Record)->NoteExpiry(earliest);
         if (has != had) held.Database.StripeOf(_slot)->WithFieldExpiry += has ? 1 : -1;
     }
 
     /// <summary>Counts fields that were removed because their time had passed.</summary>
-    public void CountExpiredFields(in HeldRecord held, long fields) => held.Database.StripeOf(_slot)->ExpiredFields += fields;
+    public void CountExpiredFields(in HeldRecord held, long fields) =>
+        held.Database.StripeOf(_slot)->ExpiredFields += fields;
 
     /// <summary>When the first field of a hash expires, or earlier.</summary>
     public static long FieldExpiryOf(byte* record, ulong word) =>
         FieldExpiry.EarliestOf(Record.ValueOf(record, word), RecordWord.Kind(word), RecordWord.ValueBytes(word));
 
     /// <summary>Whether it is a hash that has fields with an expiry.</summary>
-    public static bool HasFieldExpiry(byte* record, ulong word) => RecordWord.HoldsFields(word) && FieldExpiryOf(record, word) != FieldExpiry.Never;
+    public static bool HasFieldExpiry(byte* record, ulong word) =>
+        RecordWord.HoldsFields(word) && FieldExpiryOf(record, word) != FieldExpiry.Never;
 
-    /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will notice.</summary>
+    /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will
+    /// notice.</summary>
     /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
     public void BeginChange(ref HeldRecord held, bool isWatched = true)
     {
@@ -346,7 +366,8 @@ internal sealed unsafe class RecordChanges
         if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
     }
 
-    /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the lock.</summary>
+    /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the
+    /// lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
@@ -363,7 +384,8 @@ internal sealed unsafe class RecordChanges
         Fault.Point("record.write");
         if (!TryReplaceInPlace(ref held, ref next, ref update))
         {
-            var status = _builder.Build(held.Database, held.Key, ref next, ref update, held.View, out byte* record, out ulong word, LongKeyOf(held));
+            var status = _builder.Build(held.Database, held.Key, ref next, ref update, held.View, out byte* record,
+                out ulong word, LongKeyOf(held));
             if (status != StoreStatus.Ok) return status;
             Exchange(ref held, record, word, next.ExpiryMs);
         }
@@ -371,7 +393,8 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
-    /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail: not the index, nor the counters, nor Defer.</summary>
+    /// <summary>Puts a complete, locked record into the place of the held one, which dies. Cannot fail: not the index,
+    /// nor the counters, nor Defer.</summary>
     private void Exchange(ref HeldRecord held, byte* record, ulong word, long expiryMs)
     {
         NoteChange(held);
@@ -384,7 +407,8 @@ internal sealed unsafe class RecordChanges
             ReleaseValue(database, held.Record, held.Word);
         }
 
-        if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;     // moved; Note counts it again
+        // moved; Note counts it again
+        if (RecordWord.KeyField(word) == RecordWord.LongKey) database.StripeOf(_slot)->Outside--;
         _builder.Kill(held.Record, held.Word);
         held.Record = record;
         held.Word = word;
@@ -433,8 +457,10 @@ internal sealed unsafe class RecordChanges
 
             NoteChange(held);
             byte* value = held.Record + offset;
-            held.Word = RecordWord.NextVersion(word);       // should the update throw half way, readers notice that it wrote
-            ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next, ref update);
+            // should the update throw half way, readers notice that it wrote
+            held.Word = RecordWord.NextVersion(word);
+            ValueWriter.WriteValue(value, kind, ValueWriter.KeptBytes(value, kind, oldKind, oldBytes), ref next,
+                ref update);
             word = RecordWord.WithValue(word, kind, valueBytes);
             GiveBack(held.Record, oldSize, (int)size);
         }
@@ -472,14 +498,16 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
-    /// <summary>Writes another expiry, or none, into a locked record that has room for one; its word is the caller's to change.</summary>
+    /// <summary>Writes another expiry, or none, into a locked record that has room for one; its word is the caller's to
+    /// change.</summary>
     /// <remarks>Of a string: fields of hashes count differently.</remarks>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void MoveExpiry(Database database, byte* record, long expiryMs)
     {
         long old = Record.ExpiryOf(record, RecordWord.HasExpiry);
         if (old == expiryMs) return;
-        if ((old | expiryMs) < 0) CountExpiry(database, old == NewValue.NoExpiry ? 1 : -1);     // one of the two is none
+        // one of the two is none
+        if ((old | expiryMs) < 0) CountExpiry(database, old == NewValue.NoExpiry ? 1 : -1);
         Record.SetExpiry(record, expiryMs);
         database.StripeOf(_slot)->ExpirySum += ExpiryPart(expiryMs) - ExpiryPart(old);
         if (expiryMs != NewValue.NoExpiry) _log.InfoOf(record)->NoteExpiryOfLocked(expiryMs);
@@ -538,7 +566,8 @@ internal sealed unsafe class RecordChanges
         _log.InfoOf(record)->NoteExpiry(expiryMs);
     }
 
-    private void Forget(Database database, byte* record, ulong word) => Forget(database, Record.ExpiryOf(record, word), HasFieldExpiry(record, word));
+    private void Forget(Database database, byte* record, ulong word) =>
+        Forget(database, Record.ExpiryOf(record, word), HasFieldExpiry(record, word));
 
     private void Forget(Database database, long expiryMs, bool hasFieldExpiry)
     {
@@ -555,7 +584,8 @@ internal sealed unsafe class RecordChanges
     {
         held.Database.StripeOf(_slot)->Expired++;
         MakeAbsent(ref held);
-        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // the view of an update goes by the word in memory
+        // the view of an update goes by the word in memory
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
 
     private void Grow(Database database)
@@ -582,7 +612,8 @@ internal sealed unsafe class RecordChanges
     private void Abandon(byte* record, ulong word)
     {
         if (RecordWord.HoldsBlock(word)) RecordBuilder.ReleaseNow(Record.BlockOf(record, word));
-        if (RecordWord.KeyField(word) == RecordWord.LongKey) RecordBuilder.ReleaseNow(Record.LongKeyBlock(record, word));
+        if (RecordWord.KeyField(word) == RecordWord.LongKey)
+            RecordBuilder.ReleaseNow(Record.LongKeyBlock(record, word));
         _builder.Kill(record, word);
     }
 
@@ -597,7 +628,8 @@ internal sealed unsafe class RecordChanges
     /// <summary>Bytes of records that the session has ended or shortened, all told. From any thread.</summary>
     public long FreedBytes => Volatile.Read(ref _builder.FreedBytes);
 
-    /// <summary>Gives up those segments that are written to and in which much is dead: then they can be emptied.</summary>
+    /// <summary>Gives up those segments that are written to and in which much is dead: then they can be
+    /// emptied.</summary>
     public void SealDead() => _writers.SealDead();
 
     /// <summary>Gives up all segments that are written to.</summary>

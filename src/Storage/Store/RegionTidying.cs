@@ -1,22 +1,24 @@
 namespace Kv.Storage;
 
-/// <summary>Empties sparse pages of a large collection, a little with each change, so that what its elements leave behind is used again whatever their lengths.</summary>
+/// <summary>Empties sparse pages of a large collection, a little with each change, so that what its elements leave
+/// behind is used again whatever their lengths.</summary>
 /// <remarks>
-/// Whoever changes a collection that has to grow though an eighth of it is free, or of which a sixth is, does a piece of the work: some microseconds. So it keeps
-/// pace with the changes, and a collection that is never left alone is tidied, too. The store's thread does the same for one that has become sparse.
-/// Invariant: no reservation is open. A round takes memory of its own (docs/storage-format.md, Region).
-/// Threads: the owner of the record's lock.
+/// Whoever changes a collection that has to grow though an eighth of it is free, or of which a sixth is, does a piece
+/// of the work: some microseconds. So it keeps pace with the changes, and a collection that is never left alone is
+/// tidied, too. The store's thread does the same for one that has become sparse. Invariant: no reservation is open. A
+/// round takes memory of its own (docs/storage-format.md, Region). Threads: the owner of the record's lock.
 /// </remarks>
 internal static unsafe class RegionTidying
 {
     private const int PagesPerStep = 256, PiecesPerStep = 32, BucketsPerStep = 8, LeavesPerStep = 4;
 
-    // Of a page, one of so many units must be free for it to be emptied: that copies seven bytes for each that it wins, or thirty-one. And one of
-    // so many may stay free, for what comes next.
+    // Of a page, one of so many units must be free for it to be emptied: that copies seven bytes for each that it wins,
+    // or thirty-one. And one of so many may stay free, for what comes next.
     private const uint Least = 8, LeastThorough = 32, KeptFree = 16;
     private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 256;
 
-    /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before the collection has grown by a 128th.</summary>
+    /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before
+    /// the collection has grown by a 128th.</summary>
     public static void KeepPace(HeldValue value)
     {
         if (Step(value)) return;
@@ -28,7 +30,8 @@ internal static unsafe class RegionTidying
 
     /// <summary>Does a piece of the work.</summary>
     /// <param name="share">So many times what a change does.</param>
-    /// <param name="isThorough">Whether all that can be won is to be, and nothing that is free is kept for what comes next.</param>
+    /// <param name="isThorough">Whether all that can be won is to be, and nothing that is free is kept for what comes
+    /// next.</param>
     /// <returns>True when a round has ended, or there is no memory to go on.</returns>
     public static bool Step(HeldValue value, int share = 1, bool isThorough = false)
     {
@@ -82,7 +85,8 @@ internal static unsafe class RegionTidying
                 isDone = (long)walk[0] >= list.Leaves;
                 break;
             case ValueKind.Stream:
-                goesOn = new StreamMover(new LargeStream(region)).Move(ref mover, walk, LeavesPerStep * share, out isDone);
+                goesOn = new StreamMover(new LargeStream(region))
+                    .Move(ref mover, walk, LeavesPerStep * share, out isDone);
                 break;
             default:
                 goesOn = MoveMembers(value, ref mover, walk, share, out isDone);
@@ -98,7 +102,8 @@ internal static unsafe class RegionTidying
     {
         var table = new MemberTable(value.Region, in value.Hash);
         isDone = false;
-        if (!table.IsBehindAll(walk[0])) return table.MoveItems(ref mover, ref walk[0], BucketsPerStep * share, value.Kind);
+        if (!table.IsBehindAll(walk[0]))
+            return table.MoveItems(ref mover, ref walk[0], BucketsPerStep * share, value.Kind);
         isDone = true;
         if (value.Kind != ValueKind.SortedSet) return true;
         var tree = new ScoreTree(value.Region);

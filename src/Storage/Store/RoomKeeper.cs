@@ -2,19 +2,21 @@ using System.Diagnostics;
 
 namespace Kv.Storage;
 
-/// <summary>Says whether there is room for a write, and sees to it that what is dead becomes room when there is none.</summary>
+/// <summary>Says whether there is room for a write, and sees to it that what is dead becomes room when there is
+/// none.</summary>
 /// <remarks>
-/// A log of records holds what is dead until its segment is emptied, which is done in time only where much is dead. So near the limit the reclaimer
-/// is content with less, and a writer beyond it waits for a moment, outside of a turn, while segments are emptied, most dead first. It is refused
-/// when a whole round of upkeep has found nothing more to give back, and then at once, until something has died again.
-/// Threads: any may ask; the rounds are upkeep's.
+/// A log of records holds what is dead until its segment is emptied, which is done in time only where much is dead. So
+/// near the limit the reclaimer is content with less, and a writer beyond it waits for a moment, outside of a turn,
+/// while segments are emptied, most dead first. It is refused when a whole round of upkeep has found nothing more to
+/// give back, and then at once, until something has died again. Threads: any may ask; the rounds are upkeep's.
 /// </remarks>
 internal sealed class RoomKeeper(Store store)
 {
     /// <summary>What has to die before a store that was found full is looked through again.</summary>
     private const long GainMin = 64 * 1024;
 
-    /// <summary>Share of a segment that must be dead: when nearly all room is in use, and when a writer waits.</summary>
+    /// <summary>Share of a segment that must be dead: when nearly all room is in use, and when a writer
+    /// waits.</summary>
     private const double DeadShareNear = 1.0 / 8, DeadShareWanted = 1.0 / 64;
 
     private const int NotFull = -1;
@@ -56,7 +58,8 @@ internal sealed class RoomKeeper(Store store)
         if (!store.Budget.IsOver) return StoreRoom.Free;
         if (IsFull()) return StoreRoom.Full;
         Volatile.Write(ref _askedAt, Stopwatch.GetTimestamp());
-        // Exchange: of who asks and who decides one is later. Who waits asks once more when he can be found, see AfterRound.
+        // Exchange: of who asks and who decides one is later. Who waits asks once more when he can be found, see
+        // AfterRound.
         if (Interlocked.Exchange(ref _wanted, 1) == 0) store.TryWake();
         return StoreRoom.Soon;
     }
@@ -79,7 +82,8 @@ internal sealed class RoomKeeper(Store store)
     }
 
     /// <summary>Whether it was full when that was last looked at.</summary>
-    public bool WasFull => Volatile.Read(ref _freedWhenFull) != NotFull;     // stale: whoever asks next waits for a round, or does not
+    // stale: whoever asks next waits for a round, or does not
+    public bool WasFull => Volatile.Read(ref _freedWhenFull) != NotFull;
 
     /// <summary>A large collection has memory to give back: a store that was found full may be so no more.</summary>
     public void Doubt() => Volatile.Write(ref _freedWhenFull, NotFull);
@@ -92,7 +96,8 @@ internal sealed class RoomKeeper(Store store)
         _usedAtBegin = store.Budget.UsedBytes;
     }
 
-    /// <summary>A round of upkeep has ended: decides whether those who wait may go on, are refused, or go on waiting.</summary>
+    /// <summary>A round of upkeep has ended: decides whether those who wait may go on, are refused, or go on
+    /// waiting.</summary>
     /// <param name="wasWanted">Whether a writer waited when it began.</param>
     /// <param name="mayGain">Whether the next round may find something.</param>
     public void EndRound(bool wasWanted, bool mayGain)
@@ -125,7 +130,8 @@ internal sealed class RoomKeeper(Store store)
     private bool IsFull()
     {
         long freed = Volatile.Read(ref _freedWhenFull);
-        return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes && store.Deferred.Count == 0
+        return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
+            && store.Deferred.Count == 0
             && Math.Abs(store.FreedBytes - freed) < GainMin;
     }
 }

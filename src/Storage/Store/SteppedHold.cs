@@ -1,11 +1,13 @@
 namespace Kv.Storage;
 
-/// <summary>Very many keys that are held for one command, which finds, locks, uses and lets go of them in steps, between the turns of others.</summary>
+/// <summary>Very many keys that are held for one command, which finds, locks, uses and lets go of them in steps,
+/// between the turns of others.</summary>
 /// <remarks>
 /// Only one of a store has keys locked at a time, the others wait for it between their steps (<see cref="LongHolds"/>).
-/// Threads: any, one at a time by the claim. Whoever meets a locked key and cannot leave it for later does not wait for the command's next
-/// turn (its own thread may be the one that has to take it): it takes the claim and does the rest, <see cref="TryFinish"/>.
-/// The session is the store's own, and its epoch stands still from the first lock to the last: what is locked stays where it is.
+/// Threads: any, one at a time by the claim. Whoever meets a locked key and cannot leave it for later does not wait for
+/// the command's next turn (its own thread may be the one that has to take it): it takes the claim and does the rest,
+/// <see cref="TryFinish"/>. The session is the store's own, and its epoch stands still from the first lock to the last:
+/// what is locked stays where it is.
 /// </remarks>
 internal abstract class SteppedHold : IDisposable
 {
@@ -15,7 +17,8 @@ internal abstract class SteppedHold : IDisposable
     /// <summary>One thread at a time does steps.</summary>
     protected Lock Claim { get; } = new();
 
-    /// <summary>Whether it has an epoch, and keys locked, or will soon. From any thread: a step late at worst.</summary>
+    /// <summary>Whether it has an epoch, and keys locked, or will soon. From any thread: a step late at
+    /// worst.</summary>
     public abstract bool HasKeys { get; }
 
     /// <summary>What the work threw, whoever ran it; every key was let go of.</summary>
@@ -25,7 +28,8 @@ internal abstract class SteppedHold : IDisposable
     public virtual bool IsAbandoned => false;
 
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of its own. Null: others do.</param>
+    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of
+    /// its own. Null: others do.</param>
     /// <returns>True when everything is done.</returns>
     public bool Step(StoreSession? caller = null)
     {
@@ -40,8 +44,10 @@ internal abstract class SteppedHold : IDisposable
         }
     }
 
-    /// <summary>Does the rest, for a thread that needs a key which the command may have locked. From any thread.</summary>
-    /// <param name="waiter">The key that is waited for, by one who has others locked; they are all before it in the order.</param>
+    /// <summary>Does the rest, for a thread that needs a key which the command may have locked. From any
+    /// thread.</summary>
+    /// <param name="waiter">The key that is waited for, by one who has others locked; they are all before it in the
+    /// order.</param>
     public void TryFinish(in KeyList.Entry waiter, bool holdsOthers)
     {
         if (Claim.IsHeldByCurrentThread || !Claim.TryEnter()) return;

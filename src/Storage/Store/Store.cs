@@ -36,7 +36,8 @@ public sealed class Store : IDisposable
 
     /// <summary>Makes an empty store.</summary>
     /// <param name="options">Copied.</param>
-    /// <exception cref="InvalidOperationException">The system refused to reserve the addresses; nothing is held.</exception>
+    /// <exception cref="InvalidOperationException">The system refused to reserve the addresses; nothing is
+    /// held.</exception>
     /// <remarks>Cost: reserves addresses of four times the machine's memory; touches about 100 KB.</remarks>
     public Store(StoreOptions options)
     {
@@ -74,7 +75,8 @@ public sealed class Store : IDisposable
     /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
     public bool ActiveExpiry { get; set; } = true;
 
-    /// <summary>Asked before a key whose time has passed is removed for that alone: whether nothing is to change for now. Nobody sees the key all the same. From any thread.</summary>
+    /// <summary>Asked before a key whose time has passed is removed for that alone: whether nothing is to change for
+    /// now. Nobody sees the key all the same. From any thread.</summary>
     internal Func<bool>? ExpiryGate { get; set; }
 
     /// <inheritdoc cref="ExpiryGate"/>
@@ -89,13 +91,15 @@ public sealed class Store : IDisposable
     /// <summary>The most that <see cref="UsedBytes"/> was seen at.</summary>
     public long PeakUsedBytes => Budget.PeakBytes;
 
-    /// <summary>True when more is used than allowed: writers are to wait or to be refused (<see cref="AskRoom"/>).</summary>
+    /// <summary>True when more is used than allowed: writers are to wait or to be refused
+    /// (<see cref="AskRoom"/>).</summary>
     public bool IsOverBudget => Budget.IsOver;
 
     /// <summary>Whether there is room for a write, or will be when what is dead has been given back.</summary>
     public StoreRoom AskRoom() => Room.Ask();
 
-    /// <summary>Waits until there is room for a write: while what is dead is given back. Not between <see cref="Enter"/> and the guard's end, which holds that up.</summary>
+    /// <summary>Waits until there is room for a write: while what is dead is given back. Not between
+    /// <see cref="Enter"/> and the guard's end, which holds that up.</summary>
     /// <returns>False when there is nothing more to give back, or not in time.</returns>
     public bool WaitForRoom(TimeSpan timeout) => Room.Wait(timeout);
 
@@ -131,8 +135,8 @@ public sealed class Store : IDisposable
     internal StorePause Pause { get; }
     internal WatchTable Watches { get; }
 
-    /// <summary>Sees to keys that somebody waits for and that a session of no command has changed (the store's own, an embedder's).
-    /// Called with locks held, perhaps: it only takes note.</summary>
+    /// <summary>Sees to keys that somebody waits for and that a session of no command has changed (the store's own, an
+    /// embedder's). Called with locks held, perhaps: it only takes note.</summary>
     internal Action<WatchedKey[]>? KeysArrived { get; set; }
 
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
@@ -148,13 +152,15 @@ public sealed class Store : IDisposable
     public void ResetPeak() => Budget.ResetPeak();
 
     /// <summary>A session for a thread that stays; whoever asked for it disposes it.</summary>
-    /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/> already.</exception>
+    /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/>
+    /// already.</exception>
     public StoreSession CreateSession()
     {
         lock (_freeSlots)
         {
             if (!_freeSlots.TryPop(out int slot))
-                throw new InvalidOperationException($"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
+                throw new InvalidOperationException(
+                    $"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
             _sessions++;
             return _sessionOfSlot[slot] = new StoreSession(this, slot);
         }
@@ -267,7 +273,8 @@ public sealed class Store : IDisposable
         }
     }
 
-    /// <param name="session">The caller's, in a turn; without one, who watches an absent key is told that it has changed.</param>
+    /// <param name="session">The caller's, in a turn; without one, who watches an absent key is told that it has
+    /// changed.</param>
     internal void Flush(int database, StoreSession? session)
     {
         lock (_tableLock)
@@ -342,13 +349,15 @@ public sealed class Store : IDisposable
     /// <summary>Whether all who watch keys have been told of a table, and of none after it.</summary>
     internal bool HasReported(Database?[] table) => Volatile.Read(ref _reported) == table;
 
-    /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has it.</summary>
+    /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has
+    /// it.</summary>
     internal WatchedKey Watch(int database, in Key key, out long changes)
     {
         lock (_tableLock) return Watches.Add(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash, out changes);
     }
 
-    /// <summary>Puts one who waits for a key into the table of those: likewise. Ended by <see cref="WatchTable.RemoveWaiter"/>.</summary>
+    /// <summary>Puts one who waits for a key into the table of those: likewise. Ended by
+    /// <see cref="WatchTable.RemoveWaiter"/>.</summary>
     internal WatchedKey Await(int database, in Key key)
     {
         lock (_tableLock) return Watches.AddWaiter(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash);
@@ -411,8 +420,10 @@ public sealed class Store : IDisposable
         if (!block.Release()) return;
         long bytes = block.ExtentBytes;
         // When more of such waits than the thread gets done, the caller does it.
-        if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.Room >= bytes || Deferred.UnreachableBytes > HelpFromBytes
-            || !Deferred.TryDeferUnreachable(static (_, start) => new Block((byte*)start).Free(), (nint)block.Start, bytes))
+        if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.Room >= bytes
+            || Deferred.UnreachableBytes > HelpFromBytes
+            || !Deferred.TryDeferUnreachable(static (_, start) => new Block((byte*)start).Free(),
+                (nint)block.Start, bytes))
         {
             block.Free();
             return;
@@ -428,9 +439,11 @@ public sealed class Store : IDisposable
         if (retired.Release()) retired.Free();
     }, (nint)block.Start, block.ExtentBytes);
 
-    /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into it.</summary>
+    /// <summary>Frees a large collection that nobody can find any more, once nobody can be looking ahead into
+    /// it.</summary>
     internal unsafe void Release(Region region) =>
-        Deferred.Defer(static (_, start) => new Region((byte*)start).Free(), null, (nint)region.Start, region.ChargedBytes);
+        Deferred.Defer(static (_, start) => new Region((byte*)start).Free(), null, (nint)region.Start,
+            region.ChargedBytes);
 
     /// <summary>Frees, likewise, the memory that a large collection has moved away from.</summary>
     internal unsafe void Retire(Region left) =>
@@ -444,10 +457,12 @@ public sealed class Store : IDisposable
         return _thread != null;
     }
 
-    /// <summary>What must wait to be freed for this session is what it lets go of from here on. For one who holds no address of the store but those of records
-    /// that it has locked, in databases of that table.</summary>
-    /// <returns>False when the table is being replaced, or has been: then a database may be on its way out that only this session's epoch keeps.</returns>
-    /// <remarks>Nobody is waited for. Whoever drops a database does so under the table's lock: after this, and in an epoch that this session shows.</remarks>
+    /// <summary>What must wait to be freed for this session is what it lets go of from here on. For one who holds no
+    /// address of the store but those of records that it has locked, in databases of that table.</summary>
+    /// <returns>False when the table is being replaced, or has been: then a database may be on its way out that only
+    /// this session's epoch keeps.</returns>
+    /// <remarks>Nobody is waited for. Whoever drops a database does so under the table's lock: after this, and in an
+    /// epoch that this session shows.</remarks>
     internal bool TryTick(int slot, Database?[] table)
     {
         if (!_tableLock.TryEnter()) return false;
@@ -470,18 +485,21 @@ public sealed class Store : IDisposable
     internal void HelpFreeing()
     {
         if (Deferred.Bytes <= HelpFromBytes && Deferred.Count <= HelpFromCount) return;
-        // Once a millisecond: what waits for a session that is long in its turn (a long command's) is not freed by asking more often,
-        // and each round takes processor from a worker. Plain: two who ask at once wake the thread twice.
+        // Once a millisecond: what waits for a session that is long in its turn (a long command's) is not freed by
+        // asking more often, and each round takes processor from a worker. Plain: two who ask at once wake the thread
+        // twice.
         long now = Stopwatch.GetTimestamp();
         if (now - Volatile.Read(ref _helpedAt) < HelpEvery) return;
         Volatile.Write(ref _helpedAt, now);
         _thread?.Wake();
     }
 
-    /// <summary>Whether sessions free large values that wait for it, so that the next ones get their memory while it is in the processor's cache.</summary>
+    /// <summary>Whether sessions free large values that wait for it, so that the next ones get their memory while it is
+    /// in the processor's cache.</summary>
     internal bool HasBlocksToReuse => Deferred.BlockBytes >= ReuseFromBytes;
 
-    /// <summary>Does that at the beginning of a turn, when the session has begun an epoch and shows it. What has to go to the system is left to the store's thread.</summary>
+    /// <summary>Does that at the beginning of a turn, when the session has begun an epoch and shows it. What has to go
+    /// to the system is left to the store's thread.</summary>
     internal void FreeBlocks() => Deferred.RunBlocks(Extents.Shared.Room);
 
     /// <summary>What the store holds and has done.</summary>
@@ -514,7 +532,8 @@ public sealed class Store : IDisposable
     /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
     internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowing;
 
-    /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without one.</summary>
+    /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without
+    /// one.</summary>
     public void Maintain()
     {
         lock (_freeLock) _upkeep.Run();
@@ -527,7 +546,8 @@ public sealed class Store : IDisposable
         lock (_freeLock) return _upkeep.TakeAhead();
     }
 
-    /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be quiet.</summary>
+    /// <summary>Walks index and log and throws, with what is wrong, when they disagree. Writers must be
+    /// quiet.</summary>
     /// <exception cref="InvalidOperationException">The first disagreement.</exception>
     public void CheckIntegrity() => CheckBlocks();
 

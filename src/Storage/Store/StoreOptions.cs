@@ -22,11 +22,12 @@ public sealed record StoreOptions
     /// <see cref="Store.Maintain"/>.</summary>
     public bool Background { get; init; } = true;
 
-    /// <summary>Called, at most once a second and on the thread that maintains the store, when a session has stood still for
-    /// 100 ms while memory waits to be freed. It must not throw or wait.</summary>
+    /// <summary>Called, at most once a second and on the thread that maintains the store, when a session has stood
+    /// still for 100 ms while memory waits to be freed. It must not throw or wait.</summary>
     public Action<StoreStall>? Stalled { get; init; }
 
-    /// <summary>Told of an exception that a round of that thread ended with; the next round begins anew. A defect of the store.</summary>
+    /// <summary>Told of an exception that a round of that thread ended with; the next round begins anew. A defect of
+    /// the store.</summary>
     public Action<Exception>? UpkeepFailed { get; init; }
 
     /// <summary>Most sessions at one time, each an epoch slot of 64 bytes.</summary>

@@ -4,13 +4,14 @@ namespace Kv.Storage;
 
 /// <summary>Stops all sessions but one at the top of their turns, for work that no list of keys can describe.</summary>
 /// <remarks>
-/// A session that is in a turn is waited for, one that begins a turn waits until the pause is over; offline ones are none
-/// the wiser. So nobody is stopped in the middle of anything, or holds a lock: the one who goes on works as ever.
+/// A session that is in a turn is waited for, one that begins a turn waits until the pause is over; offline ones are
+/// none the wiser. So nobody is stopped in the middle of anything, or holds a lock: the one who goes on works as ever.
 /// Threads: any. One who wants a pause while another has it gets none, ends its turn, and is stopped with the others.
 /// </remarks>
 internal sealed class StorePause(EpochTable epochs, LongHolds longHolds) : IDisposable
 {
-    /// <summary>A turn is done by then, unless its thread is not running; the others are held up for no longer.</summary>
+    /// <summary>A turn is done by then, unless its thread is not running; the others are held up for no
+    /// longer.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(5);
 
     private readonly ManualResetEventSlim _over = new(true);
@@ -19,12 +20,14 @@ internal sealed class StorePause(EpochTable epochs, LongHolds longHolds) : IDisp
     // Volatile: who reads 0 in this very moment goes online behind a full fence, and looks again.
     public bool IsRequested => Volatile.Read(ref _requested) != 0;
 
-    /// <returns>False when another has it, or some session did not come to its turn's end in time: nobody is stopped.</returns>
+    /// <returns>False when another has it, or some session did not come to its turn's end in time: nobody is
+    /// stopped.</returns>
     public bool TryBegin(int slot)
     {
         if (Interlocked.CompareExchange(ref _claimed, 1, 0) != 0) return false;
         _over.Reset();
-        Interlocked.Exchange(ref _requested, 1);    // full fence: before the slots are read; pairs with the one in EpochTable.Enter
+        // full fence: before the slots are read; pairs with the one in EpochTable.Enter
+        Interlocked.Exchange(ref _requested, 1);
         long start = Stopwatch.GetTimestamp();
         // Ends: in time.
         var wait = new SpinWait();

@@ -2,7 +2,8 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>One thread's access to the store: an epoch slot, segment writers, the clock, a stripe of the counters.</summary>
+/// <summary>One thread's access to the store: an epoch slot, segment writers, the clock, a stripe of the
+/// counters.</summary>
 /// <remarks>
 /// Threads: used by one thread at a time. Owned by a worker, or leased by <see cref="Store.Enter"/>. Between
 /// <see cref="BeginTurn"/> and <see cref="GoOffline"/> nothing that the session can reach is freed, so turns are short.
@@ -69,7 +70,8 @@ public sealed unsafe class StoreSession : IDisposable
     // A reference, written and read whole: the log's line may name the work of a moment ago.
     internal ISessionUser? User { get; set; }
 
-    /// <summary>The thread that came online last, and what the session is used for. From any thread: a stale one was right a moment ago.</summary>
+    /// <summary>The thread that came online last, and what the session is used for. From any thread: a stale one was
+    /// right a moment ago.</summary>
     internal string Holder => User?.WorkName is { } work ? $"{HolderThread}, {work}" : HolderThread;
 
     private string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
@@ -77,7 +79,8 @@ public sealed unsafe class StoreSession : IDisposable
 
     internal RecordChanges Changes => _changes;
 
-    /// <summary>Keys that somebody waits for and that this session has changed. Whoever runs its commands looks here after each.</summary>
+    /// <summary>Keys that somebody waits for and that this session has changed. Whoever runs its commands looks here
+    /// after each.</summary>
     internal KeyArrivals Arrivals => _arrivals;
 
     /// <summary>Whether there are any.</summary>
@@ -109,14 +112,16 @@ public sealed unsafe class StoreSession : IDisposable
     {
         if (_store.Room.IsWanted) _changes.SealDead();
         bool frees = _store.HasBlocksToReuse;
-        if (frees) _store.Epochs.Advance();     // else this turn would show the epoch in which the last one let go of them
+        // else this turn would show the epoch in which the last one let go of them
+        if (frees) _store.Epochs.Advance();
         if (_store.Epochs.IsOnline(_slot) && !_store.Pause.IsRequested) _store.Epochs.Announce(_slot);
         else GoOnline();
         if (frees) _store.FreeBlocks();
         BeginTurnOnline();
     }
 
-    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause already.</summary>
+    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause
+    /// already.</summary>
     internal void BeginInnerTurn()
     {
         _holder = Thread.CurrentThread;
@@ -133,11 +138,13 @@ public sealed unsafe class StoreSession : IDisposable
         _store.HelpFreeing();
     }
 
-    /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more: <see cref="FreeBetweenCommands"/>.</summary>
+    /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more:
+    /// <see cref="FreeBetweenCommands"/>.</summary>
     /// <remarks>By other sessions, too: who ticks for nothing loses little.</remarks>
     internal bool HasLetGoOfMuch => _store.Deferred.AddedBytes - _addedBytes > LetGoMax;
 
-    /// <summary>Between two commands, also of a transaction: lets what the session has let go of so far be freed. What was looked ahead is void.</summary>
+    /// <summary>Between two commands, also of a transaction: lets what the session has let go of so far be freed. What
+    /// was looked ahead is void.</summary>
     internal void FreeBetweenCommands()
     {
         _addedBytes = _store.Deferred.AddedBytes;
@@ -173,7 +180,8 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
-    /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own segments can be given back from here on.</summary>
+    /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
+    /// segments can be given back from here on.</summary>
     internal StoreRoom AskRoom()
     {
         var room = _store.AskRoom();
@@ -181,7 +189,8 @@ public sealed unsafe class StoreSession : IDisposable
         return room;
     }
 
-    /// <summary>In a long command: what the session found before is void, so that others' memory can be freed.</summary>
+    /// <summary>In a long command: what the session found before is void, so that others' memory can be
+    /// freed.</summary>
     public void Tick()
     {
         _store.Epochs.Announce(_slot);
@@ -199,7 +208,8 @@ public sealed unsafe class StoreSession : IDisposable
         if (_arrivals.Count != 0) _store.HandOver(_arrivals);
     }
 
-    /// <summary>The database that operations act on from here on. Call it for each command: another may have been swapped in.</summary>
+    /// <summary>The database that operations act on from here on. Call it for each command: another may have been
+    /// swapped in.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Select(int database)
     {
@@ -236,12 +246,15 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
 
-    /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for none.</summary>
+    /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for
+    /// none.</summary>
     internal HashIndex? LookAheadIndex(int database) => _lookAheadTable?[database]?.Index;
 
-    /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as bytes.</summary>
+    /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as
+    /// bytes.</summary>
     /// <param name="hint">Of the key; its bytes are those behind the pointer.</param>
-    /// <returns>What it finds is valid when <see cref="IsSame"/> says so behind its use. Not found proves nothing.</returns>
+    /// <returns>What it finds is valid when <see cref="IsSame"/> says so behind its use. Not found proves
+    /// nothing.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal FoundString FindString(ulong hint, byte* key, int length)
     {
@@ -267,15 +280,18 @@ public sealed unsafe class StoreSession : IDisposable
         return RecordWord.Same(Record.ReadWord(found.Record), found.Word);
     }
 
-    /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the same space.</summary>
-    /// <param name="expiryMs">Unix ms or -1. A string that has no expiry gets its first one elsewhere: there is no room for it.</param>
+    /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the
+    /// same space.</summary>
+    /// <param name="expiryMs">Unix ms or -1. A string that has no expiry gets its first one elsewhere: there is no room
+    /// for it.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal bool TryOverwrite(in FoundString found, byte* value, int length, long expiryMs = NewValue.NoExpiry)
     {
         byte* record = found.Record;
         ulong word = found.Word;
         bool hasSlot = (word & RecordWord.HasExpiry) != 0;
-        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7) || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
+        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7)
+            || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
         if (!Record.TryLockFrom(record, word)) return false;
         if (_watches.IsAny) NoteChange(record, word);
         Record.CopyBytes(record + found.Offset, value, length);
@@ -289,17 +305,21 @@ public sealed unsafe class StoreSession : IDisposable
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
     {
         byte* record = Locate(key);
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
-        if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, NowMs)) return _lockingReader.Read(key, type, ref read);
-        if (type != DataType.String && RecordWord.HoldsRegion(word)) return _lockingReader.ReadRegion(record, key, type, ref read);
+        if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, NowMs))
+            return _lockingReader.Read(key, type, ref read);
+        if (type != DataType.String && RecordWord.HoldsRegion(word))
+            return _lockingReader.ReadRegion(record, key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
         read.Read(new ValueView(record, word));
         Volatile.ReadBarrier();     // the value before the word again
-        return RecordWord.Same(Record.ReadWord(record), word) ? StoreStatus.Ok : _lockingReader.Read(key, type, ref read);
+        return RecordWord.Same(Record.ReadWord(record), word)
+            ? StoreStatus.Ok : _lockingReader.Read(key, type, ref read);
     }
 
     /// <summary>Whether there is such a key.</summary>
@@ -314,7 +334,8 @@ public sealed unsafe class StoreSession : IDisposable
     public StoreStatus Set(in Key key, ReadOnlySpan<byte> value)
     {
         byte* record = Locate(key);
-        return TryOverwrite(record, key, value, NewValue.NoExpiry) ? StoreStatus.Ok : SetSlow(record, key, value, NewValue.NoExpiry);
+        return TryOverwrite(record, key, value, NewValue.NoExpiry)
+            ? StoreStatus.Ok : SetSlow(record, key, value, NewValue.NoExpiry);
     }
 
     /// <summary>The common case of a SET: over a string of the same padded size, with room for the expiry.</summary>
@@ -337,22 +358,26 @@ public sealed unsafe class StoreSession : IDisposable
         _watches.Note(_slot, _database!.Id, _hash.Of(key), key);
     }
 
-    /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares from now on.</summary>
+    /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares
+    /// from now on.</summary>
     public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs)
     {
         byte* record = Locate(key);
-        return block.IsNone && TryOverwrite(record, key, value, expiryMs) ? StoreStatus.Ok : SetSlow(record, key, value, expiryMs, block);
+        return block.IsNone && TryOverwrite(record, key, value, expiryMs)
+            ? StoreStatus.Ok : SetSlow(record, key, value, expiryMs, block);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus SetSlow(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs, Block block = default)
+    private StoreStatus SetSlow(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs,
+        Block block = default)
     {
         var update = new SetString(value, block, expiryMs);
         return Update(record, key, DataType.Any, ref update);
     }
 
     /// <summary>Lets an update look at a value, present or absent, and change it, as one step.</summary>
-    /// <returns>Ok; NotFound when the key is absent and stays so; WrongType, OutOfMemory, TooLarge: nothing was changed.</returns>
+    /// <returns>Ok; NotFound when the key is absent and stays so; WrongType, OutOfMemory, TooLarge: nothing was
+    /// changed.</returns>
     public StoreStatus Update<TUpdate>(in Key key, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
         => Update(Locate(key), key, type, ref update);
@@ -390,7 +415,8 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
-    /// <summary>Makes the session the only writer of a record, unless it is dead. For one who has no other key locked.</summary>
+    /// <summary>Makes the session the only writer of a record, unless it is dead. For one who has no other key
+    /// locked.</summary>
     /// <param name="word">The word as it was before, unlocked.</param>
     /// <returns>False when the record is dead: look the key up again.</returns>
     internal bool TryLock(byte* record, out ulong word)
@@ -403,8 +429,8 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private bool TryLockSlow(byte* record, out ulong word)
     {
-        // Ends: an owner works for microseconds and never yields its worker while it holds the bit; but for a long command,
-        // which is then run here to its end (docs/concurrency.md).
+        // Ends: an owner works for microseconds and never yields its worker while it holds the bit; but for a long
+        // command, which is then run here to its end (docs/concurrency.md).
         var wait = new SpinWait();
         while (true)
         {
@@ -417,7 +443,8 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Holds a key for the caller alone until disposed.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
-    /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound the status.</param>
+    /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound
+    /// the status.</param>
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
     internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1)
     {
@@ -451,7 +478,8 @@ public sealed unsafe class StoreSession : IDisposable
 
                 if (_one.Exists)
                 {
-                    if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type) return new HeldKey(this, StoreStatus.Ok, ref _one);
+                    if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type)
+                        return new HeldKey(this, StoreStatus.Ok, ref _one);
                     Record.Unlock(record, word);
                     return new HeldKey(this, StoreStatus.WrongType, ref _one);
                 }
@@ -522,7 +550,8 @@ public sealed unsafe class StoreSession : IDisposable
         return false;
     }
 
-    /// <summary>Removes a key whose time has passed, if that is still so and nothing holds it up (CLIENT PAUSE).</summary>
+    /// <summary>Removes a key whose time has passed, if that is still so and nothing holds it up (CLIENT
+    /// PAUSE).</summary>
     /// <returns>Whether it was removed.</returns>
     internal bool DeleteExpired(in Key key)
     {
@@ -551,8 +580,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>
     public HeldKeys Hold(KeyList keys) => new(keys, _locks, _changes, _locks.Acquire(keys));
 
-    /// <summary>Holds all keys of a transaction: until <see cref="EndTransaction"/> every operation of this session on one of them
-    /// works on what is held, and others wait for the end.</summary>
+    /// <summary>Holds all keys of a transaction: until <see cref="EndTransaction"/> every operation of this session on
+    /// one of them works on what is held, and others wait for the end.</summary>
     /// <param name="keys">Every key that the transaction uses; free for other use afterwards.</param>
     /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
     public StoreStatus BeginTransaction(KeyList keys)
@@ -564,7 +593,8 @@ public sealed unsafe class StoreSession : IDisposable
         return StoreStatus.Ok;
     }
 
-    /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one has none any more.</summary>
+    /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one
+    /// has none any more.</summary>
     /// <returns>Null when that cannot be just now: the transaction goes on here.</returns>
     internal LongUse? TryBeginUseOfTransaction(ILongUse use)
     {
@@ -612,24 +642,29 @@ public sealed unsafe class StoreSession : IDisposable
         _transactionKeys!.Locks.Release();
     }
 
-    /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named keys.</summary>
-    /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has been stopped.</returns>
+    /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named
+    /// keys.</summary>
+    /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has
+    /// been stopped.</returns>
     public bool TryPauseOthers() => _store.Pause.TryBegin(_slot);
 
     /// <summary>Lets the others go on.</summary>
     public void EndPause() => _store.Pause.End();
 
-    /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped (<see cref="TryPauseOthers"/>).</summary>
+    /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped
+    /// (<see cref="TryPauseOthers"/>).</summary>
     /// <returns>Bytes of the blocks and large collections that records hold.</returns>
     /// <exception cref="InvalidOperationException">The first disagreement.</exception>
     public long CheckIntegrity() => IntegrityCheck.Run(_store);
 
     /// <summary>Reads all keys of the list as of one instant.</summary>
-    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct => _manyReader.Read(keys, ref read);
+    public void ReadMany<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct =>
+        _manyReader.Read(keys, ref read);
 
     /// <summary>Visits the live keys of one bucket.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
-    /// <returns>The next cursor, 0 when done. A key that is there from the first call to the last is visited at least once.</returns>
+    /// <returns>The next cursor, 0 when done. A key that is there from the first call to the last is visited at least
+    /// once.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
         _database == null ? 0 : IndexCursor.Scan(_database.Index, NowMs, cursor, ref visit);
 
@@ -639,9 +674,11 @@ public sealed unsafe class StoreSession : IDisposable
         _database != null && IndexCursor.Random(_database.Index, _database.Keys, NowMs, ref visit);
 
     /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME tells.</summary>
-    public long IdleSeconds(in ValueView value) => Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
+    public long IdleSeconds(in ValueView value) =>
+        Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
 
-    /// <summary>Memory for a value: reserved now, charged to the budget with <see cref="ChargeBlock"/> as it is filled.</summary>
+    /// <summary>Memory for a value: reserved now, charged to the budget with <see cref="ChargeBlock"/> as it is
+    /// filled.</summary>
     /// <param name="length">Bytes of content.</param>
     /// <param name="isZeroed">Whether they are to be zeros; else they are anything.</param>
     /// <returns>A block with one reference, the caller's; none when the system refuses.</returns>
@@ -678,8 +715,9 @@ public sealed unsafe class StoreSession : IDisposable
     internal void Swap(int first, int second)
     {
         _store.Swap(first, second, this);
-        // What this session does from here on, it does in the new table: it shows that, or its next commands in the same turn would count
-        // for those who watch the keys by the numbers of before (WatchTable.Note). In a transaction the keys are locked in the old epoch.
+        // What this session does from here on, it does in the new table: it shows that, or its next commands in the
+        // same turn would count for those who watch the keys by the numbers of before (WatchTable.Note). In a
+        // transaction the keys are locked in the old epoch.
         if (_transaction == null) Tick();
     }
 

@@ -1,10 +1,11 @@
 namespace Kv.Storage;
 
-/// <summary>A transaction of very many commands or keys: finds its keys, locks them in the one order, runs, and lets go, all in steps.</summary>
+/// <summary>A transaction of very many commands or keys: finds its keys, locks them in the one order, runs, and lets
+/// go, all in steps.</summary>
 /// <remarks>
-/// From the last lock to the first that is let go of is the instant at which it happens. What it finds before is of no weight: the list of the
-/// keys is a matter of the commands, and the databases are those of one table, which it keeps to the end.
-/// Once it has begun it is done whole, whoever leaves.
+/// From the last lock to the first that is let go of is the instant at which it happens. What it finds before is of no
+/// weight: the list of the keys is a matter of the commands, and the databases are those of one table, which it keeps
+/// to the end. Once it has begun it is done whole, whoever leaves.
 /// </remarks>
 internal sealed unsafe class TransactionHold(Store store, ITransactionWork work) : SteppedHold, IHeldSteps
 {
@@ -94,7 +95,8 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void Begin()
     {
-        if (!store.LongHolds.TryBegin(this, out var session)) return;    // another's turn, and a step of it is done; asked again in the next
+        // another's turn, and a step of it is done; asked again in the next
+        if (!store.LongHolds.TryBegin(this, out var session)) return;
         _session = session;
         session.User = work;
         session.BeginInnerTurn();
@@ -212,7 +214,8 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         ref KeyOrder.Entry item = ref Keys[place];
         return new KeyList.Entry
         {
-            Start = item.Key, Length = item.Length, Hash = item.Hash, Database = item.Database, DatabaseId = item.DatabaseId, ExpectedBytes = 8,
+            Start = item.Key, Length = item.Length, Hash = item.Hash, Database = item.Database,
+                DatabaseId = item.DatabaseId, ExpectedBytes = 8,
         };
     }
 }

@@ -1,7 +1,9 @@
 namespace Kv.Storage;
 
-/// <summary>The keys that a session's transaction holds. While it does, the session's operations are done here, on what is held.</summary>
-/// <remarks>Threads: one session's. The word in memory keeps the lock bit throughout, so that everybody else waits.</remarks>
+/// <summary>The keys that a session's transaction holds. While it does, the session's operations are done here, on what
+/// is held.</summary>
+/// <remarks>Threads: one session's. The word in memory keeps the lock bit throughout, so that everybody else
+/// waits.</remarks>
 internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges changes, LongHolds longHolds)
 {
     /// <summary>The keys themselves.</summary>
@@ -17,10 +19,12 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
     public Database?[] Table => Locks.Table;
 
     /// <summary>A mistake in a command's row, which costs that command only.</summary>
-    public static InvalidOperationException NotHeld() => new("A command of a transaction uses a key that its row does not name.");
+    public static InvalidOperationException NotHeld() =>
+        new("A command of a transaction uses a key that its row does not name.");
 
     /// <inheritdoc cref="StoreSession.Read"/>
-    public StoreStatus Read<TRead>(Database? database, in Key key, DataType type, ref TRead read) where TRead : struct, IValueRead, allows ref struct
+    public StoreStatus Read<TRead>(Database? database, in Key key, DataType type, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
     {
         ref HeldRecord held = ref Find(database, key);
         if (!held.Exists) return StoreStatus.NotFound;
@@ -30,7 +34,8 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
     }
 
     /// <inheritdoc cref="StoreSession.Update"/>
-    public StoreStatus Update<TUpdate>(Database? database, in Key key, DataType type, ref TUpdate update) where TUpdate : struct, IValueUpdate, allows ref struct
+    public StoreStatus Update<TUpdate>(Database? database, in Key key, DataType type, ref TUpdate update)
+        where TUpdate : struct, IValueUpdate, allows ref struct
     {
         ref HeldRecord held = ref Find(database, key);
         try
@@ -49,7 +54,8 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
         ref HeldRecord held = ref Find(database, key);
         var status = StoreStatus.Ok;
         if (!held.Exists) status = expectedBytes < 0 ? StoreStatus.NotFound : StoreStatus.Ok;
-        else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type) status = StoreStatus.WrongType;
+        else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type)
+            status = StoreStatus.WrongType;
         return new HeldKey(session, status, ref held);
     }
 

@@ -17,7 +17,8 @@ internal static unsafe class ValueWriter
     }
 
     /// <summary>Fills a value in its place; with KeepContent the kept bytes stay, and zeros fill up.</summary>
-    public static void WriteValue<TUpdate>(byte* value, ValueKind kind, int keptBytes, ref NewValue next, ref TUpdate update)
+    public static void WriteValue<TUpdate>(byte* value, ValueKind kind, int keptBytes, ref NewValue next,
+        ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         if (kind == ValueKind.Integer)
@@ -61,10 +62,12 @@ internal static unsafe class ValueWriter
 
     /// <summary>Whether a new value is too long for a record, or comes in a block.</summary>
     public static bool NeedsBlock(in NewValue next) =>
-        !next.Block.IsNone || (next.Kind != ValueKind.Integer && next.Length > RecordWord.InlineValueMax - sizeof(uint));
+        !next.Block.IsNone || (next.Kind != ValueKind.Integer
+            && next.Length > RecordWord.InlineValueMax - sizeof(uint));
 
     /// <summary>The block of a new value: adopted, or made and filled.</summary>
-    public static Block TakeBlock<TUpdate>(MemoryBudget budget, ref NewValue next, ref TUpdate update, in ValueView current)
+    public static Block TakeBlock<TUpdate>(MemoryBudget budget, ref NewValue next, ref TUpdate update,
+        in ValueView current)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         if (!next.Block.IsNone)
@@ -100,7 +103,8 @@ internal static unsafe class ValueWriter
     }
 
     /// <summary>Content and spare of a string that grows.</summary>
-    /// <remarks>Doubling keeps the copies of N appends at N bytes in all; past 1 MB the spare would cost more than the copies.</remarks>
+    /// <remarks>Doubling keeps the copies of N appends at N bytes in all; past 1 MB the spare would cost more than the
+    /// copies.</remarks>
     public static long GrownCapacity(long length)
     {
         if (length >= LargestDoubling) return Math.Min(length + LargestDoubling, Store.ValueBytesMax);

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>What a claim makes of the entries that it takes over. The default: just delivered, once more than before.</summary>
+/// <summary>What a claim makes of the entries that it takes over. The default: just delivered, once more than
+/// before.</summary>
 public readonly record struct ClaimOptions
 {
     /// <summary>When they were delivered, unix ms, as it is to be said; not later than now. Null: now.</summary>

@@ -31,7 +31,8 @@ public sealed class EntryBuffer : IDisposable
 
     /// <summary>The name of a field of one; valid until the buffer is next filled, emptied or disposed.</summary>
     /// <param name="index">From 0 to <see cref="Count"/> - 1.</param>
-    /// <param name="field">From 0 to <see cref="FieldCount"/> - 1, in the order in which they were added; a name may come twice.</param>
+    /// <param name="field">From 0 to <see cref="FieldCount"/> - 1, in the order in which they were added; a name may
+    /// come twice.</param>
     public ReadOnlySpan<byte> Field(int index, int field) => _fields.Field(At(index, field));
 
     /// <summary>Its value, valid as long.</summary>
@@ -87,5 +88,6 @@ public sealed class EntryBuffer : IDisposable
 
     private int FirstField(int index) => index == 0 ? 0 : _ends[index - 1];
 
-    private void CheckIndex(int index) => ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)index, (uint)Count, nameof(index));
+    private void CheckIndex(int index) =>
+        ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)index, (uint)Count, nameof(index));
 }

@@ -1,8 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>Groups of the streams of a session's database: their consumers share the entries. <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <summary>Groups of the streams of a session's database: their consumers share the entries. <see cref="StoreTypes"/>
+/// says what holds for all operations.</summary>
 /// <remarks>
-/// What was delivered is pending with a consumer until it is acknowledged, or another one claims it. The group remembers when it was delivered, and how often.
+/// What was delivered is pending with a consumer until it is acknowledged, or another one claims it. The group
+/// remembers when it was delivered, and how often.
 /// </remarks>
 public readonly struct StoreStreamGroups
 {
@@ -13,7 +15,8 @@ public readonly struct StoreStreamGroups
     /// <summary>Adds a group. A key that is missing becomes a stream without entries.</summary>
     /// <param name="key">The key.</param>
     /// <param name="group">Its name: any bytes.</param>
-    /// <param name="behind">It gets the entries behind this id: <see cref="StreamId.Zero"/>: all, <see cref="StreamId.Max"/>: those that come from now on.</param>
+    /// <param name="behind">It gets the entries behind this id: <see cref="StreamId.Zero"/>: all,
+    /// <see cref="StreamId.Max"/>: those that come from now on.</param>
     /// <param name="isNew">False: there is such a group, which stays as it is.</param>
     /// <returns>Ok, WrongType, OutOfMemory or TooLarge.</returns>
     public StoreStatus Create(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, StreamId behind, out bool isNew)
@@ -46,7 +49,8 @@ public readonly struct StoreStreamGroups
     /// <param name="most">At most so many.</param>
     /// <returns>Ok, NotFound (no such key or group), WrongType, OutOfMemory or TooLarge.</returns>
     /// <remarks>Cost: O(entries delivered).</remarks>
-    public StoreStatus Read(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, EntryBuffer entries, int most = int.MaxValue)
+    public StoreStatus Read(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer,
+        EntryBuffer entries, int most = int.MaxValue)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(most);
         entries.Clear();
@@ -75,7 +79,8 @@ public readonly struct StoreStreamGroups
     /// <returns>Ok, NotFound (no such key or group) or WrongType.</returns>
     /// <remarks>Cost: O(entries copied × log of the pending ones).</remarks>
     public StoreStatus ReadPending(
-        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, StreamId behind, EntryBuffer entries, int most = int.MaxValue)
+        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, StreamId behind,
+        EntryBuffer entries, int most = int.MaxValue)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(most);
         entries.Clear();
@@ -105,22 +110,27 @@ public readonly struct StoreStreamGroups
     {
         using HeldKey held = HoldGroup(key, group, out uint record);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        return record != 0 && new StreamValue(held.Value).Groups.Acknowledge(record, id) ? StoreStatus.Ok : StoreStatus.NotFound;
+        return record != 0 && new StreamValue(held.Value).Groups.Acknowledge(record, id)
+            ? StoreStatus.Ok : StoreStatus.NotFound;
     }
 
-    /// <summary>Makes entries that are pending a consumer's, whoever has them: each counts as delivered to it.</summary>
+    /// <summary>Makes entries that are pending a consumer's, whoever has them: each counts as delivered to
+    /// it.</summary>
     /// <param name="key">The key.</param>
     /// <param name="group">The name of the group.</param>
     /// <param name="consumer">The name of the consumer, which is added where it is missing.</param>
-    /// <param name="ids">In any order. What is not pending is passed over; an id that comes twice is delivered twice.</param>
+    /// <param name="ids">In any order. What is not pending is passed over; an id that comes twice is delivered
+    /// twice.</param>
     /// <param name="idleMs">Only those that were delivered so long ago, at least.</param>
-    /// <param name="entries">Emptied first; gets what was claimed, in the order of <paramref name="ids"/>. An entry that was removed from the stream meanwhile has no fields: it is
-    /// pending no more, whenever it was delivered. Where memory ends in the middle it has what was claimed so far.</param>
+    /// <param name="entries">Emptied first; gets what was claimed, in the order of <paramref name="ids"/>. An entry
+    /// that was removed from the stream meanwhile has no fields: it is pending no more, whenever it was delivered.
+    /// Where memory ends in the middle it has what was claimed so far.</param>
     /// <param name="options">What is to be said of them.</param>
     /// <returns>Ok, NotFound (no such key or group), WrongType, OutOfMemory or TooLarge.</returns>
     /// <remarks>Cost: O(ids × log of the pending entries).</remarks>
     public StoreStatus Claim(
-        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, ReadOnlySpan<StreamId> ids, long idleMs, EntryBuffer entries, ClaimOptions options = default)
+        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, ReadOnlySpan<StreamId> ids,
+        long idleMs, EntryBuffer entries, ClaimOptions options = default)
     {
         StreamClaimTerms terms = TermsOf(idleMs, options);
         entries.Clear();
@@ -129,23 +139,28 @@ public readonly struct StoreStreamGroups
         if (status != StoreStatus.Ok) return status;
         var stream = new StreamValue(held.Value);
         foreach (StreamId id in ids)
-            if (!TryClaim(stream, in reader, id, in terms, entries)) return EndWithoutMemory(stream.Groups, in reader, consumer, entries);
+            if (!TryClaim(stream, in reader, id, in terms, entries))
+                return EndWithoutMemory(stream.Groups, in reader, consumer, entries);
         return StoreStatus.Ok;
     }
 
-    /// <summary>Makes entries that have been pending for long a consumer's, from an id on, whoever has them: each counts as delivered to it.</summary>
+    /// <summary>Makes entries that have been pending for long a consumer's, from an id on, whoever has them: each
+    /// counts as delivered to it.</summary>
     /// <param name="key">The key.</param>
     /// <param name="group">The name of the group.</param>
     /// <param name="consumer">The name of the consumer, which is added where it is missing.</param>
-    /// <param name="next">In: the least id, <see cref="StreamId.Zero"/> to begin with. Out: where to go on; <see cref="StreamId.Zero"/>: that were all.</param>
+    /// <param name="next">In: the least id, <see cref="StreamId.Zero"/> to begin with. Out: where to go on;
+    /// <see cref="StreamId.Zero"/>: that were all.</param>
     /// <param name="idleMs">Only those that were delivered so long ago, at least.</param>
-    /// <param name="entries">As with <see cref="Claim"/>. It may stay empty though there is more: ten times as many as are wanted are looked at.</param>
+    /// <param name="entries">As with <see cref="Claim"/>. It may stay empty though there is more: ten times as many as
+    /// are wanted are looked at.</param>
     /// <param name="most">At most so many.</param>
     /// <param name="options">What is to be said of them.</param>
     /// <returns>Ok, NotFound (no such key or group), WrongType, OutOfMemory or TooLarge.</returns>
     /// <remarks>Cost: O(entries looked at × log of the pending ones).</remarks>
     public StoreStatus ClaimIdle(
-        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, ref StreamId next, long idleMs, EntryBuffer entries, int most = 100, ClaimOptions options = default)
+        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, ref StreamId next, long idleMs,
+        EntryBuffer entries, int most = 100, ClaimOptions options = default)
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(most);
         StreamClaimTerms terms = TermsOf(idleMs, options);
@@ -156,7 +171,8 @@ public readonly struct StoreStreamGroups
         var stream = new StreamValue(held.Value);
         StreamId at = stream.Groups.PendingFrom(reader.Group, next);
         // Ends: each round goes on to a greater id.
-        for (long looks = (long)most * StreamClaimTerms.LooksEach; looks > 0 && entries.Count < most && !at.IsZero; looks--)
+        for (long looks = (long)most * StreamClaimTerms.LooksEach;
+            looks > 0 && entries.Count < most && !at.IsZero; looks--)
         {
             if (!TryClaim(stream, in reader, at, in terms, entries))
             {
@@ -178,23 +194,27 @@ public readonly struct StoreStreamGroups
         ArgumentOutOfRangeException.ThrowIfNegative(options.Deliveries ?? 0, nameof(options));
         return new StreamClaimTerms
         {
-            IdleMs = idleMs, DeliveredMs = Math.Min(options.DeliveredMs ?? _session.NowMs, _session.NowMs), Deliveries = options.Deliveries ?? -1, IsDelivery = true,
+            IdleMs = idleMs, DeliveredMs = Math.Min(options.DeliveredMs ?? _session.NowMs, _session.NowMs),
+                Deliveries = options.Deliveries ?? -1, IsDelivery = true,
             IsForced = options.AlsoNotPending,
         };
     }
 
     /// <summary>Claims an entry, if the terms are met, and copies it.</summary>
     /// <returns>False when there is no memory: nothing was changed.</returns>
-    private bool TryClaim(StreamValue stream, in Reader reader, StreamId id, in StreamClaimTerms terms, EntryBuffer entries)
+    private bool TryClaim(StreamValue stream, in Reader reader, StreamId id, in StreamClaimTerms terms,
+        EntryBuffer entries)
     {
-        if (!stream.Groups.TryClaim(reader.Group, reader.Consumer, id, in terms, _session.NowMs, out var outcome)) return false;
+        if (!stream.Groups.TryClaim(reader.Group, reader.Consumer, id, in terms, _session.NowMs, out var outcome))
+            return false;
         if (outcome == StreamClaimOutcome.Gone) entries.Add(id);
         if (outcome == StreamClaimOutcome.Claimed && stream.View.TryGet(id, out StreamEntry entry)) entries.Add(entry);
         return true;
     }
 
     /// <summary>What is answered where memory ends: an error, if nothing was claimed.</summary>
-    private static StoreStatus EndWithoutMemory(StreamGroups groups, in Reader reader, ReadOnlySpan<byte> consumer, EntryBuffer entries)
+    private static StoreStatus EndWithoutMemory(StreamGroups groups, in Reader reader, ReadOnlySpan<byte> consumer,
+        EntryBuffer entries)
     {
         if (entries.Count != 0) return StoreStatus.Ok;
         if (reader.IsNew) groups.RemoveConsumer(reader.Group, consumer);
@@ -215,7 +235,8 @@ public readonly struct StoreStreamGroups
     }
 
     /// <summary>Holds a key, and finds or adds a consumer of a group of it.</summary>
-    private HeldKey HoldReader(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, out Reader reader)
+    private HeldKey HoldReader(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer,
+        out Reader reader)
     {
         HeldKey held = HoldGroup(key, group, out uint record);
         reader = default;

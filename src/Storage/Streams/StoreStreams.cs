@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>Streams of a session's database: entries of fields and values, in the order of their ids. <see cref="StoreTypes"/> says what holds for all operations.</summary>
+/// <summary>Streams of a session's database: entries of fields and values, in the order of their ids.
+/// <see cref="StoreTypes"/> says what holds for all operations.</summary>
 /// <remarks>
-/// An id is above all that the stream has given out before, also those of entries that are gone; so a stream without entries stays.
-/// Cost: adding, counting and the last id O(1), finding an id O(log of the entries).
+/// An id is above all that the stream has given out before, also those of entries that are gone; so a stream without
+/// entries stays. Cost: adding, counting and the last id O(1), finding an id O(log of the entries).
 /// </remarks>
 public readonly struct StoreStreams
 {
@@ -11,13 +12,17 @@ public readonly struct StoreStreams
 
     internal StoreStreams(StoreSession session) => _session = session;
 
-    /// <summary>Adds an entry of several fields, whose id the store chooses. A key that is missing becomes a stream.</summary>
+    /// <summary>Adds an entry of several fields, whose id the store chooses. A key that is missing becomes a
+    /// stream.</summary>
     /// <param name="key">The key.</param>
     /// <param name="fields">At least one; they are kept in their order, and a name may come twice.</param>
-    /// <param name="id">Its id: the session's time, and 0; or what follows the last id, where that is not of an earlier millisecond. 0-0 unless the status is Ok.</param>
+    /// <param name="id">Its id: the session's time, and 0; or what follows the last id, where that is not of an earlier
+    /// millisecond. 0-0 unless the status is Ok.</param>
     /// <param name="keep">What stays once it is there, in the same step: of older entries, and of it.</param>
-    /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast (the last id is the greatest that there is).</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, FieldBuffer fields, out StreamId id, StreamKeep keep = default) => Add(key, default, hasId: false, new BufferItems(fields), keep, out id);
+    /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast (the last id is the greatest that there
+    /// is).</returns>
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, FieldBuffer fields, out StreamId id,
+        StreamKeep keep = default) => Add(key, default, hasId: false, new BufferItems(fields), keep, out id);
 
     /// <summary>Adds an entry of one field, whose id the store chooses.</summary>
     /// <param name="key">The key.</param>
@@ -26,16 +31,19 @@ public readonly struct StoreStreams
     /// <param name="id">As with several fields.</param>
     /// <param name="keep">As with several fields.</param>
     /// <returns>As with several fields.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, out StreamId id, StreamKeep keep = default) =>
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value,
+        out StreamId id, StreamKeep keep = default) =>
         Add(key, default, hasId: false, new OneItem(field, value), keep, out id);
 
-    /// <summary>Adds an entry of several fields, whose id the caller chooses. A key that is missing becomes a stream.</summary>
+    /// <summary>Adds an entry of several fields, whose id the caller chooses. A key that is missing becomes a
+    /// stream.</summary>
     /// <param name="key">The key.</param>
     /// <param name="id">Above the last one of the stream, and 0-0.</param>
     /// <param name="fields">At least one; they are kept in their order, and a name may come twice.</param>
     /// <param name="keep">What stays once it is there, in the same step: of older entries, and of it.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, FieldBuffer fields, StreamKeep keep = default) => Add(key, id, hasId: true, new BufferItems(fields), keep, out _);
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, FieldBuffer fields, StreamKeep keep = default) =>
+        Add(key, id, hasId: true, new BufferItems(fields), keep, out _);
 
     /// <summary>Adds an entry of one field, whose id the caller chooses.</summary>
     /// <param name="key">The key.</param>
@@ -44,7 +52,8 @@ public readonly struct StoreStreams
     /// <param name="value">Any bytes.</param>
     /// <param name="keep">As with several fields.</param>
     /// <returns>Ok, WrongType, OutOfMemory, TooLarge or NotAboveLast.</returns>
-    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, StreamKeep keep = default) =>
+    public StreamAddStatus Add(ReadOnlySpan<byte> key, StreamId id, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value,
+        StreamKeep keep = default) =>
         Add(key, id, hasId: true, new OneItem(field, value), keep, out _);
 
     /// <summary>Counts the entries.</summary>
@@ -68,12 +77,15 @@ public readonly struct StoreStreams
     /// <summary>Copies the entries from one id to another, both of them too, the least id first.</summary>
     /// <param name="key">The key.</param>
     /// <param name="first"><see cref="StreamId.Zero"/>: from the first entry on.</param>
-    /// <param name="last"><see cref="StreamId.Max"/>: to the last entry. An entry by its id alone: first and last are the same.</param>
+    /// <param name="last"><see cref="StreamId.Max"/>: to the last entry. An entry by its id alone: first and last are
+    /// the same.</param>
     /// <param name="entries">Emptied first; stays empty where the stream has none there.</param>
-    /// <param name="most">At most so many. Whoever goes on begins at what <see cref="StreamId.TryNext"/> gives of the last one.</param>
+    /// <param name="most">At most so many. Whoever goes on begins at what <see cref="StreamId.TryNext"/> gives of the
+    /// last one.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <remarks>Cost: O(log of the entries) and O(entries copied).</remarks>
-    public StoreStatus GetRange(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries, int most = int.MaxValue) =>
+    public StoreStatus GetRange(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries,
+        int most = int.MaxValue) =>
         Copy(key, first, last, entries, most, isBackward: false);
 
     /// <summary>Copies the entries from one id to another, both of them too, the greatest id first.</summary>
@@ -81,10 +93,12 @@ public readonly struct StoreStreams
     /// <param name="first">The least id.</param>
     /// <param name="last">The greatest id, with which it begins.</param>
     /// <param name="entries">Emptied first; stays empty where the stream has none there.</param>
-    /// <param name="most">At most so many. Whoever goes on ends at what <see cref="StreamId.TryPrevious"/> gives of the last one.</param>
+    /// <param name="most">At most so many. Whoever goes on ends at what <see cref="StreamId.TryPrevious"/> gives of the
+    /// last one.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <remarks>Cost: O(log of the entries) and O(entries copied).</remarks>
-    public StoreStatus GetReverseRange(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries, int most = int.MaxValue) =>
+    public StoreStatus GetReverseRange(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries,
+        int most = int.MaxValue) =>
         Copy(key, first, last, entries, most, isBackward: true);
 
     /// <summary>Removes an entry. Its id does not come again.</summary>
@@ -125,7 +139,8 @@ public readonly struct StoreStreams
         return held.Status;
     }
 
-    private StreamAddStatus Add<TItems>(ReadOnlySpan<byte> key, StreamId wanted, bool hasId, scoped in TItems items, StreamKeep keep, out StreamId id)
+    private StreamAddStatus Add<TItems>(ReadOnlySpan<byte> key, StreamId wanted, bool hasId, scoped in TItems items,
+        StreamKeep keep, out StreamId id)
         where TItems : struct, IStreamItems, allows ref struct
     {
         ArgumentOutOfRangeException.ThrowIfZero(items.Fields, "fields");
@@ -133,7 +148,8 @@ public readonly struct StoreStreams
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Stream, StreamValue.ExpectedBytes);
         if (held.Status != StoreStatus.Ok) return (StreamAddStatus)held.Status;
         for (int i = 0; i < items.Fields; i++)
-            if (KeyOperations.IsTooLarge(Math.Max(items.Field(i).Length, items.Value(i).Length))) return StreamAddStatus.TooLarge;
+            if (KeyOperations.IsTooLarge(Math.Max(items.Field(i).Length, items.Value(i).Length)))
+                return StreamAddStatus.TooLarge;
         var stream = new StreamValue(held.Value);
         StreamId last = stream.Exists ? stream.View.LastId : StreamId.Zero;
         if (hasId ? wanted <= last : !last.TryFollow(_session.NowMs, out wanted)) return StreamAddStatus.NotAboveLast;
@@ -152,7 +168,8 @@ public readonly struct StoreStreams
         return status;
     }
 
-    private StoreStatus Copy(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries, int most, bool isBackward)
+    private StoreStatus Copy(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries, int most,
+        bool isBackward)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(most);
         entries.Clear();

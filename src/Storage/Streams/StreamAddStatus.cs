@@ -15,6 +15,7 @@ public enum StreamAddStatus : byte
     /// <summary>The key, a field or a value is over 512 MB, or the entry over 1 GB. Nothing was changed.</summary>
     TooLarge = StoreStatus.TooLarge,
 
-    /// <summary>The id is not above the last one of the stream (or 0-0), or none is left above that. Nothing was changed.</summary>
+    /// <summary>The id is not above the last one of the stream (or 0-0), or none is left above that. Nothing was
+    /// changed.</summary>
     NotAboveLast = 100,
 }

@@ -1,9 +1,10 @@
 namespace Kv.Storage;
 
-/// <summary>Changes the groups of the stream of a held key: what they have read, their consumers, what is pending.</summary>
+/// <summary>Changes the groups of the stream of a held key: what they have read, their consumers, what is
+/// pending.</summary>
 /// <remarks>
-/// Groups and consumers are handed over by name, or by what they are called in the region: a view of one is void after a reservation.
-/// None of this is a change to those who watch the key, as with Redis: they watch entries.
+/// Groups and consumers are handed over by name, or by what they are called in the region: a view of one is void after
+/// a reservation. None of this is a change to those who watch the key, as with Redis: they watch entries.
 /// </remarks>
 internal readonly unsafe ref struct StreamGroups(HeldValue value)
 {
@@ -31,7 +32,8 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         return record;
     }
 
-    /// <summary>Removes a group and all that it has; those who wait as its consumers are to learn of it. Needs no memory.</summary>
+    /// <summary>Removes a group and all that it has; those who wait as its consumers are to learn of it. Needs no
+    /// memory.</summary>
     /// <returns>Whether it was there.</returns>
     public bool Remove(ReadOnlySpan<byte> name)
     {
@@ -124,11 +126,13 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     public bool TryReserve(uint group, uint consumer, StreamId first, long count)
     {
         IdTree pending = this[group].Pending, held = Consumer(consumer).Pending;
-        long bytes = pending.ReserveBytes(count, pending.IsEmpty || pending.LastId < first) + held.ReserveBytes(count, held.IsEmpty || held.LastId < first);
+        long bytes = pending.ReserveBytes(count, pending.IsEmpty || pending.LastId < first)
+            + held.ReserveBytes(count, held.IsEmpty || held.LastId < first);
         return _value.TryReserve(bytes, isWatched: false);
     }
 
-    /// <summary>Makes an entry pending with a consumer, whether it was pending before or not. Room was reserved.</summary>
+    /// <summary>Makes an entry pending with a consumer, whether it was pending before or not. Room was
+    /// reserved.</summary>
     /// <returns>What is kept of it, for the caller to fill but for the consumer: zeros if it was not pending.</returns>
     public PendingEntry* Assign(uint group, uint consumer, StreamId id)
     {
@@ -186,10 +190,12 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         pending->Deliveries++;
     }
 
-    /// <summary>Makes an entry a consumer's, if a claim's terms are met; ends that it is pending where it was deleted.</summary>
+    /// <summary>Makes an entry a consumer's, if a claim's terms are met; ends that it is pending where it was
+    /// deleted.</summary>
     /// <param name="outcome">What became of it; where there is no memory: passed.</param>
     /// <returns>False when there is no memory: nothing was changed.</returns>
-    public bool TryClaim(uint group, uint consumer, StreamId id, in StreamClaimTerms terms, long nowMs, out StreamClaimOutcome outcome)
+    public bool TryClaim(uint group, uint consumer, StreamId id, in StreamClaimTerms terms, long nowMs,
+        out StreamClaimOutcome outcome)
     {
         outcome = StreamClaimOutcome.Passed;
         PendingEntry* pending = Find(group, id);
@@ -221,7 +227,8 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     }
 
     /// <summary>The first entry pending in a group behind an id; 0-0: there is none.</summary>
-    public StreamId PendingBehind(uint group, StreamId id) => id.TryNext(out StreamId first) ? PendingFrom(group, first) : StreamId.Zero;
+    public StreamId PendingBehind(uint group, StreamId id) =>
+        id.TryNext(out StreamId first) ? PendingFrom(group, first) : StreamId.Zero;
 
     /// <summary>Notes that a group has read an entry, if it has not before.</summary>
     public void Advance(uint group, StreamId id)
@@ -229,7 +236,8 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         StreamGroup read = this[group];
         if (id <= read.LastId) return;
         var view = new StreamView(_value.View);
-        read.EntriesRead = read.EntriesRead != StreamGroup.NotKnown && !view.HasGapFrom(id) ? read.EntriesRead + 1 : view.Added != 0 ? view.CountUpTo(id) : read.EntriesRead;
+        read.EntriesRead = read.EntriesRead != StreamGroup.NotKnown && !view.HasGapFrom(id)
+            ? read.EntriesRead + 1 : view.Added != 0 ? view.CountUpTo(id) : read.EntriesRead;
         read.LastId = id;
     }
 }

@@ -18,7 +18,8 @@ public readonly record struct StreamKeep
 
     /// <summary>The newest ones.</summary>
     /// <param name="maxLength">At most so many.</param>
-    /// <param name="isApproximate">Only whole leaves go, of up to 100 entries: a few more stay, and it costs less.</param>
+    /// <param name="isApproximate">Only whole leaves go, of up to 100 entries: a few more stay, and it costs
+    /// less.</param>
     public static StreamKeep Newest(long maxLength, bool isApproximate = false)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(maxLength);
@@ -28,5 +29,6 @@ public readonly record struct StreamKeep
     /// <summary>Those whose ids are not below one.</summary>
     /// <param name="minId">The least id that stays.</param>
     /// <param name="isApproximate">As with the newest.</param>
-    public static StreamKeep From(StreamId minId, bool isApproximate = false) => new(new StreamTrim { IsByAge = true, MinId = minId, IsApproximate = isApproximate });
+    public static StreamKeep From(StreamId minId, bool isApproximate = false) =>
+        new(new StreamTrim { IsByAge = true, MinId = minId, IsApproximate = isApproximate });
 }

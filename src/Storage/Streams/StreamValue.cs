@@ -21,10 +21,12 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
 
     /// <summary>Appends an entry whose id is above the last one. A key without a value becomes a stream.</summary>
     /// <returns>Ok; OutOfMemory, TooLarge: nothing was changed.</returns>
-    public StoreStatus TryAppend<TItems>(StreamId id, scoped in TItems items) where TItems : struct, IStreamItems, allows ref struct
+    public StoreStatus TryAppend<TItems>(StreamId id, scoped in TItems items)
+        where TItems : struct, IStreamItems, allows ref struct
     {
         PackedLimits limits = _value.Limits;
-        AppendPlan plan = LargeStream.Plan(_value.Exists ? _value.Region : default, id, in items, new StreamNodeLimits(limits.StreamNodeBytes, limits.StreamNodeEntries));
+        AppendPlan plan = LargeStream.Plan(_value.Exists ? _value.Region : default, id, in items,
+            new StreamNodeLimits(limits.StreamNodeBytes, limits.StreamNodeEntries));
         if (plan.IsTooLarge) return StoreStatus.TooLarge;
         if (_value.Exists ? !_value.TryReserve(plan.Reserve) : !TryBegin(plan.Reserve)) return StoreStatus.OutOfMemory;
         Stream.Append(in plan, id, in items);

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Reads a stream: of a held key, or inside of a <see cref="IValueRead"/>, as it is read under the lock.</summary>
+/// <summary>Reads a stream: of a held key, or inside of a <see cref="IValueRead"/>, as it is read under the
+/// lock.</summary>
 /// <remarks>Everything that it gives is valid until the stream is changed.</remarks>
 internal readonly unsafe ref struct StreamView
 {
@@ -26,7 +27,8 @@ internal readonly unsafe ref struct StreamView
     /// <summary>Pieces that the entries are in.</summary>
     public long Leaves => _stream.Leaves;
 
-    /// <summary>Nodes that find a leaf, as Redis' radix tree would have them at least: one for each leaf and one above.</summary>
+    /// <summary>Nodes that find a leaf, as Redis' radix tree would have them at least: one for each leaf and one
+    /// above.</summary>
     public long IndexNodes => _stream.Leaves + 1;
 
     public int GroupCount => _stream.Groups.Count;
@@ -39,7 +41,8 @@ internal readonly unsafe ref struct StreamView
 
     /// <summary>The entries from one id to another, both included.</summary>
     /// <param name="isBackward">From the last to the first.</param>
-    public Walk Between(StreamId first, StreamId last, bool isBackward = false) => new(_stream, first, last, isBackward);
+    public Walk Between(StreamId first, StreamId last, bool isBackward = false) =>
+        new(_stream, first, last, isBackward);
 
     /// <summary>Counts the entries from one id to another, both included, leaf by leaf.</summary>
     /// <param name="at">Where the count goes on; it begins with <see cref="From"/>.</param>
@@ -91,7 +94,8 @@ internal readonly unsafe ref struct StreamView
     }
 
     /// <summary>Whether there are more than so many entries from one id to another.</summary>
-    public bool HasMore(StreamId first, StreamId last, long than) => Length > than && CountSome(first, last, than + 1) > than;
+    public bool HasMore(StreamId first, StreamId last, long than) =>
+        Length > than && CountSome(first, last, than + 1) > than;
 
     /// <summary>Finds an entry.</summary>
     public bool TryGet(StreamId id, out StreamEntry entry)
@@ -121,8 +125,8 @@ internal readonly unsafe ref struct StreamView
     public bool HasGapFrom(StreamId id) =>
         Length != 0 && !MaxDeletedId.IsZero && FirstId <= MaxDeletedId && id <= MaxDeletedId;
 
-    /// <summary>How many entries of all that there ever were are up to an id; <see cref="StreamGroup.NotKnown"/> where deleted ones
-    /// make it impossible to say.</summary>
+    /// <summary>How many entries of all that there ever were are up to an id; <see cref="StreamGroup.NotKnown"/> where
+    /// deleted ones make it impossible to say.</summary>
     public long CountUpTo(StreamId id)
     {
         if (Added == 0) return 0;
@@ -138,7 +142,8 @@ internal readonly unsafe ref struct StreamView
     public bool TryGetLag(StreamGroup group, out long lag)
     {
         long read = Added == 0 ? 0
-            : group.EntriesRead != StreamGroup.NotKnown && !HasGapFrom(group.LastId) ? group.EntriesRead : CountUpTo(group.LastId);
+            : group.EntriesRead != StreamGroup.NotKnown && !HasGapFrom(group.LastId)
+            ? group.EntriesRead : CountUpTo(group.LastId);
         lag = Added - read;
         return read != StreamGroup.NotKnown;
     }

@@ -6,7 +6,8 @@ internal static class StringMove
     private const long BytesMin = 4 << 20;
 
     /// <param name="length">Bytes that it will have.</param>
-    /// <remarks>Others may take a reference to its block, or give one up, at any moment: then it is copied in one turn after all, or needs no copy.</remarks>
+    /// <remarks>Others may take a reference to its block, or give one up, at any moment: then it is copied in one turn
+    /// after all, or needs no copy.</remarks>
     public static bool IsLong(in ValueView current, long length)
     {
         if (!current.Exists || current.Kind != ValueKind.BlockString) return false;

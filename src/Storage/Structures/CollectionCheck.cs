@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Walks a large collection and throws, with what is wrong, when it disagrees with itself. For tests.</summary>
+/// <summary>Walks a large collection and throws, with what is wrong, when it disagrees with itself. For
+/// tests.</summary>
 internal static class CollectionCheck
 {
     /// <summary>Checks it.</summary>

@@ -3,8 +3,10 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>Which items of a region have been drawn: their names, in native memory that the store is charged for.</summary>
-/// <remarks>Open addressing, at most half full. No item has the name 0, which is in front of all pieces: an empty slot.</remarks>
+/// <summary>Which items of a region have been drawn: their names, in native memory that the store is charged
+/// for.</summary>
+/// <remarks>Open addressing, at most half full. No item has the name 0, which is in front of all pieces: an empty
+/// slot.</remarks>
 internal unsafe struct DrawnItems : IDisposable
 {
     private MemoryBudget? _budget;

@@ -18,7 +18,8 @@ internal static unsafe class FieldExpiry
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsPast(long expiryMs, long nowMs) => (ulong)expiryMs <= (ulong)nowMs;      // none is the largest
 
-    /// <summary>When the first field of a hash expires, or earlier: a bound. <see cref="Never"/>: none has an expiry.</summary>
+    /// <summary>When the first field of a hash expires, or earlier: a bound. <see cref="Never"/>: none has an
+    /// expiry.</summary>
     /// <param name="value">Of a record: a packed run, or the pointer to a region.</param>
     /// <param name="valueBytes">Of the record.</param>
     public static long EarliestOf(byte* value, ValueKind kind, int valueBytes) => kind switch

@@ -10,10 +10,12 @@ namespace Kv.Storage;
 //   earliest: at most the smallest expiry of all fields; counts only while there are expiries
 //   cursor: of a pass over the table that removes what has expired, 0 between two; earliest so far: of what it has left
 
-/// <summary>The fields of a large hash: a member table of <see cref="HashItem"/>, and when the first of them expires.</summary>
+/// <summary>The fields of a large hash: a member table of <see cref="HashItem"/>, and when the first of them
+/// expires.</summary>
 internal readonly unsafe ref struct FieldTable
 {
-    /// <summary>Bytes of its head, which count in another region, too: a cursor is right whatever the size of the table.</summary>
+    /// <summary>Bytes of its head, which count in another region, too: a cursor is right whatever the size of the
+    /// table.</summary>
     public const int KeptHeadBytes = 32;
 
     private const int BatchMax = 64;
@@ -67,7 +69,8 @@ internal readonly unsafe ref struct FieldTable
     public long Replace(uint* place, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, bool keepExpiry, long nowMs)
     {
         byte* old = Members.ItemAt(place), payload = MemberItem.PayloadOf(old);
-        long oldMs = HashItem.Read(payload, out _), expiryMs = keepExpiry && !FieldExpiry.IsPast(oldMs, nowMs) ? oldMs : FieldExpiry.None;
+        long oldMs = HashItem.Read(payload, out _),
+            expiryMs = keepExpiry && !FieldExpiry.IsPast(oldMs, nowMs) ? oldMs : FieldExpiry.None;
         bool hasExpiry = expiryMs != FieldExpiry.None;
         int oldSize = HashItem.SizeOf(old), size = HashItem.SizeOf(field.Length, value.Length, hasExpiry);
         if (Region.SizeOf(oldSize) == Region.SizeOf(size))
@@ -100,7 +103,8 @@ internal readonly unsafe ref struct FieldTable
         }
         else if (expiryMs != FieldExpiry.None)
         {
-            // An item with room for an expiry is a unit or two longer: always another piece, so that nothing is written over.
+            // An item with room for an expiry is a unit or two longer: always another piece, so that nothing is written
+            // over.
             uint replaced = *place;
             int oldSize = HashItem.SizeOf(item);
             MemberTable.Replace(place, Write(MemberItem.MemberOf(item), value, expiryMs));
@@ -131,7 +135,8 @@ internal readonly unsafe ref struct FieldTable
         byte** found = stackalloc byte*[BatchMax];
         long removed = 0;
         bool ended;
-        // Ends: the cursor comes round, or the buckets are used up; one is repeated only after something was taken from it.
+        // Ends: the cursor comes round, or the buckets are used up; one is repeated only after something was taken from
+        // it.
         do
         {
             var visit = new FindExpired(nowMs, found);
@@ -174,8 +179,12 @@ internal readonly unsafe ref struct FieldTable
             earliest = Math.Min(earliest, expiryMs);
         }
 
-        if (expiries != Expiries) throw new InvalidOperationException($"A large hash is damaged: {Expiries} expiries are counted, {expiries} are there.");
-        if (earliest < EarliestMs) throw new InvalidOperationException($"A large hash is damaged: {earliest} is an expiry, and before {EarliestMs} there is to be none.");
+        if (expiries != Expiries)
+            throw new InvalidOperationException(
+                $"A large hash is damaged: {Expiries} expiries are counted, {expiries} are there.");
+        if (earliest < EarliestMs)
+            throw new InvalidOperationException(
+                $"A large hash is damaged: {earliest} is an expiry, and before {EarliestMs} there is to be none.");
     }
 
     private void Note(long expiryMs)

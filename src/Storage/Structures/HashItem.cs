@@ -6,7 +6,8 @@ namespace Kv.Storage;
 //   | length prefix | field | length prefix | value |                                           lives as long as the hash
 //   | length prefix | field | 255 | length 4, its highest bit set | expiry 8 | value |          may expire
 //
-//   No value is 2 GB, so the bit is never a length's. An expiry of -1 says none: what HPERSIST leaves, which needs no memory.
+//   No value is 2 GB, so the bit is never a length's. An expiry of -1 says none: what HPERSIST leaves, which needs no
+// memory.
 
 /// <summary>A field as a large hash keeps it: name, value and, if it has had one, when it expires.</summary>
 internal static unsafe class HashItem
@@ -18,7 +19,8 @@ internal static unsafe class HashItem
     /// <summary>Bytes of an item.</summary>
     /// <param name="hasExpiry">Whether there is room for one.</param>
     public static int SizeOf(int fieldLength, int valueLength, bool hasExpiry) =>
-        LengthPrefix.SizeWith(fieldLength) + (hasExpiry ? ValueOffset + valueLength : LengthPrefix.SizeWith(valueLength));
+        LengthPrefix.SizeWith(fieldLength)
+        + (hasExpiry ? ValueOffset + valueLength : LengthPrefix.SizeWith(valueLength));
 
     /// <summary>Bytes of an item that is there.</summary>
     public static int SizeOf(byte* item)

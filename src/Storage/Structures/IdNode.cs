@@ -9,7 +9,8 @@ namespace Kv.Storage;
 //   a leaf: level 0, an id and its payload for each entry; previous and next: the leaves beside it, 0: none
 //   an inner node: up to 32 children; payload 4: the child, whose ids are not below its id here; the first one's is 0-0
 //
-//  32 entries: 528 bytes without a payload, 656 with one of 4, 1,168 with one of 20. Only a leaf that is the whole tree has less room.
+//  32 entries: 528 bytes without a payload, 656 with one of 4, 1,168 with one of 20. Only a leaf that is the whole tree
+// has less room.
 
 /// <summary>A node of an <see cref="IdTree"/>.</summary>
 internal readonly unsafe struct IdNode(byte* start)

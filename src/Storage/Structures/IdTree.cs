@@ -16,17 +16,20 @@ internal struct IdTreeHead
     public uint Root, Last, Height, Count;
 }
 
-/// <summary>Ids in order, each with a few bytes: the leaves of a stream, what is pending in a group, what is pending with a consumer.</summary>
+/// <summary>Ids in order, each with a few bytes: the leaves of a stream, what is pending in a group, what is pending
+/// with a consumer.</summary>
 /// <remarks>
-/// A B+tree in the region of a stream. An id behind all others goes straight into the last leaf, and leaves that were filled so stay full: that is
-/// how entries and deliveries come. Neighbours of one parent that have together less than 3/4 of a node become one.
-/// Pointers hold until the next reservation. <see cref="Insert"/> takes what was reserved (<see cref="ReserveBytes"/>); nothing else needs memory.
+/// A B+tree in the region of a stream. An id behind all others goes straight into the last leaf, and leaves that were
+/// filled so stay full: that is how entries and deliveries come. Neighbours of one parent that have together less than
+/// 3/4 of a node become one. Pointers hold until the next reservation. <see cref="Insert"/> takes what was reserved
+/// (<see cref="ReserveBytes"/>); nothing else needs memory.
 /// </remarks>
 internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payload)
 {
     private const int FirstCapacity = 4, SpareMax = (IdNode.Max * 3) / 4, SparseBelow = IdNode.Max / 4;
 
-    /// <summary>Bytes of payload: what a child of an inner node takes, and which trees have lists of spare nodes.</summary>
+    /// <summary>Bytes of payload: what a child of an inner node takes, and which trees have lists of spare
+    /// nodes.</summary>
     private const int ChildBytes = 4, LargestPayload = PendingEntry.Bytes;
 
     public uint Count => head->Count;
@@ -94,7 +97,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         if (at < leaf.Count && leaf.Ids[at] == id) return new IdCursor(name, at);
         if (at != 0) return new IdCursor(name, at - 1);
         // Ids may have gone from the front of the leaf.
-        return leaf.Previous != 0 ? new IdCursor(leaf.Previous, NodeAt(leaf.Previous).Count - 1) : new IdCursor(name, 0);
+        return leaf.Previous != 0 ? new IdCursor(leaf.Previous, NodeAt(leaf.Previous).Count - 1)
+            : new IdCursor(name, 0);
     }
 
     /// <summary>The least id. There must be one.</summary>
@@ -118,7 +122,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     public void MoveNext(ref IdCursor cursor)
     {
         IdNode leaf = NodeAt(cursor.Node);
-        cursor = cursor.Place + 1 < leaf.Count ? new IdCursor(cursor.Node, cursor.Place + 1) : new IdCursor(leaf.Next, 0);
+        cursor = cursor.Place + 1 < leaf.Count
+            ? new IdCursor(cursor.Node, cursor.Place + 1) : new IdCursor(leaf.Next, 0);
     }
 
     /// <summary>Counts the ids that are not below one, but stops at about so many.</summary>
@@ -176,7 +181,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         if (!leaf.IsFull) return Put(leaf, place, id);
         uint right = Split(name, place, payload);
         AddChild(ref path, 1, NodeAt(right).Count == 0 ? id : NodeAt(right).Ids[0], right);
-        return place > leaf.Count || NodeAt(right).Count == 0 ? Put(NodeAt(right), place - leaf.Count, id) : Put(leaf, place, id);
+        return place > leaf.Count || NodeAt(right).Count == 0
+            ? Put(NodeAt(right), place - leaf.Count, id) : Put(leaf, place, id);
     }
 
     /// <summary>Removes an id.</summary>
@@ -203,7 +209,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     }
 
     /// <summary>Gives all nodes back, some at a time.</summary>
-    /// <param name="leaf">0 at first, then where to go on. As long as it has not ended, the tree is good for nothing else.</param>
+    /// <param name="leaf">0 at first, then where to go on. As long as it has not ended, the tree is good for nothing
+    /// else.</param>
     /// <param name="most">At most so many, and goes down by how many there were.</param>
     /// <returns>True when it has ended.</returns>
     public bool Clear(ref uint leaf, ref int most)
@@ -241,7 +248,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         }
 
         uint previous = 0;
-        long count = 0, bytes = Check(head->Root, (int)head->Height, StreamId.Zero, StreamId.Max, isFirst: true, ref previous, ref count);
+        long count = 0, bytes = Check(head->Root, (int)head->Height, StreamId.Zero, StreamId.Max, isFirst: true,
+            ref previous, ref count);
         Require(previous == head->Last, $"ends with leaf {previous}, its head says {head->Last}");
         Require(NodeAt(previous).Next == 0, "has a leaf behind the last one");
         Require(count == head->Count && count != 0, $"has {count} ids, its head says {head->Count}");
@@ -252,7 +260,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     public static long SpareBytes(Region region)
     {
         uint* counts = LargeStream.SpareCounts(region);
-        return (counts[0] * SizeOf(IdNode.Max, 0)) + (counts[1] * SizeOf(IdNode.Max, ChildBytes)) + (counts[2] * SizeOf(IdNode.Max, LargestPayload));
+        return (counts[0] * SizeOf(IdNode.Max, 0)) + (counts[1] * SizeOf(IdNode.Max, ChildBytes))
+            + (counts[2] * SizeOf(IdNode.Max, LargestPayload));
     }
 
     /// <summary>Gives nodes that were put by back to the region.</summary>
@@ -323,27 +332,35 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         for (int list = 0; list < 3; list++)
         {
             uint count = 0;
-            for (uint node = LargeStream.SpareNodes(region)[list]; node != 0; node = new IdNode(region.At(node)).Next) count++;
-            Require(count == LargeStream.SpareCounts(region)[list], $"has {count} spare nodes in list {list}, the region says {LargeStream.SpareCounts(region)[list]}");
+            for (uint node = LargeStream.SpareNodes(region)[list]; node != 0; node = new IdNode(region.At(node)).Next)
+                count++;
+            Require(count == LargeStream.SpareCounts(region)[list],
+                $"has {count} spare nodes in list {list}, the region says {LargeStream.SpareCounts(region)[list]}");
         }
     }
 
-    private long Check(uint name, int level, StreamId from, StreamId to, bool isFirst, ref uint previous, ref long count)
+    private long Check(uint name, int level, StreamId from, StreamId to, bool isFirst, ref uint previous,
+        ref long count)
     {
         IdNode node = NodeAt(name);
-        Require(node.Level == level && node.Count != 0 && node.Count <= node.Capacity, $"has a node of level {node.Level} with {node.Count} entries");
+        Require(node.Level == level && node.Count != 0
+            && node.Count <= node.Capacity, $"has a node of level {node.Level} with {node.Count} entries");
         Require(node.Capacity == IdNode.Max || head->Height == 0, $"has a node with room for {node.Capacity}");
         long bytes = SizeOf(node.Capacity, level == 0 ? payload : ChildBytes);
         for (int i = 0; i < node.Count; i++)
         {
             if (i > 0) Require(node.Ids[i - 1] < node.Ids[i], "has ids out of order");
-            if (level == 0) Require((isFirst || node.Ids[i] >= from) && node.Ids[i] <= to, "has an id outside of its leaf");
+            if (level == 0)
+                Require((isFirst || node.Ids[i] >= from) && node.Ids[i] <= to, "has an id outside of its leaf");
             else if (i == 0) Require(node.Ids[0].IsZero, "has an inner node that begins with an id");
-            if (level != 0) bytes += Check(node.Children[i], level - 1, i == 0 ? from : node.Ids[i], i + 1 < node.Count ? node.Ids[i + 1] : to, isFirst && i == 0, ref previous, ref count);
+            if (level != 0)
+                bytes += Check(node.Children[i], level - 1, i == 0 ? from : node.Ids[i],
+                    i + 1 < node.Count ? node.Ids[i + 1] : to, isFirst && i == 0, ref previous, ref count);
         }
 
         if (level != 0) return bytes;
-        Require(node.Previous == previous && (previous == 0 || NodeAt(previous).Next == name), "has leaves that are linked otherwise than they lie");
+        Require(node.Previous == previous && (previous == 0 || NodeAt(previous).Next == name),
+            "has leaves that are linked otherwise than they lie");
         previous = name;
         count += node.Count;
         return bytes;
@@ -422,7 +439,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         node.Children[place] = child;
     }
 
-    /// <summary>Gives a node that is full one behind it, with half of the entries; with none, where the next one comes behind all others.</summary>
+    /// <summary>Gives a node that is full one behind it, with half of the entries; with none, where the next one comes
+    /// behind all others.</summary>
     private uint Split(uint name, int place, int bytes)
     {
         IdNode node = NodeAt(name);
@@ -571,7 +589,8 @@ internal readonly record struct IdCursor(uint Node, int Place)
 /// <summary>The way from the root of a tree to a leaf: for each level a node, and which of its entries.</summary>
 internal unsafe struct IdPath
 {
-    /// <summary>Nodes are split in halves of 16, and only a full root makes a tree higher: 2^32 ids need 8 at most.</summary>
+    /// <summary>Nodes are split in halves of 16, and only a full root makes a tree higher: 2^32 ids need 8 at
+    /// most.</summary>
     public const int LevelsMax = 12;
 
     private fixed uint _nodes[LevelsMax];

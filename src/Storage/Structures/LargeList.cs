@@ -4,13 +4,14 @@ namespace Kv.Storage;
 
 /// <summary>A list of many leaves, in a region.</summary>
 /// <remarks>
-/// A leaf has 512 to 8,192 bytes, a multiple of 512. The one at an end that grows alone is the last piece of the region: it is
-/// made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other is an eighth of the list, or as much
-/// as is being added, and stays as it is. A leaf that is made at the left is reversed: pushing and popping at
-/// either end moves no bytes (lengthening, the slots). As long as its elements are equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own.
-/// A leaf without elements is given back, neighbours that are sparse become one, and one in between that has much spare gives that back. One that
-/// is full becomes a larger one, as long as there is one, and is divided then: so it stays about as large as what is in it.
-/// Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
+/// A leaf has 512 to 8,192 bytes, a multiple of 512. The one at an end that grows alone is the last piece of the
+/// region: it is made small and lengthened where it is, so that hardly more than a 64th of the list is spare. Any other
+/// is an eighth of the list, or as much as is being added, and stays as it is. A leaf that is made at the left is
+/// reversed: pushing and popping at either end moves no bytes (lengthening, the slots). As long as its elements are
+/// equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own. A leaf without elements is
+/// given back, neighbours that are sparse become one, and one in between that has much spare gives that back. One that
+/// is full becomes a larger one, as long as there is one, and is divided then: so it stays about as large as what is in
+/// it. Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
 /// </remarks>
 internal readonly unsafe struct LargeList(Region region)
@@ -21,7 +22,8 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Most bytes of an element that shares a leaf.</summary>
     public const int SharedBytesMax = 1024;
 
-    private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2, SpareShift = 4, MuchSpareShift = 3;
+    private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2, SpareShift = 4,
+        MuchSpareShift = 3;
 
     private readonly Region _region = region;
 
@@ -60,7 +62,8 @@ internal readonly unsafe struct LargeList(Region region)
             bool hasEnd = list.TryEnd(left, out ListLeaf end);
             if (!push.HasAlone && hasEnd && MayPush(end, left, end.SizeFor(push))) return 0;
             leafBytes = list.Directory.LeafBytes;
-            // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step more for being one of more.
+            // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step
+            // more for being one of more.
             if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
             else if (hasEnd && !push.HasAlone && list.IsLastPiece(left))
             {
@@ -77,7 +80,8 @@ internal readonly unsafe struct LargeList(Region region)
     {
         // One leaf has room for all, or those before the last one are full but for an element.
         long size = push.NewLeafBytes;
-        long last = Math.Min(LeafBytesMax, RoundUp(Math.Max(size + ListLeaf.HeaderBytes, (leafBytes + size + size) >> EighthShift)));
+        long last = Math.Min(LeafBytesMax,
+            RoundUp(Math.Max(size + ListLeaf.HeaderBytes, (leafBytes + size + size) >> EighthShift)));
         if (push.Count == 1)
         {
             long piece = push.HasAlone ? Region.SizeOf(ListLeaf.HeaderBytes + push.Longest) : last;
@@ -90,10 +94,11 @@ internal readonly unsafe struct LargeList(Region region)
             return tight + last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 3));
         }
 
-        // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one would hold,
-        // which is half of it but for its header (hence a 32nd more).
+        // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one
+        // would hold, which is half of it but for its header (hence a 32nd more).
         long alone = Math.Min(push.Count, push.Bytes / SharedBytesMax), least = 3 * LeafStep;
-        return tight + (2 * size) + (size / 32) + ((alone + 1) * (least + 24)) + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
+        return tight + (2 * size) + (size / 32) + ((alone + 1) * (least + 24))
+            + (3 * ListDirectory.ReserveBytes(region, (size / (LeafStep / 4)) + (2 * alone) + 2));
     }
 
     /// <summary>Puts an element at an end.</summary>
@@ -104,7 +109,8 @@ internal readonly unsafe struct LargeList(Region region)
     public void Push(bool left, ReadOnlySpan<byte> element, in ListPush push)
     {
         ListDirectory directory = Directory;
-        if (element.Length <= SharedBytesMax && TryEnd(left, out ListLeaf end) && MayPush(end, left, end.SizeFor(element.Length)))
+        if (element.Length <= SharedBytesMax && TryEnd(left, out ListLeaf end)
+            && MayPush(end, left, end.SizeFor(element.Length)))
         {
             end.Push(left, element);
             directory.Counts[left ? 0 : directory.Leaves - 1]++;
@@ -142,7 +148,8 @@ internal readonly unsafe struct LargeList(Region region)
         {
             // Between elements that are alone a short one should not take a large leaf.
             bool isTight = push.HasAlone || (TryEnd(left, out ListLeaf end) && end.IsAlone);
-            long wanted = (isTight ? new ListPush(element.Length) : push).NewLeafBytes, share = directory.LeafBytes >> (isLast ? LastShift : EighthShift);
+            long wanted = (isTight ? new ListPush(element.Length) : push).NewLeafBytes,
+                share = directory.LeafBytes >> (isLast ? LastShift : EighthShift);
             name = TakeLeaf(Math.Max(ListLeaf.HeaderBytes + wanted, isTight ? 0 : share), left);
             new ListLeaf(_region.At(name)).Push(left, element);
         }
@@ -151,7 +158,8 @@ internal readonly unsafe struct LargeList(Region region)
         directory.Count++;
     }
 
-    /// <summary>Whether the leaf at an end is the last piece of the region: nothing has been taken since but for that end.</summary>
+    /// <summary>Whether the leaf at an end is the last piece of the region: nothing has been taken since but for that
+    /// end.</summary>
     private bool IsLastPiece(bool left)
     {
         ListDirectory directory = Directory;
@@ -169,22 +177,27 @@ internal readonly unsafe struct LargeList(Region region)
         {
             long claimed = leaf.ClaimedBytes + leaf.SizeFor(push);
             lengthened = Math.Min(LeafBytesMax, RoundUp(Math.Max(claimed, leaf.Capacity + more))) - leaf.Capacity;
-            // Longer than that it does not become: all that it has no room for, at worst less than an element's, begins another.
-            behind = claimed <= LeafBytesMax ? 0 : Math.Min(behind, claimed - LeafBytesMax + ListLeaf.SizeOf(push.Longest));
+            // Longer than that it does not become: all that it has no room for, at worst less than an element's, begins
+            // another.
+            behind = claimed <= LeafBytesMax
+                ? 0 : Math.Min(behind, claimed - LeafBytesMax + ListLeaf.SizeOf(push.Longest));
         }
 
         if (behind == 0) return lengthened;
         long size = push.NewLeafBytes;
-        long other = Math.Min(LeafBytesMax, RoundUp(Math.Max(behind + ListLeaf.HeaderBytes, more + ((LeafBytesMax + size + size) >> LastShift))));
+        long other = Math.Min(LeafBytesMax,
+            RoundUp(Math.Max(behind + ListLeaf.HeaderBytes, more + ((LeafBytesMax + size + size) >> LastShift))));
         if (behind > LeafBytesMax - ListLeaf.HeaderBytes) other += behind + (behind / 6);
         return lengthened + other + (3 * ListDirectory.ReserveBytes(_region, (behind / 7000) + 3));
     }
 
-    /// <summary>Whether the leaf at an end that grows may become longer: not when much is free at its front, as in a queue's. Pushing does not change it.</summary>
+    /// <summary>Whether the leaf at an end that grows may become longer: not when much is free at its front, as in a
+    /// queue's. Pushing does not change it.</summary>
     private static bool MayLengthen(ListLeaf leaf, bool left) =>
         !leaf.IsAlone && leaf.IsReversed == left && leaf.GoneBytes <= leaf.Capacity / 8;
 
-    /// <summary>Makes the leaf at an end, the region's last piece, longer and puts an element there, if it may and would not be too long.</summary>
+    /// <summary>Makes the leaf at an end, the region's last piece, longer and puts an element there, if it may and
+    /// would not be too long.</summary>
     private bool TryLengthen(bool left, ReadOnlySpan<byte> element, in ListPush push)
     {
         ListDirectory directory = Directory;
@@ -193,7 +206,8 @@ internal readonly unsafe struct LargeList(Region region)
         if (!MayLengthen(leaf, left)) return false;
         int claimed = leaf.ClaimedBytes, capacity = leaf.Capacity;
         if (claimed + leaf.SizeFor(element.Length) > LeafBytesMax) return false;
-        int wider = (int)Math.Min(LeafBytesMax, RoundUp(claimed + Math.Max(leaf.SizeFor(push), directory.LeafBytes >> LastShift)));
+        int wider = (int)Math.Min(LeafBytesMax,
+            RoundUp(claimed + Math.Max(leaf.SizeFor(push), directory.LeafBytes >> LastShift)));
         _region.Lengthen(directory.Names[at], capacity, wider);
         leaf.Widen(wider);
         directory.LeafBytes += wider - capacity;
@@ -205,7 +219,8 @@ internal readonly unsafe struct LargeList(Region region)
 
     /// <summary>Bytes that must be reserved before an element is put at a place in between, or exchanged.</summary>
     public static long InsertBytes(Region region, int length) =>
-        (length > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + length) : RoundUp(ListLeaf.HeaderBytes + ListLeaf.SizeOf(length)))
+        (length > SharedBytesMax ? Region.SizeOf(ListLeaf.HeaderBytes + length)
+            : RoundUp(ListLeaf.HeaderBytes + ListLeaf.SizeOf(length)))
         + LeafBytesMax + ListDirectory.ReserveBytes(region, 3);
 
     /// <summary>Puts an element at a place, from 0 to <see cref="Count"/>.</summary>
@@ -228,7 +243,8 @@ internal readonly unsafe struct LargeList(Region region)
             return;
         }
 
-        if (TryInsertAt(at, offset, element) || (offset == 0 && TryInsertAt(at - 1, (int)directory.Counts[at - 1], element))) return;
+        if (TryInsertAt(at, offset, element)
+            || (offset == 0 && TryInsertAt(at - 1, (int)directory.Counts[at - 1], element))) return;
         if (TryEnlarge(at, element.Length) && TryInsertAt(at, offset, element)) return;
         if (offset != 0) at = SplitAt(at, offset, directory.Leaf(at).SizeFor(element.Length)) + 1;
         // The end of the leaf before is the same place. Neither has room where all would need slots.
@@ -252,7 +268,9 @@ internal readonly unsafe struct LargeList(Region region)
     public bool CanReplace(long index, int length)
     {
         ListLeaf leaf = Directory.Leaf(Directory.Find(index, out int offset));
-        if (leaf.IsAlone) return Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) == Region.SizeOf(ListLeaf.HeaderBytes + length);
+        if (leaf.IsAlone)
+            return Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) == Region.SizeOf(
+                ListLeaf.HeaderBytes + length);
         return length <= SharedBytesMax && leaf.CanReplace(offset, length);
     }
 
@@ -318,7 +336,8 @@ internal readonly unsafe struct LargeList(Region region)
         return at;
     }
 
-    /// <summary>Has a leaf that has lost some of its bytes take no more than it needs. No reservation is open: it may take a leaf.</summary>
+    /// <summary>Has a leaf that has lost some of its bytes take no more than it needs. No reservation is open: it may
+    /// take a leaf.</summary>
     private void Refit(int at)
     {
         ListDirectory directory = Directory;
@@ -347,7 +366,8 @@ internal readonly unsafe struct LargeList(Region region)
         else _region.Give(name + ((uint)capacity / Region.UnitBytes), old - capacity);
     }
 
-    /// <summary>Has a leaf that has no room for an element become a larger one, if there is one. It takes what was reserved.</summary>
+    /// <summary>Has a leaf that has no room for an element become a larger one, if there is one. It takes what was
+    /// reserved.</summary>
     private bool TryEnlarge(int at, int length)
     {
         ListDirectory directory = Directory;
@@ -362,7 +382,8 @@ internal readonly unsafe struct LargeList(Region region)
         return true;
     }
 
-    private static long SizeWithSpare(int bytes) => Math.Min(LeafBytesMax, RoundUp(ListLeaf.HeaderBytes + bytes + (bytes >> SpareShift)));
+    private static long SizeWithSpare(int bytes) =>
+        Math.Min(LeafBytesMax, RoundUp(ListLeaf.HeaderBytes + bytes + (bytes >> SpareShift)));
 
     /// <summary>Takes out elements that equal one.</summary>
     /// <inheritdoc cref="ListLeaf.RemoveEqual"/>
@@ -376,7 +397,8 @@ internal readonly unsafe struct LargeList(Region region)
         return removed;
     }
 
-    /// <summary>The same in some leaves. Leaves those that become empty for <see cref="EndRemoval"/> to take out; nothing else is done before.</summary>
+    /// <summary>The same in some leaves. Leaves those that become empty for <see cref="EndRemoval"/> to take out;
+    /// nothing else is done before.</summary>
     /// <param name="first">How many leaves have been looked at, from the end where it begins.</param>
     /// <param name="leavesMost">At most so many are.</param>
     public long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first, int leavesMost)
@@ -388,7 +410,8 @@ internal readonly unsafe struct LargeList(Region region)
         {
             int i = first, at = fromRight ? leaves - 1 - i : i;
             ListLeaf leaf = directory.Leaf(at);
-            int removed = !leaf.IsAlone ? leaf.RemoveEqual(element, left, fromRight) : leaf.Alone.SequenceEqual(element) ? 1 : 0;
+            int removed = !leaf.IsAlone ? leaf.RemoveEqual(element, left, fromRight)
+                : leaf.Alone.SequenceEqual(element) ? 1 : 0;
             left -= removed;
             directory.Counts[at] -= (uint)removed;
             if (directory.Counts[at] == 0) GiveLeaf(directory.Names[at]);
@@ -426,7 +449,8 @@ internal readonly unsafe struct LargeList(Region region)
         ListDirectory directory = Directory;
         int at = directory.Find(index, out int offset);
         long count = backwards ? offset + 1 : directory.Counts[at] - (long)offset;
-        for (int i = backwards ? at - 1 : at + 1; leaves > 1 && (uint)i < (uint)directory.Leaves; i += backwards ? -1 : 1, leaves--) count += directory.Counts[i];
+        for (int i = backwards ? at - 1 : at + 1; leaves > 1 && (uint)i < (uint)directory.Leaves;
+            i += backwards ? -1 : 1, leaves--) count += directory.Counts[i];
         return count;
     }
 
@@ -437,7 +461,8 @@ internal readonly unsafe struct LargeList(Region region)
     public int UsedBytes()
     {
         int used = 0;
-        for (int i = 0, leaves = Leaves; i < leaves; i++) used += Leaf(i).IsAlone ? ListLeaf.SizeOf(Leaf(i).Alone.Length) : Leaf(i).SlottedBytes;
+        for (int i = 0, leaves = Leaves; i < leaves; i++)
+            used += Leaf(i).IsAlone ? ListLeaf.SizeOf(Leaf(i).Alone.Length) : Leaf(i).SlottedBytes;
         return used;
     }
 
@@ -450,7 +475,8 @@ internal readonly unsafe struct LargeList(Region region)
         {
             ListLeaf leaf = directory.Leaf(i);
             int has = leaf.IsAlone ? 1 : leaf.Count, size = SizeOf(leaf);
-            Require(has != 0 && has == directory.Counts[i], $"leaf {i} has {has} elements, the directory says {directory.Counts[i]}");
+            Require(has != 0 && has == directory.Counts[i],
+                $"leaf {i} has {has} elements, the directory says {directory.Counts[i]}");
             if (!leaf.IsAlone)
             {
                 Require(size % LeafStep == 0 && size <= LeafBytesMax, $"leaf {i} has {size} bytes");
@@ -463,7 +489,8 @@ internal readonly unsafe struct LargeList(Region region)
 
         Require(count == directory.Count, $"leaves have {count} elements, the list {directory.Count}");
         Require(bytes == directory.LeafBytes, $"leaves have {bytes} bytes, {directory.LeafBytes} are counted");
-        Require(pieces + bytes == _region.UsedBytes - FixedBytes, $"leaves and table have {pieces + bytes} bytes, {_region.UsedBytes} are used");
+        Require(pieces + bytes == _region.UsedBytes - FixedBytes,
+            $"leaves and table have {pieces + bytes} bytes, {_region.UsedBytes} are used");
     }
 
     private const int FixedBytes = Region.HeadOffset + Region.HeadBytes;
@@ -475,7 +502,8 @@ internal readonly unsafe struct LargeList(Region region)
 
     private static long RoundUp(long bytes) => (bytes + LeafStep - 1) / LeafStep * LeafStep;
 
-    private static int SizeOf(ListLeaf leaf) => leaf.IsAlone ? Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) : leaf.Capacity;
+    private static int SizeOf(ListLeaf leaf) =>
+        leaf.IsAlone ? Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) : leaf.Capacity;
 
     private bool TryEnd(bool left, out ListLeaf leaf)
     {
@@ -512,11 +540,13 @@ internal readonly unsafe struct LargeList(Region region)
         return at;
     }
 
-    /// <summary>Moves the elements of one of two neighbours to the other, if both are sparse. Leaves an empty one to be taken out.</summary>
+    /// <summary>Moves the elements of one of two neighbours to the other, if both are sparse. Leaves an empty one to be
+    /// taken out.</summary>
     private bool TryJoin(int at)
     {
         ListDirectory directory = Directory;
-        if (at < 0 || at + 1 >= directory.Leaves || directory.Counts[at] == 0 || directory.Counts[at + 1] == 0) return false;
+        if (at < 0 || at + 1 >= directory.Leaves || directory.Counts[at] == 0 || directory.Counts[at + 1] == 0)
+            return false;
         ListLeaf left = directory.Leaf(at), right = directory.Leaf(at + 1);
         if (left.IsAlone || right.IsAlone || left.SlottedBytes + right.SlottedBytes > SparseBytes) return false;
         // With a slot for each, whatever their widths.

@@ -5,22 +5,26 @@ namespace Kv.Storage;
 //  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+--------------+
 //  | length | added | last id | first id | max deleted id| index 16 | groups 12 | first leaf | last leaf | spare nodes | leaves | spare counts |
 //  +--------+-------+---------+----------+---------------+----------+-----------+------------+-----------+-------------+--------+--------------+
-//   entries, and how many there ever were; the last id given out, the first one that is there (0-0: none), the greatest that was deleted;
+//   entries, and how many there ever were; the last id given out, the first one that is there (0-0: none), the greatest
+// that was deleted;
 //   index: leaves by their first ids, from the second leaf on; spare nodes: 3 lists x 4, and how many are in each
 //
-//  Where entries are divided into leaves is where Redis divides them into nodes: what ~ trims, and what it leaves, depends on it.
+//  Where entries are divided into leaves is where Redis divides them into nodes: what ~ trims, and what it leaves,
+// depends on it.
 
 /// <summary>The entries of a stream, in leaves, and what is said of all of them.</summary>
 /// <remarks>
-/// Cost: appending touches head and last leaf; finding an id goes through the index, then by halves through a leaf; trimming from the front
-/// takes leaf after leaf. Leaves are appended and removed, never inserted: a tree that is filled from the left stays full.
+/// Cost: appending touches head and last leaf; finding an id goes through the index, then by halves through a leaf;
+/// trimming from the front takes leaf after leaf. Leaves are appended and removed, never inserted: a tree that is
+/// filled from the left stays full.
 /// </remarks>
 internal readonly unsafe struct LargeStream(Region region)
 {
     /// <summary>Most bytes of fields and values of an entry, and of a leaf whatever the options say.</summary>
     public const long EntryBytesMax = 1L << 30;
 
-    private const int HistoryBytes = 64, IndexPayload = sizeof(uint), FirstSpare = 32, LeafGuessMax = 8192, AlikeFrom = 8;
+    private const int HistoryBytes = 64, IndexPayload = sizeof(uint), FirstSpare = 32, LeafGuessMax = 8192,
+        AlikeFrom = 8;
 
     public Region Region => region;
 
@@ -83,7 +87,8 @@ internal readonly unsafe struct LargeStream(Region region)
     public StreamPlace After(StreamPlace place)
     {
         StreamLeaf leaf = LeafAt(place.Leaf);
-        return place.Index + 1 < leaf.Count ? new StreamPlace(place.Leaf, place.Index + 1) : new StreamPlace(leaf.Next, 0);
+        return place.Index + 1 < leaf.Count ? new StreamPlace(place.Leaf, place.Index + 1)
+            : new StreamPlace(leaf.Next, 0);
     }
 
     /// <summary>The place ahead of one; the end ahead of the first.</summary>
@@ -130,18 +135,22 @@ internal readonly unsafe struct LargeStream(Region region)
             for (int i = 0; i < fields; i++) fieldListpack += ListpackRule.SizeOf(items.Field(i));
 
         // Flags and what it has fields beyond those of the leaf; the last number says how many elements to go back.
-        long entry = 2 + ListpackRule.SizeOf(unchecked((long)(id.Ms - first.Ms))) + ListpackRule.SizeOf(unchecked((long)(id.Number - first.Number)))
-            + valueListpack + (plan.IsSame ? ListpackRule.SizeOf(fields + 3L) : ListpackRule.SizeOf(fields) + fieldListpack + ListpackRule.SizeOf((2L * fields) + 4));
+        long entry = 2 + ListpackRule.SizeOf(unchecked((long)(id.Ms - first.Ms)))
+            + ListpackRule.SizeOf(unchecked((long)(id.Number - first.Number)))
+            + valueListpack + (plan.IsSame ? ListpackRule.SizeOf(fields + 3L)
+                : ListpackRule.SizeOf(fields) + fieldListpack + ListpackRule.SizeOf((2L * fields) + 4));
         long node = plan.IsNewLeaf ? ListpackRule.EmptyBytes + ListpackRule.SizeOf(fields) + fieldListpack + 2 : 0;
         plan.Listpack = (int)(entry + node);
-        long content = StreamLeaf.HeadBytes(first, id, plan.IsSame, fields) + valueBytes + (plan.IsSame && !plan.IsNewLeaf ? 0 : fieldBytes);
+        long content = StreamLeaf.HeadBytes(first, id, plan.IsSame, fields) + valueBytes
+            + (plan.IsSame && !plan.IsNewLeaf ? 0 : fieldBytes);
         if (plan.IsNewLeaf) stream.PlanLeaf(ref plan, content, last);
         else stream.PlanRoom(ref plan, content, last);
         return plan;
     }
 
     /// <summary>Appends an entry whose id is above <see cref="LastId"/>. What the plan wants was reserved.</summary>
-    public void Append<TItems>(in AppendPlan plan, StreamId id, scoped in TItems items) where TItems : struct, IStreamItems, allows ref struct
+    public void Append<TItems>(in AppendPlan plan, StreamId id, scoped in TItems items)
+        where TItems : struct, IStreamItems, allows ref struct
     {
         int fields = items.Fields;
         if (plan.IsNewLeaf)
@@ -173,13 +182,17 @@ internal readonly unsafe struct LargeStream(Region region)
         if (++Length == 1) FirstId = id;
     }
 
-    /// <summary>Begins the copy of another stream: all that is said of its entries, which <see cref="Append(StreamLeaf)"/> brings.</summary>
-    public void BeginCopy(LargeStream other) => new Span<byte>(other.Region.Head, HistoryBytes).CopyTo(new Span<byte>(region.Head, HistoryBytes));
+    /// <summary>Begins the copy of another stream: all that is said of its entries, which
+    /// <see cref="Append(StreamLeaf)"/> brings.</summary>
+    public void BeginCopy(LargeStream other) =>
+        new Span<byte>(other.Region.Head, HistoryBytes).CopyTo(new Span<byte>(region.Head, HistoryBytes));
 
     /// <summary>Bytes of pieces to reserve for a copy of a leaf.</summary>
-    public long ReserveBytes(StreamLeaf leaf) => leaf.LeastCapacity + Index.ReserveBytes(Index.IsEmpty ? 2 : 1, isBehind: true);
+    public long ReserveBytes(StreamLeaf leaf) =>
+        leaf.LeastCapacity + Index.ReserveBytes(Index.IsEmpty ? 2 : 1, isBehind: true);
 
-    /// <summary>Puts a copy of a leaf of another stream behind the others, no larger than it has to be. Room was reserved.</summary>
+    /// <summary>Puts a copy of a leaf of another stream behind the others, no larger than it has to be. Room was
+    /// reserved.</summary>
     public void Append(StreamLeaf leaf)
     {
         int capacity = leaf.LeastCapacity;
@@ -272,7 +285,8 @@ internal readonly unsafe struct LargeStream(Region region)
         return leaf.ListpackBytes + text >= bytes || (entries != 0 && leaf.Count >= entries);
     }
 
-    private static bool HasFields<TItems>(StreamLeaf leaf, scoped in TItems items) where TItems : struct, IStreamItems, allows ref struct
+    private static bool HasFields<TItems>(StreamLeaf leaf, scoped in TItems items)
+        where TItems : struct, IStreamItems, allows ref struct
     {
         int fields = items.Fields;
         if (leaf.FieldCount != fields) return false;
@@ -291,7 +305,8 @@ internal readonly unsafe struct LargeStream(Region region)
     {
         long guess = 0;
         // As large as the one before, and a little more: entries of a stream are alike.
-        if (!region.IsNone && LastLeaf != 0 && last.Count >= AlikeFrom) guess = Math.Min(LeafGuessMax, last.Used + (last.Used / 16) + (last.Count * sizeof(ushort)));
+        if (!region.IsNone && LastLeaf != 0 && last.Count >= AlikeFrom)
+            guess = Math.Min(LeafGuessMax, last.Used + (last.Used / 16) + (last.Count * sizeof(ushort)));
         plan.Capacity = StreamLeaf.CapacityFor(content, 1, guess);
         plan.Least = StreamLeaf.CapacityFor(content, 1, guess - (guess / 8));
 
@@ -306,7 +321,8 @@ internal readonly unsafe struct LargeStream(Region region)
         plan.Capacity = StreamLeaf.CapacityFor(last.Used - StreamLeaf.HeaderBytes + content, last.Count + 1, grown);
         plan.Least = StreamLeaf.CapacityFor(last.Used - StreamLeaf.HeaderBytes + content, last.Count + 1, 0);
         bool isWhereItIs = last.CanResize(plan.Capacity) && region.IsLast(LastLeaf, last.Capacity);
-        plan.Reserve = isWhereItIs && !region.TakesPages(plan.Capacity - last.Capacity) ? plan.Capacity - last.Capacity : plan.Capacity;
+        plan.Reserve = isWhereItIs && !region.TakesPages(plan.Capacity - last.Capacity)
+            ? plan.Capacity - last.Capacity : plan.Capacity;
     }
 
     private void AddLeaf(int capacity, int least, StreamId first)

@@ -14,7 +14,8 @@ namespace Kv.Storage;
 //  table, a piece of the region:     | spare | counts of the leaves 4 | spare | spare | names of the leaves 4 | spare |
 //                                     0       first                            capacity + first
 //
-// Spare at both ends: a leaf more at either end moves nothing. A table without is recentred, or doubled when it is 3/4 full.
+// Spare at both ends: a leaf more at either end moves nothing. A table without is recentred, or doubled when it is 3/4
+// full.
 
 /// <summary>Where the leaves of a large list are, and how many elements each has.</summary>
 /// <remarks>
@@ -72,7 +73,8 @@ internal readonly unsafe struct ListDirectory(Region region)
     {
         ref ListHead head = ref Head;
         if (HasRoom(in head, more)) return;
-        uint capacity = CapacityFor(head.Leaves + more), first = (capacity - head.Leaves) / 2, table = _region.Take((int)capacity * EntryBytes);
+        uint capacity = CapacityFor(head.Leaves + more), first = (capacity - head.Leaves) / 2,
+            table = _region.Take((int)capacity * EntryBytes);
         uint bytes = head.Leaves * sizeof(uint);
         if (head.Capacity != 0)
         {
@@ -195,7 +197,8 @@ internal readonly unsafe struct ListDirectory(Region region)
     private static uint Sum(uint* counts)
     {
         var sum = Vector256.Load(counts);
-        for (int i = Vector256<uint>.Count; i < BlockCounts; i += Vector256<uint>.Count) sum += Vector256.Load(counts + i);
+        for (int i = Vector256<uint>.Count; i < BlockCounts; i += Vector256<uint>.Count)
+            sum += Vector256.Load(counts + i);
         return Vector256.Sum(sum);
     }
 

@@ -14,15 +14,17 @@ namespace Kv.Storage;
 //   listpack   of a list in a record: bytes that Redis' listpack would have; OBJECT ENCODING goes by them
 //
 //   uniform: | capacity | slots | 1 ...  | width | element | element |   spare        |     in a region only: as long as all elements
-//                                                                                          have one width (not 0), there are no slots
+//                                                                                          have one width (not 0),
+// there are no slots
 //   alone:   | 0 (2) | spare 2 | length 4 | the element |        in a region only: an element that has a leaf of its own
 //
 // A list is small as long as it is one leaf, in its record. A large one is many, in its region (LargeList).
 
-/// <summary>A piece of a list: elements with a table of where they end. The element at any place, and both ends, in O(1).</summary>
+/// <summary>A piece of a list: elements with a table of where they end. The element at any place, and both ends, in
+/// O(1).</summary>
 /// <remarks>
-/// A view of bytes. For a reader without the lock they may be torn: only <see cref="TryGet"/> and <see cref="CountIn"/> are
-/// for him. Changes are for the owner of the lock.
+/// A view of bytes. For a reader without the lock they may be torn: only <see cref="TryGet"/> and <see cref="CountIn"/>
+/// are for him. Changes are for the owner of the lock.
 /// What is added at the end that grows is appended (LPUSH: the leaf is reversed); at the other end, or in between, the
 /// shorter way of doing without is to move bytes, as in any array.
 /// Cost: an element has 2 bytes beside its own, where all are equally long none.
@@ -73,7 +75,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>The same with what is free in front of them, and the header.</summary>
     public int ClaimedBytes => HeaderBytes + DataEnd + AllSlotsBytes;
 
-    /// <summary>The slot of what was appended last, for the look-ahead: whatever the bytes say, which may be torn.</summary>
+    /// <summary>The slot of what was appended last, for the look-ahead: whatever the bytes say, which may be
+    /// torn.</summary>
     public byte* LastSlot => SlotAt(Math.Max(0, Slots - 1));
 
     /// <summary>Whether there are no slots, and where the elements end then: for the look-ahead, too.</summary>
@@ -107,11 +110,14 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     /// <summary>Bytes that an element would take here.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public int SizeFor(int length) => !IsUniform ? SizeOf(length) : StaysUniform(length) ? length : SizeOf(length) + (Slots * SlotBytes);
+    public int SizeFor(int length) =>
+        !IsUniform ? SizeOf(length) : StaysUniform(length) ? length : SizeOf(length) + (Slots * SlotBytes);
 
-    /// <summary>Bytes that elements would take here; with slots for those that it has, too, if not all stay equally long.</summary>
+    /// <summary>Bytes that elements would take here; with slots for those that it has, too, if not all stay equally
+    /// long.</summary>
     public long SizeFor(in ListPush push) =>
-        !IsUniform ? push.SlottedBytes : push.IsUniform && StaysUniform(push.Longest) ? push.Bytes : push.SlottedBytes + (Slots * SlotBytes);
+        !IsUniform ? push.SlottedBytes : push.IsUniform && StaysUniform(push.Longest)
+        ? push.Bytes : push.SlottedBytes + (Slots * SlotBytes);
 
     private bool StaysUniform(int length) => length != 0 && (length == Width || Slots == 0);
 
@@ -156,13 +162,15 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public static int CountIn(byte* start, int room) =>
         room < HeaderBytes ? 0 : Math.Max(0, new ListLeaf(start).Count);
 
-    /// <summary>The same of the element at a place, of a leaf with slots: nothing beyond the room is looked at.</summary>
+    /// <summary>The same of the element at a place, of a leaf with slots: nothing beyond the room is looked
+    /// at.</summary>
     public static bool TryGet(byte* start, int room, long index, out ReadOnlySpan<byte> element)
     {
         element = default;
         if (room < HeaderBytes) return false;
         var leaf = new ListLeaf(start);
-        int capacity = Math.Min(leaf.Capacity, room), slots = leaf.Slots, order = leaf.Word(4), first = order & FirstMax;
+        int capacity = Math.Min(leaf.Capacity, room), slots = leaf.Slots, order = leaf.Word(4),
+            first = order & FirstMax;
         if (index < 0 || index >= slots - first) return false;
         int place = (order & Reversed) != 0 ? slots - 1 - (int)index : first + (int)index;
         int slot = capacity - ((place + 1) * SlotBytes);
@@ -281,7 +289,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
         else if (place == first && first + count <= FirstMax) SetFirst(first + count);
         else
         {
-            int at = place == 0 ? 0 : EndOf(place - 1), behind = EndOf(place + count - 1), moved = slots - place - count;
+            int at = place == 0 ? 0 : EndOf(place - 1), behind = EndOf(place + count - 1),
+                moved = slots - place - count;
             MoveBytes(behind, at, DataEnd - behind);
             if (!IsUniform) MoveSlots(SlotAt(slots - 1), SlotAt(slots - count - 1), moved, at - behind);
             SetWord(2, slots - count);
@@ -327,7 +336,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
         return (int)(most - left);
     }
 
-    /// <summary>Divides the leaf: the elements behind a place in memory go to an empty leaf of the same order.</summary>
+    /// <summary>Divides the leaf: the elements behind a place in memory go to an empty leaf of the same
+    /// order.</summary>
     /// <param name="index">The first element of the right part.</param>
     /// <param name="other">Becomes the right part; of a reversed leaf, the left one.</param>
     public void Split(int index, ListLeaf other)
@@ -386,7 +396,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     private int BytesOfNewSlots => IsUniform ? Slots * SlotBytes : 0;
 
-    /// <summary>Prepares for an element that comes next: the first one says how wide all are, one of another width that all need slots.</summary>
+    /// <summary>Prepares for an element that comes next: the first one says how wide all are, one of another width that
+    /// all need slots.</summary>
     private void SetUniformity(int length)
     {
         if (!IsUniform) return;
@@ -415,7 +426,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
     }
 
     private bool Equals(int begin, int end, ReadOnlySpan<byte> element) =>
-        end - begin == element.Length && new ReadOnlySpan<byte>(_start + HeaderBytes + begin, end - begin).SequenceEqual(element);
+        end - begin == element.Length && new ReadOnlySpan<byte>(_start + HeaderBytes + begin, end - begin)
+            .SequenceEqual(element);
 
     private void MoveBytes(int from, int to, int count)
     {
@@ -435,7 +447,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
         var add = Vector128.Create((ushort)change);
         int i = 0;
         for (; i <= count - Vector128<ushort>.Count; i += Vector128<ushort>.Count)
-            Unsafe.WriteUnaligned(slots + (i * SlotBytes), Unsafe.ReadUnaligned<Vector128<ushort>>(slots + (i * SlotBytes)) + add);
+            Unsafe.WriteUnaligned(slots + (i * SlotBytes),
+                Unsafe.ReadUnaligned<Vector128<ushort>>(slots + (i * SlotBytes)) + add);
         for (; i < count; i++) ((ushort*)slots)[i] += (ushort)change;
     }
 

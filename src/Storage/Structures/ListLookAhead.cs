@@ -2,10 +2,11 @@ using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
-/// <summary>Asks for the memory at an end of a large list before the command that pushes or pops there is run.</summary>
+/// <summary>Asks for the memory at an end of a large list before the command that pushes or pops there is
+/// run.</summary>
 /// <remarks>
-/// What it reads a writer may be changing, or it is of a region that is no more, or no list's: memory that is there until the epoch
-/// ends, and every offset is checked, so that the worst is a prefetch for nothing.
+/// What it reads a writer may be changing, or it is of a region that is no more, or no list's: memory that is there
+/// until the epoch ends, and every offset is checked, so that the worst is a prefetch for nothing.
 /// </remarks>
 internal static unsafe class ListLookAhead
 {
@@ -36,7 +37,8 @@ internal static unsafe class ListLookAhead
         return leaf;
     }
 
-    /// <summary>Asks for the last slot of the leaf; of one without slots, for the memory where the elements end.</summary>
+    /// <summary>Asks for the last slot of the leaf; of one without slots, for the memory where the elements
+    /// end.</summary>
     /// <returns>Where the slot is; null when that cannot be, or there is none.</returns>
     public static byte* PrefetchSlot(byte* region, byte* leaf)
     {
@@ -53,7 +55,9 @@ internal static unsafe class ListLookAhead
     }
 
     /// <summary>Asks for the memory where the elements end.</summary>
-    public static void PrefetchElement(byte* leaf, byte* slot) => Sse.Prefetch0(leaf + ListLeaf.HeaderBytes + *(ushort*)slot);
+    public static void PrefetchElement(byte* leaf, byte* slot) =>
+        Sse.Prefetch0(leaf + ListLeaf.HeaderBytes + *(ushort*)slot);
 
-    private static bool IsInside(byte* region, byte* place) => place >= region && place - region <= *(long*)region - sizeof(ulong);
+    private static bool IsInside(byte* region, byte* place) =>
+        place >= region && place - region <= *(long*)region - sizeof(ulong);
 }

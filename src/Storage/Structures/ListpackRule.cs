@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>When Redis keeps a list as one listpack, so that OBJECT ENCODING says the same; and how long a listpack is, as streams are divided by that.</summary>
+/// <summary>When Redis keeps a list as one listpack, so that OBJECT ENCODING says the same; and how long a listpack is,
+/// as streams are divided by that.</summary>
 /// <remarks>Source: the format of listpacks and the meaning of list-max-listpack-size in Redis 7.2.</remarks>
 internal static class ListpackRule
 {
@@ -23,7 +24,8 @@ internal static class ListpackRule
     /// <summary>Bytes that an element has in a listpack: integers are shorter there.</summary>
     public static int SizeOf(ReadOnlySpan<byte> element)
     {
-        if (element.Length <= 20 && element.Length > 0 && element[0] <= '9' && IntegerText.TryParse(element, out long number))
+        if (element.Length <= 20 && element.Length > 0 && element[0] <= '9'
+            && IntegerText.TryParse(element, out long number))
         {
             return SizeOf(number);
         }

@@ -2,10 +2,12 @@ using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
-/// <summary>Some members of a large collection that are to be read, or looked for in others, so that the waits for their memory are one.</summary>
+/// <summary>Some members of a large collection that are to be read, or looked for in others, so that the waits for
+/// their memory are one.</summary>
 /// <remarks>
-/// To look for them: <see cref="Fill"/>; for each table <see cref="Prefetch"/>; then look for each member. Nothing changes in between.
-/// Members at random: <see cref="Draw"/> or <see cref="Choose"/>. What is removed of them in between is the caller's to know.
+/// To look for them: <see cref="Fill"/>; for each table <see cref="Prefetch"/>; then look for each member. Nothing
+/// changes in between. Members at random: <see cref="Draw"/> or <see cref="Choose"/>. What is removed of them in
+/// between is the caller's to know.
 /// </remarks>
 internal unsafe ref struct MemberBatch
 {
@@ -71,13 +73,15 @@ internal unsafe ref struct MemberBatch
         Count = count;
     }
 
-    /// <summary>Takes some of the next members of a walk, any of so many as likely as another in the end; may be none.</summary>
+    /// <summary>Takes some of the next members of a walk, any of so many as likely as another in the end; may be
+    /// none.</summary>
     /// <param name="unseen">Members that the walk has not come to.</param>
     /// <param name="wanted">So many of them will be taken.</param>
     public void Choose(ref MemberTable.Walk walk, Random random, ref long unseen, ref long wanted)
     {
         int count = 0;
-        for (int looked = 0; looked < LookedMax && count < CountMax && wanted > 0 && walk.Next(out byte* item); looked++)
+        for (int looked = 0;
+            looked < LookedMax && count < CountMax && wanted > 0 && walk.Next(out byte* item); looked++)
         {
             if (random.NextInt64(unseen--) >= wanted) continue;
             wanted--;

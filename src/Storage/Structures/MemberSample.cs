@@ -1,13 +1,15 @@
 namespace Kv.Storage;
 
-/// <summary>Members of a large collection at random, some at a time: different ones, any of so many as likely as another, or any.</summary>
+/// <summary>Members of a large collection at random, some at a time: different ones, any of so many as likely as
+/// another, or any.</summary>
 /// <remarks>
-/// Different ones are drawn, and those that come again are left out, when they are few; many are chosen in a walk over all members,
-/// which needs no memory. No change in between.
+/// Different ones are drawn, and those that come again are left out, when they are few; many are chosen in a walk over
+/// all members, which needs no memory. No change in between.
 /// </remarks>
 internal unsafe struct MemberSample : IDisposable
 {
-    /// <summary>The walk looks at so many members for one at most, if there is memory: about as long as one draw takes.</summary>
+    /// <summary>The walk looks at so many members for one at most, if there is memory: about as long as one draw
+    /// takes.</summary>
     private const int WalkFactor = 8;
 
     /// <summary>Whoever wants more walks: 8 MB is enough to spend on drawing.</summary>
@@ -18,7 +20,8 @@ internal unsafe struct MemberSample : IDisposable
     private MemberPlace _place;
     private long _unseen;
 
-    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the same.</param>
+    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
+    /// same.</param>
     /// <param name="members">There are so many.</param>
     public MemberSample(MemoryBudget budget, long count, long members)
     {

@@ -9,8 +9,10 @@ namespace Kv.Storage;
 //
 //  bucket, 64 bytes:    | tags 12 x 1 | next 4 | items 12 x 4 |       a tag of 0: an empty place
 //
-//  Linear hashing: with N the largest power of two that is not above the number of buckets, a member's bucket is its hash
-//  modulo 2N if there is such a bucket, else modulo N. One more bucket: the members of bucket (buckets - N) are dealt out to
+//  Linear hashing: with N the largest power of two that is not above the number of buckets, a member's bucket is its
+// hash
+//  modulo 2N if there is such a bucket, else modulo N. One more bucket: the members of bucket (buckets - N) are dealt
+// out to
 //  it and the new one. So the table grows and shrinks a bucket at a time, and no change waits for the rest.
 //  Segment 0 has buckets 0 to 15, segment k those from 8 << k to (16 << k) - 1: none ever moves.
 
@@ -64,17 +66,20 @@ internal readonly unsafe ref struct MemberTable
         uint buckets = region.IsNone ? 0 : ((uint*)region.Head)[1];
         long count = region.IsNone ? 0 : *(uint*)region.Head;
         const long bucket = BucketBytes + 56;
-        // An overflow bucket for one insert, or for one in six of many: at the load allowed fewer than one in 60 need one.
+        // An overflow bucket for one insert, or for one in six of many: at the load allowed fewer than one in 60 need
+        // one.
         long bytes = bucket + (inserts * bucket / 6);
         long target = Math.Max(buckets, (count + inserts) / LoadMax) + 2;
         // A segment whenever the number passes a power of two.
-        for (long size = Math.Max(FirstBuckets, (long)BitOperations.RoundUpToPowerOf2(buckets)); size < target; size *= 2)
+        for (long size = Math.Max(FirstBuckets, (long)BitOperations.RoundUpToPowerOf2(buckets));
+            size < target; size *= 2)
             bytes += (size * BucketBytes) + bucket;
         return buckets == 0 ? bytes + (FirstBuckets * BucketBytes) + bucket : bytes + (4 * bucket);
     }
 
     /// <summary>Finds a member.</summary>
-    /// <returns>Its place in the table, for <see cref="ItemAt"/>, <see cref="Replace"/> and <see cref="Remove"/>; null: it is not there.</returns>
+    /// <returns>Its place in the table, for <see cref="ItemAt"/>, <see cref="Replace"/> and <see cref="Remove"/>; null:
+    /// it is not there.</returns>
     public uint* Find(ReadOnlySpan<byte> member, ulong hash)
     {
         byte* bucket = Bucket(BucketOf(hash));
@@ -82,7 +87,8 @@ internal readonly unsafe ref struct MemberTable
         // Ends: a chain has an end.
         while (true)
         {
-            uint matches = Vector128.Equals(Vector128.Load(bucket), tag).ExtractMostSignificantBits() & ((1 << Places) - 1);
+            uint matches = Vector128.Equals(Vector128.Load(bucket), tag)
+                .ExtractMostSignificantBits() & ((1 << Places) - 1);
             for (; matches != 0; matches &= matches - 1)
             {
                 uint* place = Items(bucket) + BitOperations.TrailingZeroCount(matches);
@@ -134,7 +140,8 @@ internal readonly unsafe ref struct MemberTable
         }
     }
 
-    /// <summary>One place, each as likely as another, whether it has a member or not, for <see cref="ItemIn"/> a little later: its bucket is asked for.</summary>
+    /// <summary>One place, each as likely as another, whether it has a member or not, for <see cref="ItemIn"/> a little
+    /// later: its bucket is asked for.</summary>
     public byte* Draw(Random random, out int place)
     {
         byte* bucket = Bucket((uint)random.NextInt64(Buckets));
@@ -146,7 +153,8 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>The item at a place of a bucket, or of those chained to it; null: it is empty.</summary>
     public byte* ItemIn(byte* bucket, int place)
     {
-        for (; place >= Places && bucket != null; place -= Places) bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket));
+        for (; place >= Places && bucket != null; place -= Places)
+            bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket));
         return bucket != null && bucket[place] != 0 ? _region.At(Items(bucket)[place]) : null;
     }
 
@@ -155,9 +163,10 @@ internal readonly unsafe ref struct MemberTable
 
     /// <summary>Visits the members of one bucket, or of the two that it was split into.</summary>
     /// <param name="cursor">0 to begin, else what the last call returned.</param>
-    /// <returns>The next cursor; 0: done. A member that is there from the first call to the last is visited at least once.</returns>
-    /// <remarks>Reverse-binary, as the store's SCAN: the order of buckets is that of their numbers read backwards, so that what
-    /// a bucket is split into, or merged from, is visited next to it.</remarks>
+    /// <returns>The next cursor; 0: done. A member that is there from the first call to the last is visited at least
+    /// once.</returns>
+    /// <remarks>Reverse-binary, as the store's SCAN: the order of buckets is that of their numbers read backwards, so
+    /// that what a bucket is split into, or merged from, is visited next to it.</remarks>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
     {
         uint half = BitOperations.RoundUpToPowerOf2(Buckets + 1) / 2;
@@ -176,7 +185,8 @@ internal readonly unsafe ref struct MemberTable
     /// <param name="most">At most so many buckets.</param>
     /// <param name="kind">Of the collection: what is in an item.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
-    /// <remarks>Buckets that are split or merged between two calls may be missed, with what is in them: it moves in another round.</remarks>
+    /// <remarks>Buckets that are split or merged between two calls may be missed, with what is in them: it moves in
+    /// another round.</remarks>
     public bool MoveItems(ref PieceMover mover, ref ulong number, int most, ValueKind kind)
     {
         // Where items are long, which page one ends in is seen at the item only.
@@ -226,8 +236,9 @@ internal readonly unsafe ref struct MemberTable
     public bool IsBehindAll(ulong number) => number >= Buckets;
 
     /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
-    /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory that is
-    /// there until the epoch ends, and with every offset checked, so that the worst is a prefetch for nothing.</remarks>
+    /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory
+    /// that is there until the epoch ends, and with every offset checked, so that the worst is a prefetch for
+    /// nothing.</remarks>
     public static void PrefetchHead(byte* region)
     {
         if (!Sse.IsSupported) return;
@@ -245,7 +256,8 @@ internal readonly unsafe ref struct MemberTable
         if (buckets == 0 || !Sse.IsSupported) return null;
         uint number = BucketOf(hash, buckets);
         int log = number < FirstBuckets ? 3 : BitOperations.Log2(number);
-        long offset = ((long)head[2 + log - 3] * Region.UnitBytes) + ((long)(number < FirstBuckets ? number : number - (1u << log)) * BucketBytes);
+        long offset = ((long)head[2 + log - 3] * Region.UnitBytes)
+            + ((long)(number < FirstBuckets ? number : number - (1u << log)) * BucketBytes);
         if (offset > *(long*)region - BucketBytes) return null;
         Sse.Prefetch0(region + offset);
         return region + offset;
@@ -254,8 +266,10 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>Asks for the item that a bucket may have for a hash.</summary>
     public static void PrefetchItem(byte* region, byte* bucket, ulong hash)
     {
-        uint matches = Vector128.Equals(Vector128.Load(bucket), Vector128.Create(TagOf(hash))).ExtractMostSignificantBits() & ((1 << Places) - 1);
-        if (matches != 0) Sse.Prefetch0(region + ((long)Items(bucket)[BitOperations.TrailingZeroCount(matches)] * Region.UnitBytes));
+        uint matches = Vector128.Equals(Vector128.Load(bucket), Vector128.Create(TagOf(hash)))
+            .ExtractMostSignificantBits() & ((1 << Places) - 1);
+        if (matches != 0)
+            Sse.Prefetch0(region + ((long)Items(bucket)[BitOperations.TrailingZeroCount(matches)] * Region.UnitBytes));
     }
 
     /// <summary>Walks the whole table and throws when anything disagrees. For tests.</summary>
@@ -265,7 +279,8 @@ internal readonly unsafe ref struct MemberTable
         for (uint number = 0; number < Buckets; number++)
         {
             uint chain = 0;
-            for (byte* bucket = Bucket(number); bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+            for (byte* bucket = Bucket(number); bucket != null;
+                bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
             {
                 Require(++chain <= LongestChain, $"the chain of bucket {number} is longer than known");
                 for (int place = 0; place < Places; place++)
@@ -314,7 +329,8 @@ internal readonly unsafe ref struct MemberTable
         // Ends: at the first empty place, of a new bucket at the latest.
         for (uint chain = 2; ; chain++)
         {
-            uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero).ExtractMostSignificantBits() & ((1 << Places) - 1);
+            uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero)
+                .ExtractMostSignificantBits() & ((1 << Places) - 1);
             if (empty != 0)
             {
                 int place = BitOperations.TrailingZeroCount(empty);
@@ -351,7 +367,8 @@ internal readonly unsafe ref struct MemberTable
         Buckets = to + 1;
         byte* target = Bucket(to);
         new Span<byte>(target, BucketBytes).Clear();
-        for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket))) Prefetch(bucket);
+        for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
+            Prefetch(bucket);
         for (byte* bucket = source; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))
         {
             for (int place = 0; place < Places; place++)
@@ -367,7 +384,8 @@ internal readonly unsafe ref struct MemberTable
         if (NextOf(source) != 0) Close(source);
     }
 
-    /// <summary>One bucket less: its members go back to the one that they came from. Not now, when that is too full.</summary>
+    /// <summary>One bucket less: its members go back to the one that they came from. Not now, when that is too
+    /// full.</summary>
     private void Merge()
     {
         uint from = Buckets - 1;
@@ -426,11 +444,13 @@ internal readonly unsafe ref struct MemberTable
 
     private static int MembersOf(byte* bucket)
     {
-        uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero).ExtractMostSignificantBits() & ((1 << Places) - 1);
+        uint empty = Vector128.Equals(Vector128.Load(bucket), Vector128<byte>.Zero)
+            .ExtractMostSignificantBits() & ((1 << Places) - 1);
         return NextOf(bucket) != 0 ? int.MaxValue / 2 : Places - BitOperations.PopCount(empty);
     }
 
-    private void VisitChain<TVisit>(byte* bucket, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct
+    private void VisitChain<TVisit>(byte* bucket, ref TVisit visit)
+        where TVisit : struct, IMemberVisit, allows ref struct
     {
         Prefetch(bucket);
         for (; bucket != null; bucket = NextOf(bucket) == 0 ? null : _region.At(NextOf(bucket)))

@@ -15,8 +15,8 @@ internal struct NameTableHead
 
 /// <summary>Records by name, in order: the groups of a stream, the consumers of a group.</summary>
 /// <remarks>
-/// An array that is searched by halves: a stream has few of them, and those who list them want the order. Records stay where they are.
-/// Pointers hold until the next reservation.
+/// An array that is searched by halves: a stream has few of them, and those who list them want the order. Records stay
+/// where they are. Pointers hold until the next reservation.
 /// </remarks>
 /// <param name="recordBytes">Of a record, ahead of its name.</param>
 internal readonly unsafe struct NameTable(Region region, NameTableHead* head, int recordBytes)
@@ -31,7 +31,8 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
 
     /// <summary>Bytes of a region to reserve for adding a record.</summary>
     public long ReserveBytes(int nameBytes) =>
-        Region.SizeOf(recordBytes + sizeof(int) + nameBytes) + (head->Count == head->Capacity ? Region.SizeOf((int)GrownCapacity * sizeof(uint)) : 0);
+        Region.SizeOf(recordBytes + sizeof(int) + nameBytes)
+        + (head->Count == head->Capacity ? Region.SizeOf((int)GrownCapacity * sizeof(uint)) : 0);
 
     /// <summary>Finds a record.</summary>
     /// <param name="place">Where it is, or would be.</param>
@@ -112,7 +113,8 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
         long bytes = head->Capacity == 0 ? 0 : Region.SizeOf((int)head->Capacity * sizeof(uint));
         for (int i = 0; i < Count; i++)
         {
-            if (i > 0 && NameOf(this[i - 1]).SequenceCompareTo(NameOf(this[i])) >= 0) throw new InvalidOperationException("A table of names is damaged: they are out of order.");
+            if (i > 0 && NameOf(this[i - 1]).SequenceCompareTo(NameOf(this[i])) >= 0)
+                throw new InvalidOperationException("A table of names is damaged: they are out of order.");
             bytes += Region.SizeOf(SizeOf(this[i]));
         }
 

@@ -12,7 +12,8 @@ namespace Kv.Storage;
 // A hash changes to the second form when a field first gets an expiry, and keeps it.
 
 /// <summary>The fields of a small hash in its record.</summary>
-/// <remarks>As <see cref="PackedRun"/>: reading is safe whatever the bytes are; changes are for the owner of the lock, within what was reserved.</remarks>
+/// <remarks>As <see cref="PackedRun"/>: reading is safe whatever the bytes are; changes are for the owner of the lock,
+/// within what was reserved.</remarks>
 internal readonly unsafe struct PackedFields(PackedRun run)
 {
     private const int HeaderBytes = 1 + sizeof(long), ExpiryBytes = 6;
@@ -32,7 +33,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     public byte* First => HasExpiries ? _run.First + HeaderBytes : _run.First;
 
     /// <summary>When the first field expires.</summary>
-    public long EarliestMs => HasExpiries && _run.End - _run.First >= HeaderBytes ? Unsafe.ReadUnaligned<long>(_run.First + 1) : FieldExpiry.Never;
+    public long EarliestMs => HasExpiries && _run.End - _run.First >= HeaderBytes
+        ? Unsafe.ReadUnaligned<long>(_run.First + 1) : FieldExpiry.Never;
 
     /// <summary>Bytes that it takes to give all fields room for an expiry.</summary>
     public int BeginBytes => HasExpiries ? 0 : HeaderBytes + (Count * NoExpirySize);
@@ -90,7 +92,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     public void Append(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
     {
         byte* end = _run.End;
-        _run.Splice(end, 0, LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length) + (HasExpiries ? NoExpirySize : 0), 2);
+        _run.Splice(end, 0, LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length)
+            + (HasExpiries ? NoExpirySize : 0), 2);
         end = LengthPrefix.WriteWith(LengthPrefix.WriteWith(end, field), value);
         if (HasExpiries) *end = 0;
     }
@@ -105,7 +108,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
         return new PackedFields(run);
     }
 
-    /// <summary>Gives the field at a place an expiry, or takes it; there must be room for one (<see cref="Begin"/>).</summary>
+    /// <summary>Gives the field at a place an expiry, or takes it; there must be room for one
+    /// (<see cref="Begin"/>).</summary>
     /// <param name="expiryMs">Unix milliseconds, of 48 bits; -1: none.</param>
     public PackedFields SetExpiry(byte* at, long expiryMs)
     {
@@ -161,7 +165,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
         return removed;
     }
 
-    /// <summary>Walks all fields and throws, with what is wrong, when they disagree with the header. For tests.</summary>
+    /// <summary>Walks all fields and throws, with what is wrong, when they disagree with the header. For
+    /// tests.</summary>
     public void Check()
     {
         int count = 0;
@@ -169,8 +174,12 @@ internal readonly unsafe struct PackedFields(PackedRun run)
         byte* at = First;
         for (byte* behind; (behind = Next(at, out _, out _, out long expiryMs)) != null; at = behind, count++)
             if (expiryMs != FieldExpiry.None) earliest = Math.Min(earliest, expiryMs);
-        if (count != Count || at != _run.End) throw new InvalidOperationException($"A packed hash is damaged: {Count} fields are counted, {count} are there.");
-        if (earliest != EarliestMs) throw new InvalidOperationException($"A packed hash is damaged: it says that {EarliestMs} is the earliest expiry, and {earliest} is.");
+        if (count != Count || at != _run.End)
+            throw new InvalidOperationException(
+                $"A packed hash is damaged: {Count} fields are counted, {count} are there.");
+        if (earliest != EarliestMs)
+            throw new InvalidOperationException(
+                $"A packed hash is damaged: it says that {EarliestMs} is the earliest expiry, and {earliest} is.");
     }
 
     private void FindEarliest()
@@ -187,6 +196,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
 
     private static long Read(ReadOnlySpan<byte> expiry)
     {
-        fixed (byte* start = expiry) return Unsafe.ReadUnaligned<uint>(start) | ((long)Unsafe.ReadUnaligned<ushort>(start + sizeof(uint)) << 32);
+        fixed (byte* start = expiry) return Unsafe.ReadUnaligned<uint>(start)
+            | ((long)Unsafe.ReadUnaligned<ushort>(start + sizeof(uint)) << 32);
     }
 }

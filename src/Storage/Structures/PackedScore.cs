@@ -12,10 +12,11 @@ namespace Kv.Storage;
 //   form   0: the score is the number, 1: a millionth of the number, 2: the number's bits are the score's
 //   number with its sign, in as few bytes as it needs
 
-/// <summary>A score in as few bytes as a packed sorted set keeps it: 2 for -128 to 127, 4 for 99,999 or 4.25, 9 at most.</summary>
+/// <summary>A score in as few bytes as a packed sorted set keeps it: 2 for -128 to 127, 4 for 99,999 or 4.25, 9 at
+/// most.</summary>
 /// <remarks>
-/// What is read is what was written, bit by bit, but for -0, which becomes 0: as with Redis, whose packed form keeps whole numbers as such.
-/// Redis has one byte more for whole numbers above 4,095, and for others their text.
+/// What is read is what was written, bit by bit, but for -0, which becomes 0: as with Redis, whose packed form keeps
+/// whole numbers as such. Redis has one byte more for whole numbers above 4,095, and for others their text.
 /// </remarks>
 internal static unsafe class PackedScore
 {
@@ -43,7 +44,8 @@ internal static unsafe class PackedScore
         return at;
     }
 
-    /// <summary>Reads a score, and looks at the 6 bytes ahead of it; of one that a writer changes meanwhile, at up to 7 behind it (memory of the log).</summary>
+    /// <summary>Reads a score, and looks at the 6 bytes ahead of it; of one that a writer changes meanwhile, at up to 7
+    /// behind it (memory of the log).</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static double Read(byte* at)
     {

@@ -9,7 +9,8 @@ namespace Kv.Storage;
 //   by score (2 to 9 bytes, PackedScore), then by the bytes of the member
 
 /// <summary>A small sorted set in its record: a run of members with their scores, in order.</summary>
-/// <remarks>A view, as <see cref="PackedRun"/>: for a reader without the lock what it finds may be torn, and it never leaves the run.</remarks>
+/// <remarks>A view, as <see cref="PackedRun"/>: for a reader without the lock what it finds may be torn, and it never
+/// leaves the run.</remarks>
 internal readonly unsafe struct PackedScores(PackedRun run)
 {
     public int Count => run.Count;
@@ -19,7 +20,8 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     public byte* End => run.End;
 
     /// <summary>Bytes that an element takes.</summary>
-    public static int SizeOf(int memberLength, double score) => LengthPrefix.SizeWith(memberLength) + PackedScore.SizeOf(score);
+    public static int SizeOf(int memberLength, double score) =>
+        LengthPrefix.SizeWith(memberLength) + PackedScore.SizeOf(score);
 
     /// <summary>The element at a place.</summary>
     /// <returns>What is behind it; null at the end.</returns>
@@ -37,7 +39,8 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         }
 
         member = new ReadOnlySpan<byte>(start, length);
-        // Of what may be looked at ahead of a score, at most a byte is ahead of the run: the key's, or the record's word's.
+        // Of what may be looked at ahead of a score, at most a byte is ahead of the run: the key's, or the record's
+        // word's.
         score = PackedScore.Read(start + length);
         return behind;
     }
@@ -118,7 +121,8 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         byte* behind = Next(element, out _, out _);
         int had = (int)(behind - element);
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
-        // What is between the old place and the new one moves by what the element had; what is behind both, by what it needs more.
+        // What is between the old place and the new one moves by what the element had; what is behind both, by what it
+        // needs more.
         if (place > behind)
         {
             Buffer.MemoryCopy(behind, element, place - behind, place - behind);
@@ -158,5 +162,6 @@ internal readonly unsafe struct PackedScores(PackedRun run)
 
     /// <summary>Writes an element.</summary>
     /// <returns>What is behind it.</returns>
-    public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member) => PackedScore.Write(LengthPrefix.WriteWith(place, member), score);
+    public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member) =>
+        PackedScore.Write(LengthPrefix.WriteWith(place, member), score);
 }

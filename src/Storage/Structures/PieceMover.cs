@@ -18,10 +18,12 @@ internal unsafe ref struct PieceMover(Region region, long bytes)
     /// <summary>Bytes that the next piece needs, when they are more than are left.</summary>
     public uint Wanted { get; private set; }
 
-    /// <summary>Whether a piece of up to a page, whose size is not known, may be in a page that is to be emptied.</summary>
+    /// <summary>Whether a piece of up to a page, whose size is not known, may be in a page that is to be
+    /// emptied.</summary>
     public readonly bool MayWant(uint piece) => _region.Pages.MayBeClosed(piece);
 
-    /// <summary>Copies a piece elsewhere if it has to move. The old one is still there, for the caller to give back.</summary>
+    /// <summary>Copies a piece elsewhere if it has to move. The old one is still there, for the caller to give
+    /// back.</summary>
     /// <param name="moved">The other piece, or the same one.</param>
     /// <returns>False when not enough is reserved: nothing has changed, and nothing else is to be moved now.</returns>
     public bool TryCopy(uint piece, int bytes, out uint moved, bool aligned = false)

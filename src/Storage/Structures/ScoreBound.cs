@@ -2,7 +2,8 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>A place between the elements of a sorted set, which are in the order of their scores, then of their bytes.</summary>
+/// <summary>A place between the elements of a sorted set, which are in the order of their scores, then of their
+/// bytes.</summary>
 internal readonly unsafe ref struct ScoreBound
 {
     private readonly Side _side;
@@ -43,10 +44,12 @@ internal readonly unsafe ref struct ScoreBound
     public static ScoreBound AfterScore(double score) => new(Side.AfterScore, score, default);
 
     /// <summary>Ahead of where an element is, or would be.</summary>
-    public static ScoreBound BeforeElement(double score, ReadOnlySpan<byte> member) => new(Side.BeforeElement, score, member);
+    public static ScoreBound BeforeElement(double score, ReadOnlySpan<byte> member) =>
+        new(Side.BeforeElement, score, member);
 
     /// <summary>Behind where an element is, or would be.</summary>
-    public static ScoreBound AfterElement(double score, ReadOnlySpan<byte> member) => new(Side.AfterElement, score, member);
+    public static ScoreBound AfterElement(double score, ReadOnlySpan<byte> member) =>
+        new(Side.AfterElement, score, member);
 
     /// <summary>Ahead of a member, by its bytes alone.</summary>
     public static ScoreBound BeforeMember(ReadOnlySpan<byte> member) => new(Side.BeforeMember, 0, member);

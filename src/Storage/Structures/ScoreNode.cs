@@ -8,7 +8,8 @@ namespace Kv.Storage;
 //  | count | level | spare | previous | next | spare | scores x 8  | items x 4  | children x 4 | counts x 4 |
 //  +-------+-------+-------+----------+------+-------+-------------+------------+--------------+------------+
 //   a leaf: level 0, up to 84 scores and items; previous and next: the leaves beside it, 0: none
-//   an inner node: up to 50 children; score and item of each are its first element's, its count is of all elements below
+//   an inner node: up to 50 children; score and item of each are its first element's, its count is of all elements
+// below
 //
 //  A node is a piece of 1 KB of the region: a dozen cache lines for a search, and four levels for a million elements.
 
@@ -51,8 +52,8 @@ internal readonly unsafe struct ScoreNode(byte* start)
     }
 
     /// <summary>How many entries have a lower score.</summary>
-    /// <remarks>All are compared, four at a time: what has to come from memory comes at once. A binary search would wait for each
-    /// of its lines by itself, and guess wrong half the time.</remarks>
+    /// <remarks>All are compared, four at a time: what has to come from memory comes at once. A binary search would
+    /// wait for each of its lines by itself, and guess wrong half the time.</remarks>
     public int CountBelow(double score)
     {
         int count = Count, i = 0;

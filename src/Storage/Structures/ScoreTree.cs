@@ -8,13 +8,16 @@ namespace Kv.Storage;
 //              /        |        \
 //   [10 a 20 b 30 c]<>[40 f 40 g 50 h]<>[70 m 80 n]        leaves: the elements, by score, then bytes
 //
-// Invariants: an inner entry's score and item are those of the first element below it, its count the number of elements below;
-// leaves are all at one depth, none is empty but the only one. Items are the member table's; their bytes are compared at equal scores only.
+// Invariants: an inner entry's score and item are those of the first element below it, its count the number of elements
+// below; leaves are all at one depth, none is empty but the only one. Items are the member table's; their bytes are
+// compared at equal scores only.
 
-/// <summary>The elements of a large sorted set in order: any of them by its place, and the place of any, in O(log n).</summary>
+/// <summary>The elements of a large sorted set in order: any of them by its place, and the place of any, in O(log
+/// n).</summary>
 /// <remarks>
 /// Lives in the region of its member table, which has the members by their bytes, with their scores.
-/// Cost: a search goes through a node for each level, about 20 comparisons of scores for a million elements; 12 bytes an element, 17 at usual fill.
+/// Cost: a search goes through a node for each level, about 20 comparisons of scores for a million elements; 12 bytes
+/// an element, 17 at usual fill.
 /// </remarks>
 internal readonly unsafe struct ScoreTree(Region region)
 {
@@ -30,7 +33,8 @@ internal readonly unsafe struct ScoreTree(Region region)
     public ref uint Leaves => ref Head[2];
     public ref uint InnerNodes => ref Head[3];
 
-    /// <summary>Nodes that are not in use, linked by <see cref="ScoreNode.Next"/>. Kept, as a region does not find pieces of just their size again.</summary>
+    /// <summary>Nodes that are not in use, linked by <see cref="ScoreNode.Next"/>. Kept, as a region does not find
+    /// pieces of just their size again.</summary>
     public ref uint Spare => ref Head[4];
     public ref uint FirstLeaf => ref Head[5];
     public ref uint LastLeaf => ref Head[6];
@@ -58,8 +62,9 @@ internal readonly unsafe struct ScoreTree(Region region)
         // A node for each level and a root is the most that one insert takes.
         long nodes = inserts * (tree.Height + 2);
         if (inserts == 1) return nodes * ScoreNode.Bytes;
-        // A split leaves half-full nodes behind, of which each takes half a node of inserts to be split again. But each leaf that is there may be full; and at the first
-        // and the last a full one is left behind that is split a second time: for that it has taken a whole node of inserts, but for the first time.
+        // A split leaves half-full nodes behind, of which each takes half a node of inserts to be split again. But each
+        // leaf that is there may be full; and at the first and the last a full one is left behind that is split a
+        // second time: for that it has taken a whole node of inserts, but for the first time.
         const int leafInserts = (ScoreNode.LeafMax / 2) - 4, innerInserts = (ScoreNode.InnerMax / 2) - 4;
         long leaves = Math.Min(inserts, tree.Leaves) + (inserts / leafInserts) + 4;
         long inner = Math.Min(leaves, tree.InnerNodes) + (leaves / innerInserts) + (2L * (tree.Height + 3));
@@ -273,7 +278,8 @@ internal readonly unsafe struct ScoreTree(Region region)
     }
 }
 
-/// <summary>The way from the root of a tree to an entry of a leaf: for each level a node, and which of its entries.</summary>
+/// <summary>The way from the root of a tree to an entry of a leaf: for each level a node, and which of its
+/// entries.</summary>
 internal unsafe struct ScorePath
 {
     /// <summary>A third full at least, but at the ends: 2^32 elements need 8.</summary>

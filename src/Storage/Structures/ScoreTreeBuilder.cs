@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Makes a tree out of elements that come in order: leaves nine tenths full, then the levels above them.</summary>
+/// <summary>Makes a tree out of elements that come in order: leaves nine tenths full, then the levels above
+/// them.</summary>
 /// <remarks>The tree has been begun and is empty; <see cref="ScoreTree.BuildBytes"/> has been reserved.</remarks>
 internal unsafe struct ScoreTreeBuilder(ScoreTree tree)
 {

@@ -27,7 +27,8 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
             if (added != 0)
             {
                 ScoreNode right = tree.NodeAt(added);
-                added = Insert(name, at + 1, false, atEnd && at + 1 == node.Count, right.Scores[0], right.Items[0], added, right.Total);
+                added = Insert(name, at + 1, false, atEnd
+                    && at + 1 == node.Count, right.Scores[0], right.Items[0], added, right.Total);
             }
 
             child = name;
@@ -94,7 +95,8 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
     {
         tree.FindPath(ScoreBound.AfterElement(score, member), ref path);
         path.Set(0, path.Node(0), path.Place(0) - 1);
-        Invariant.Check(path.Place(0) >= 0 && tree.NodeAt(path.Node(0)).Scores[path.Place(0)] == score, "an element of the member table is in the tree");
+        Invariant.Check(path.Place(0) >= 0 && tree.NodeAt(path.Node(0)).Scores[path.Place(0)] == score,
+            "an element of the member table is in the tree");
     }
 
     /// <summary>Adds an entry to a node.</summary>

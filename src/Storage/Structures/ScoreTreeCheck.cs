@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Walks a whole sorted set's tree and throws when anything disagrees, with itself or with the member table. For tests.</summary>
+/// <summary>Walks a whole sorted set's tree and throws when anything disagrees, with itself or with the member table.
+/// For tests.</summary>
 internal unsafe ref struct ScoreTreeCheck
 {
     private readonly ScoreTree _tree;
@@ -24,7 +25,8 @@ internal unsafe ref struct ScoreTreeCheck
         Visit(_tree.Root, (int)_tree.Height);
         Require(_tree.LastLeaf == _lastLeaf && _tree.NodeAt(_lastLeaf).Next == 0, "the last leaf is not the last one");
         Require(_tree.Leaves == _leaves, $"{_tree.Leaves} leaves are counted, {_leaves} are there");
-        Require(_tree.InnerNodes == _innerNodes, $"{_tree.InnerNodes} inner nodes are counted, {_innerNodes} are there");
+        Require(_tree.InnerNodes == _innerNodes,
+            $"{_tree.InnerNodes} inner nodes are counted, {_innerNodes} are there");
         Require(_table.Count == _elements, $"the table has {_table.Count} members, the tree {_elements} elements");
     }
 
@@ -32,7 +34,8 @@ internal unsafe ref struct ScoreTreeCheck
     {
         ScoreNode node = _tree.NodeAt(name);
         Require(node.Level == level, $"node {name} has level {node.Level} instead of {level}");
-        Require(node.Count <= node.Max && (node.Count > 0 || name == _tree.Root), $"node {name} has {node.Count} entries");
+        Require(node.Count <= node.Max && (node.Count > 0 || name == _tree.Root),
+            $"node {name} has {node.Count} entries");
         if (level == 0)
         {
             VisitLeaf(name, node);
@@ -43,10 +46,12 @@ internal unsafe ref struct ScoreTreeCheck
         for (int i = 0; i < node.Count; i++)
         {
             ScoreNode child = _tree.NodeAt(node.Children[i]);
-            Require(node.Scores[i].Equals(child.Scores[0]) && node.Items[i] == child.Items[0], $"entry {i} of node {name} is not the first below it");
+            Require(node.Scores[i].Equals(child.Scores[0])
+                && node.Items[i] == child.Items[0], $"entry {i} of node {name} is not the first below it");
             long before = _elements;
             Visit(node.Children[i], level - 1);
-            Require(_elements - before == node.Counts[i], $"entry {i} of node {name} counts {node.Counts[i]}, {_elements - before} are below");
+            Require(_elements - before == node.Counts[i],
+                $"entry {i} of node {name} counts {node.Counts[i]}, {_elements - before} are below");
         }
     }
 
@@ -54,7 +59,8 @@ internal unsafe ref struct ScoreTreeCheck
     {
         _leaves++;
         Require(leaf.Previous == _lastLeaf, $"leaf {name} has {leaf.Previous} before it instead of {_lastLeaf}");
-        Require(_lastLeaf == 0 ? _tree.FirstLeaf == name : _tree.NodeAt(_lastLeaf).Next == name, $"leaf {name} is not the next one");
+        Require(_lastLeaf == 0 ? _tree.FirstLeaf == name : _tree.NodeAt(_lastLeaf).Next == name,
+            $"leaf {name} is not the next one");
         _lastLeaf = name;
         for (int i = 0; i < leaf.Count; i++)
         {

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Walks a stream, its groups and what is pending there, and throws when something disagrees. For tests.</summary>
+/// <summary>Walks a stream, its groups and what is pending there, and throws when something disagrees. For
+/// tests.</summary>
 internal static unsafe class StreamCheck
 {
     private const int FixedBytes = Region.HeadOffset + Region.HeadBytes;
@@ -14,7 +15,8 @@ internal static unsafe class StreamCheck
         for (int i = 0; i < groups.Count; i++) bytes += CheckGroup(new StreamGroup(stream.Region, groups[i]));
         IdTree.CheckSpare(stream.Region);
         bytes += IdTree.SpareBytes(stream.Region);
-        Require(bytes + FixedBytes == stream.Region.UsedBytes, $"its pieces have {bytes} bytes, the region {stream.Region.UsedBytes - FixedBytes}");
+        Require(bytes + FixedBytes == stream.Region.UsedBytes,
+            $"its pieces have {bytes} bytes, the region {stream.Region.UsedBytes - FixedBytes}");
     }
 
     private static long CheckEntries(LargeStream stream)
@@ -28,11 +30,13 @@ internal static unsafe class StreamCheck
             StreamLeaf leaf = stream.LeafAt(name);
             leaf.Check();
             Require(leaf.Count != 0 && leaf.Previous == previous, $"leaf {leaves} is linked wrongly, or empty");
-            Require(leaf.ListpackBase == ListpackOf(leaf), $"the listpack of leaf {leaves} would have {ListpackOf(leaf)} bytes, not {leaf.ListpackBase}");
+            Require(leaf.ListpackBase == ListpackOf(leaf),
+                $"the listpack of leaf {leaves} would have {ListpackOf(leaf)} bytes, not {leaf.ListpackBase}");
             Require(leaf.IdOf(0) > last, $"leaf {leaves} is out of order");
             if (!stream.Index.IsEmpty)
             {
-                Require(!cursor.IsEnd && stream.Index.IdAt(cursor) == leaf.First && *(uint*)stream.Index.PayloadAt(cursor) == name, $"the index has leaf {leaves} wrong");
+                Require(!cursor.IsEnd && stream.Index.IdAt(cursor) == leaf.First
+                    && *(uint*)stream.Index.PayloadAt(cursor) == name, $"the index has leaf {leaves} wrong");
                 stream.Index.MoveNext(ref cursor);
             }
 
@@ -44,8 +48,10 @@ internal static unsafe class StreamCheck
             leaves++;
         }
 
-        Require(previous == stream.LastLeaf && leaves == stream.Leaves, $"{leaves} leaves are there, {stream.Leaves} are counted");
-        Require(cursor.IsEnd && (stream.Index.IsEmpty || stream.Index.Count == leaves), "the index has leaves that are gone");
+        Require(previous == stream.LastLeaf
+            && leaves == stream.Leaves, $"{leaves} leaves are there, {stream.Leaves} are counted");
+        Require(cursor.IsEnd && (stream.Index.IsEmpty || stream.Index.Count == leaves),
+            "the index has leaves that are gone");
         Require(!stream.Index.IsEmpty || leaves <= 1, "several leaves have no index");
         Require(live == stream.Length, $"{live} entries are there, {stream.Length} are counted");
         Require(first == stream.FirstId, $"the first entry is {first}, not {stream.FirstId}");
@@ -63,9 +69,12 @@ internal static unsafe class StreamCheck
             StreamEntry entry = leaf[i];
             bool isSame = leaf.HasSameFields(i);
             int count = entry.FieldCount;
-            bytes += 2 + ListpackRule.SizeOf((long)(entry.Id.Ms - leaf.First.Ms)) + ListpackRule.SizeOf((long)(entry.Id.Number - leaf.First.Number))
-                + (isSame ? 0 : ListpackRule.SizeOf(count)) + ListpackRule.SizeOf(isSame ? count + 3L : (2L * count) + 4);
-            while (entry.Next(out var field, out var value)) bytes += ListpackRule.SizeOf(value) + (isSame ? 0 : ListpackRule.SizeOf(field));
+            bytes += 2 + ListpackRule.SizeOf((long)(entry.Id.Ms - leaf.First.Ms))
+                + ListpackRule.SizeOf((long)(entry.Id.Number - leaf.First.Number))
+                + (isSame ? 0 : ListpackRule.SizeOf(count))
+                + ListpackRule.SizeOf(isSame ? count + 3L : (2L * count) + 4);
+            while (entry.Next(out var field, out var value))
+                bytes += ListpackRule.SizeOf(value) + (isSame ? 0 : ListpackRule.SizeOf(field));
         }
 
         return bytes;
@@ -79,10 +88,12 @@ internal static unsafe class StreamCheck
         {
             StreamConsumer consumer = group.ConsumerAt(i);
             bytes += consumer.Pending.Check();
-            for (IdCursor at = consumer.Pending.From(StreamId.Zero); !at.IsEnd; consumer.Pending.MoveNext(ref at), held++)
+            for (IdCursor at = consumer.Pending.From(StreamId.Zero); !at.IsEnd;
+                consumer.Pending.MoveNext(ref at), held++)
             {
                 var entry = (PendingEntry*)pending.Find(consumer.Pending.IdAt(at));
-                Require(entry != null && entry->Consumer == consumer.Record, "a consumer has pending what its group has not, or another one has");
+                Require(entry != null && entry->Consumer == consumer.Record,
+                    "a consumer has pending what its group has not, or another one has");
             }
         }
 

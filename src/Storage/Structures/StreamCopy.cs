@@ -1,7 +1,9 @@
 namespace Kv.Storage;
 
-/// <summary>Copies a stream to another region, as much at a time as one likes: without the pieces that are free, and the nodes that its trees have put by.</summary>
-/// <remarks>Leaves stay what they are, with the entries that were deleted: where they end is what ~ trims by. Groups and consumers get other names in the region.</remarks>
+/// <summary>Copies a stream to another region, as much at a time as one likes: without the pieces that are free, and
+/// the nodes that its trees have put by.</summary>
+/// <remarks>Leaves stay what they are, with the entries that were deleted: where they end is what ~ trims by. Groups
+/// and consumers get other names in the region.</remarks>
 internal unsafe struct StreamCopy
 {
     /// <summary>What a leaf costs, at least, and its bytes: in entries that are pending.</summary>
@@ -73,7 +75,8 @@ internal unsafe struct StreamCopy
             case StreamStop.Consumer:
                 return TryAddConsumer(_walk.ConsumerOf(from), ref to, budget);
             case StreamStop.Held:
-                if (!Region.TryReserve(ref to, budget, Consumer(to).Pending.ReserveBytes(1, isBehind: true))) return false;
+                if (!Region.TryReserve(ref to, budget, Consumer(to).Pending.ReserveBytes(1, isBehind: true)))
+                    return false;
                 StreamId id = _walk.IdOf(from);
                 Consumer(to).Pending.Insert(id);
                 ((PendingEntry*)Group(to).Pending.Find(id))->Consumer = _consumer;
@@ -85,7 +88,8 @@ internal unsafe struct StreamCopy
 
     private bool TryAddGroup(StreamGroup group, ref Region to, MemoryBudget budget)
     {
-        if (!Region.TryReserve(ref to, budget, new LargeStream(to).Groups.ReserveBytes(group.Name.Length))) return false;
+        if (!Region.TryReserve(ref to, budget, new LargeStream(to).Groups.ReserveBytes(group.Name.Length)))
+            return false;
         NameTable groups = new LargeStream(to).Groups;
         _group = groups.Insert(groups.Count, group.Name);
         Group(to).LastId = group.LastId;

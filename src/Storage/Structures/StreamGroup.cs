@@ -71,7 +71,8 @@ internal readonly unsafe struct StreamGroup(Region region, uint name)
     /// <summary>The consumer of something pending.</summary>
     public StreamConsumer ConsumerOf(PendingEntry* pending) => new(region, pending->Consumer);
 
-    private static NameTable ConsumersOf(Region region, byte* at) => new(region, (NameTableHead*)(at + 40), StreamConsumer.RecordBytes);
+    private static NameTable ConsumersOf(Region region, byte* at) =>
+        new(region, (NameTableHead*)(at + 40), StreamConsumer.RecordBytes);
 }
 
 /// <summary>A consumer of a group.</summary>

@@ -24,7 +24,8 @@ internal enum StreamStop : byte
     End,
 }
 
-/// <summary>Comes by all that the groups of a stream have, in the order in which it is told and written: each group, what is pending in it, its consumers, and what is pending with each of them.</summary>
+/// <summary>Comes by all that the groups of a stream have, in the order in which it is told and written: each group,
+/// what is pending in it, its consumers, and what is pending with each of them.</summary>
 /// <remarks>It knows places, no addresses: it goes on in a later turn, if the stream has not changed.</remarks>
 internal unsafe struct StreamGroupWalk
 {
@@ -82,7 +83,9 @@ internal unsafe struct StreamGroupWalk
         return stop == StreamStop.Held ? NextConsumer(stream) : _stop = StreamStop.Consumers;
     }
 
-    private StreamStop NextConsumer(LargeStream stream) => ++_consumer < GroupOf(stream).Consumers.Count ? _stop = StreamStop.Consumer : NextGroup(stream);
+    private StreamStop NextConsumer(LargeStream stream) =>
+        ++_consumer < GroupOf(stream).Consumers.Count ? _stop = StreamStop.Consumer : NextGroup(stream);
 
-    private StreamStop NextGroup(LargeStream stream) => _stop = ++_group < stream.Groups.Count ? StreamStop.Group : StreamStop.End;
+    private StreamStop NextGroup(LargeStream stream) =>
+        _stop = ++_group < stream.Groups.Count ? StreamStop.Group : StreamStop.End;
 }

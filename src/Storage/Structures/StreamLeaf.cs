@@ -6,7 +6,8 @@ namespace Kv.Storage;
 //  +----------+------+-------+---------+----------+----------+------+----------+--------+--------+-------+- - -+-------+--------+
 //  | capacity | used | count | deleted | first id | previous | next | listpack | fields | field  | entry | ... | spare | places |
 //  +----------+------+-------+---------+----------+----------+------+----------+--------+--------+-------+- - -+-------+--------+
-//   bytes of the piece, and up to where entries go; entries, with those that are deleted; leaves beside it, 0: none; bytes that
+//   bytes of the piece, and up to where entries go; entries, with those that are deleted; leaves beside it, 0: none;
+// bytes that
 //   Redis' listpack would have beyond its two counts; how many fields the first entry has, and these: | length prefix | bytes |
 //
 //  entry:   | flags 1 | ms - first ms, varint | number, varint | fields, varint | length prefix | field | length prefix | value | ...
@@ -16,8 +17,8 @@ namespace Kv.Storage;
 
 /// <summary>Entries of a stream that follow each other, in a piece of its region.</summary>
 /// <remarks>
-/// Where entries begin is known, so that one is found by halves and they can be read backwards; each is decoded by itself.
-/// Entries that are deleted stay as they are and are marked; when none is left, the leaf goes.
+/// Where entries begin is known, so that one is found by halves and they can be read backwards; each is decoded by
+/// itself. Entries that are deleted stay as they are and are marked; when none is left, the leaf goes.
 /// </remarks>
 internal readonly unsafe struct StreamLeaf(byte* start)
 {
@@ -64,7 +65,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 
     /// <summary>The most that a piece may have which is taken for a leaf of so much: places keep their width.</summary>
     public static int MostFor(int capacity) =>
-        capacity <= NarrowMax ? Math.Min(capacity + (capacity / 8), NarrowMax & ~7) : (int)Math.Min(capacity + (capacity / 8L), int.MaxValue & ~7);
+        capacity <= NarrowMax ? Math.Min(capacity + (capacity / 8), NarrowMax & ~7)
+        : (int)Math.Min(capacity + (capacity / 8L), int.MaxValue & ~7);
 
     /// <summary>Begins a leaf without entries.</summary>
     public static StreamLeaf Begin(byte* piece, int capacity, StreamId first)
@@ -79,7 +81,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 
     /// <summary>Bytes of an entry ahead of its fields and values.</summary>
     public static int HeadBytes(StreamId first, StreamId id, bool isSame, int fields) =>
-        1 + VarintBytes(id.Ms - first.Ms) + VarintBytes(NumberOf(first, id)) + (isSame ? 0 : VarintBytes((ulong)fields));
+        1 + VarintBytes(id.Ms - first.Ms) + VarintBytes(NumberOf(first, id))
+        + (isSame ? 0 : VarintBytes((ulong)fields));
 
     /// <summary>Puts an entry behind the others. There is room.</summary>
     /// <returns>Where its fields and values go; <see cref="Used"/> is then what the caller says.</returns>
@@ -157,7 +160,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         for (int i = 0; i < Count; i++) copy.SetPlace(i, PlaceOf(i));
     }
 
-    /// <summary>Whether places would have the same width in a piece of another size: then <see cref="Resize"/> is enough.</summary>
+    /// <summary>Whether places would have the same width in a piece of another size: then <see cref="Resize"/> is
+    /// enough.</summary>
     public bool CanResize(int capacity) => Capacity > NarrowMax == capacity > NarrowMax;
 
     /// <summary>Moves the places to where the piece now ends.</summary>
@@ -171,7 +175,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Throws when it disagrees with itself. For tests.</summary>
     public void Check()
     {
-        Require(Used >= HeaderBytes && Used + (Count * PlaceBytes) <= Capacity, $"{Used} bytes and {Count} places are in {Capacity}");
+        Require(Used >= HeaderBytes && Used + (Count * PlaceBytes) <= Capacity,
+            $"{Used} bytes and {Count} places are in {Capacity}");
         int deleted = 0;
         byte* end = Fields;
         for (int i = 0; i < FieldCount; i++) end = LengthPrefix.Read(end, out int length) + length;
@@ -197,7 +202,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         if (!holds) throw new InvalidOperationException($"A leaf of a stream is damaged: {what}.");
     }
 
-    private static ulong NumberOf(StreamId first, StreamId id) => id.Ms == first.Ms ? id.Number - first.Number : id.Number;
+    private static ulong NumberOf(StreamId first, StreamId id) =>
+        id.Ms == first.Ms ? id.Number - first.Number : id.Number;
 
     private StreamId ReadId(byte* at, out byte* end)
     {

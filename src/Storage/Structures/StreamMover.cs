@@ -1,13 +1,16 @@
 namespace Kv.Storage;
 
-/// <summary>Moves what a stream consists of out of pages that are to be emptied: leaves, and the nodes of all of its trees.</summary>
-/// <remarks>Records of groups and consumers stay where they are: they are few, and what is pending leads to them.</remarks>
+/// <summary>Moves what a stream consists of out of pages that are to be emptied: leaves, and the nodes of all of its
+/// trees.</summary>
+/// <remarks>Records of groups and consumers stay where they are: they are few, and what is pending leads to
+/// them.</remarks>
 internal readonly unsafe struct StreamMover(LargeStream stream)
 {
     private const ulong Leaves = 0, Index = 1, FirstGroup = 2;
 
     /// <summary>Moves some.</summary>
-    /// <param name="walk">Where it goes on, zeros at first: an id 16, leaves, index or which group 8, which of its trees 8.</param>
+    /// <param name="walk">Where it goes on, zeros at first: an id 16, leaves, index or which group 8, which of its
+    /// trees 8.</param>
     /// <param name="most">At most so many pieces.</param>
     /// <param name="isDone">Whether that was the last.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
@@ -37,7 +40,8 @@ internal readonly unsafe struct StreamMover(LargeStream stream)
             else
             {
                 var group = new StreamGroup(stream.Region, stream.Groups[(int)(stage - FirstGroup)]);
-                IdTree pending = tree == 0 || tree > (ulong)group.Consumers.Count ? group.Pending : group.ConsumerAt((int)tree - 1).Pending;
+                IdTree pending = tree == 0 || tree > (ulong)group.Consumers.Count
+                    ? group.Pending : group.ConsumerAt((int)tree - 1).Pending;
                 if (!pending.MoveNodes(ref mover, ref next, ref most, out isBehind)) return false;
                 // A group's own tree comes first, then those of its consumers.
                 if (isBehind && tree++ < (ulong)group.Consumers.Count)

@@ -20,7 +20,8 @@ public sealed class ManyBlockedTests(ITestOutputHelper output)
         int threads = System.Diagnostics.Process.GetCurrentProcess().Threads.Count;
         long before = GC.GetTotalMemory(forceFullCollection: true) + server.Server.Store.UsedBytes;
         await Wait(server, streams, 100, sessions);
-        long bytes = (GC.GetTotalMemory(forceFullCollection: true) + server.Server.Store.UsedBytes - before) / (sessions - 100);
+        long bytes = (GC.GetTotalMemory(forceFullCollection: true) + server.Server.Store.UsedBytes - before) / (
+            sessions - 100);
         output.WriteLine($"{bytes} bytes a session");
         Assert.InRange(bytes, 0, 8_000);
         Assert.InRange(System.Diagnostics.Process.GetCurrentProcess().Threads.Count, 0, threads + 16);

@@ -13,7 +13,8 @@ public sealed class WaitTimerTests
         var clock = new TestClock();
         using var server = KvInstance.Start(clock, "--transport", transport);
         using var client = server.Connect();
-        foreach ((string timeout, long ms) in new[] { ("1", 1000L), ("0.25", 250), ("0.0001", 1), ("1.0005", 1001), ("16.1", 16_100), ("1e-9", 1), ("3e4", 30_000_000), ("0x1p-1", 500) })
+        foreach ((string timeout, long ms) in new[] { ("1", 1000L), ("0.25", 250), ("0.0001", 1), ("1.0005", 1001),
+            ("16.1", 16_100), ("1e-9", 1), ("3e4", 30_000_000), ("0x1p-1", 500) })
         {
             client.Send($"BLPOP a b {timeout}");
             Eventually.Holds(() => server.Server.Blocked.TimedCount == 1, () => "it does not wait");
@@ -83,6 +84,7 @@ public sealed class WaitTimerTests
     {
         using var server = KvInstance.Start();
         using var client = server.Connect();
-        foreach (string command in new[] { "BLPOP k 0.01", "BLMOVE k j LEFT LEFT 0.001", "BZMPOP 0.02 1 k MIN" }) Assert.Equal("*-1", client.Command(command).ToString());
+        foreach (string command in new[] { "BLPOP k 0.01", "BLMOVE k j LEFT LEFT 0.001", "BZMPOP 0.02 1 k MIN" })
+            Assert.Equal("*-1", client.Command(command).ToString());
     }
 }

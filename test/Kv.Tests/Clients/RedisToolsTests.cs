@@ -18,11 +18,14 @@ public class RedisToolsTests
         Assert.Equal("v 1\n", Cli(server, "GET", "k"));
         Assert.Equal("\"v 1\"\n", Cli(server, "--csv", "GET", "k"));
         Assert.Equal("\"v 1\"\n", Cli(server, "--json", "GET", "k"));
-        Assert.Contains("\"maxmemory-policy\":\"noeviction\"", Cli(server, "--json", "CONFIG", "GET", "maxmemory-p*"), StringComparison.Ordinal);
+        Assert.Contains("\"maxmemory-policy\":\"noeviction\"", Cli(server, "--json", "CONFIG", "GET", "maxmemory-p*"),
+            StringComparison.Ordinal);
         Assert.Equal("v 1\n", Cli(server, "-3", "GET", "k"));
         Assert.Equal("\n", Cli(server, "-n", "3", "GET", "k"));
         Assert.Equal("PONG\nPONG\nPONG\n", Cli(server, "-r", "3", "PING"));
-        Assert.Equal("OK\n", Output(ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(server), "-x", "SET", "in"], "from stdin"u8.ToArray())));
+        Assert.Equal("OK\n",
+            Output(ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(server), "-x", "SET", "in"],
+            "from stdin"u8.ToArray())));
         Assert.Equal("from stdin\n", Cli(server, "GET", "in"));
         Assert.Contains("ERR unknown command", Cli(server, "NOSUCH"), StringComparison.Ordinal);
     }
@@ -33,7 +36,8 @@ public class RedisToolsTests
     {
         using var borrowed = SharedServers.Kv();
         string command = $"TERM=dumb {Requires.Tool("redis-cli")} {string.Join(' ', Address(borrowed.Server))}";
-        string screen = ChildProcess.Run(Requires.Tool("script"), ["-qec", command, "/dev/null"], "MULTI\nSET k v\nGET k\nEXEC\nMULTI\nDISCARD\nQUIT\n"u8.ToArray()).Output;
+        string screen = ChildProcess.Run(Requires.Tool("script"), ["-qec", command, "/dev/null"],
+            "MULTI\nSET k v\nGET k\nEXEC\nMULTI\nDISCARD\nQUIT\n"u8.ToArray()).Output;
         Assert.Contains("(TX)> ", screen, StringComparison.Ordinal);
         Assert.Contains("QUEUED", screen, StringComparison.Ordinal);
         Assert.Contains("2) \"v\"", screen, StringComparison.Ordinal);
@@ -46,9 +50,11 @@ public class RedisToolsTests
     {
         using var borrowed = SharedServers.Kv();
         Fill(borrowed.Server, 3000);
-        string[] keys = Cli(borrowed.Server, "--scan", "--pattern", "key:1*").Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        string[] keys = Cli(borrowed.Server, "--scan", "--pattern", "key:1*")
+            .Split('\n', StringSplitOptions.RemoveEmptyEntries);
         Assert.Equal(1111, keys.Distinct().Count());
-        Assert.Equal(3000, Cli(borrowed.Server, "--scan").Split('\n', StringSplitOptions.RemoveEmptyEntries).Distinct().Count());
+        Assert.Equal(3000, Cli(borrowed.Server, "--scan").Split('\n', StringSplitOptions.RemoveEmptyEntries)
+            .Distinct().Count());
     }
 
     [Fact]
@@ -56,7 +62,8 @@ public class RedisToolsTests
     {
         using var borrowed = SharedServers.Kv();
         Fill(borrowed.Server, 1000);
-        using (var client = borrowed.Server.Connect()) client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
+        using (var client = borrowed.Server.Connect())
+            client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
         string report = Cli(borrowed.Server, "--bigkeys");
         Assert.Contains("Biggest string found '\"giant\"' has 200000 bytes", report, StringComparison.Ordinal);
         Assert.Contains("Sampled 1001 keys in the keyspace!", report, StringComparison.Ordinal);
@@ -69,7 +76,8 @@ public class RedisToolsTests
         }
 
         report = Cli(borrowed.Server, "--bigkeys");
-        foreach (string line in (string[])["1 lists with 4 items", "1 hashs with 3 fields", "1 sets with 2 members", "1 zsets with 1 members"])
+        foreach (string line in (string[])["1 lists with 4 items", "1 hashs with 3 fields", "1 sets with 2 members",
+            "1 zsets with 1 members"])
             Assert.Contains(line, report, StringComparison.Ordinal);
     }
 
@@ -78,8 +86,10 @@ public class RedisToolsTests
     {
         using var borrowed = SharedServers.Kv();
         Fill(borrowed.Server, 100);
-        using (var client = borrowed.Server.Connect()) client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
-        Assert.Contains("Biggest string found '\"giant\"' has ", Cli(borrowed.Server, "--memkeys"), StringComparison.Ordinal);
+        using (var client = borrowed.Server.Connect())
+            client.Command("SET"u8.ToArray(), "giant"u8.ToArray(), new byte[200_000]);
+        Assert.Contains("Biggest string found '\"giant\"' has ", Cli(borrowed.Server, "--memkeys"),
+            StringComparison.Ordinal);
     }
 
     [Fact]
@@ -90,7 +100,8 @@ public class RedisToolsTests
         var wire = new MemoryStream();
         for (int i = 0; i < count; i++) wire.Write(RespText.Encode($"SET pipe:{i} value:{i}"));
         wire.Write(RespText.Encode("NOSUCH"));
-        var result = ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(borrowed.Server), "--pipe"], wire.ToArray());
+        var result = ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(borrowed.Server), "--pipe"],
+            wire.ToArray());
         Assert.Contains($"errors: 1, replies: {count + 1}", result.Output + result.Errors, StringComparison.Ordinal);
         using var client = borrowed.Server.Connect();
         Assert.Equal(count, client.Ok("DBSIZE").Integer);
@@ -107,7 +118,9 @@ public class RedisToolsTests
         Assert.True(int.Parse(latency[3], CultureInfo.InvariantCulture) > 0);
 
         // It goes on for ever: until the line that is looked for is there.
-        var start = new ProcessStartInfo("stdbuf", ["-oL", Requires.Tool("redis-cli"), .. Address(borrowed.Server), "--stat", "-i", "0.1"]) { RedirectStandardOutput = true };
+        var start = new ProcessStartInfo("stdbuf",
+            ["-oL", Requires.Tool("redis-cli"), .. Address(borrowed.Server), "--stat", "-i", "0.1"]) {
+            RedirectStandardOutput = true };
         using Process stat = Process.Start(start)!;
         using var watchdog = new Timer(_ => stat.Kill(), null, 60_000, Timeout.Infinite);
         var lines = new List<string>();
@@ -126,7 +139,8 @@ public class RedisToolsTests
     public void RedisCli_interactive_reads_commands_from_its_input()
     {
         using var borrowed = SharedServers.Kv();
-        var result = ChildProcess.Run(Requires.Tool("redis-cli"), Address(borrowed.Server), "SET a 1\nINCR a\nGET missing\n"u8.ToArray());
+        var result = ChildProcess.Run(Requires.Tool("redis-cli"), Address(borrowed.Server),
+            "SET a 1\nINCR a\nGET missing\n"u8.ToArray());
         Assert.Equal("OK\n2\n\n", result.Output);
     }
 
@@ -136,10 +150,13 @@ public class RedisToolsTests
         using var borrowed = SharedServers.Kv();
         string count = TimeBudget.Count(100_000).ToString(CultureInfo.InvariantCulture);
         var result = ChildProcess.Run(Requires.Tool("redis-benchmark"),
-            [.. Address(borrowed.Server), "-q", "-t", "ping,set,get,incr,mset,zadd,zpopmin,lpush,rpush,lpop,rpop,sadd,hset,spop", "-P", "16", "-c", "50", "-r", "100000", "-n", count], timeoutMs: 240_000);
+            [.. Address(borrowed.Server), "-q", "-t",
+                "ping,set,get,incr,mset,zadd,zpopmin,lpush,rpush,lpop,rpop,sadd,hset,spop", "-P", "16", "-c", "50",
+                "-r", "100000", "-n", count], timeoutMs: 240_000);
         Assert.Equal(0, result.ExitCode);
         Assert.Equal("", result.Errors);
-        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD", "ZPOPMIN", "LPUSH", "RPUSH", "LPOP", "RPOP", "SADD", "HSET", "SPOP"])
+        foreach (string test in (string[])["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "MSET (10 keys)", "ZADD",
+            "ZPOPMIN", "LPUSH", "RPUSH", "LPOP", "RPOP", "SADD", "HSET", "SPOP"])
             Assert.Matches($@"{Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
         using var client = borrowed.Server.Connect();
         // 3 x 100,000 draws (SET once, INCR the counters, MSET ten a call) of 100,000 names leave almost all of them.
@@ -150,9 +167,11 @@ public class RedisToolsTests
     public void RedisBenchmark_finishes_its_ranges_of_a_list()
     {
         using var borrowed = SharedServers.Kv();
-        var result = ChildProcess.Run(Requires.Tool("redis-benchmark"), [.. Address(borrowed.Server), "-q", "-t", "lrange", "-n", "5000"], timeoutMs: 240_000);
+        var result = ChildProcess.Run(Requires.Tool("redis-benchmark"),
+            [.. Address(borrowed.Server), "-q", "-t", "lrange", "-n", "5000"], timeoutMs: 240_000);
         Assert.Equal("", result.Errors);
-        foreach (string test in (string[])["LRANGE_100 (first 100 elements)", "LRANGE_300 (first 300 elements)", "LRANGE_500 (first 500 elements)", "LRANGE_600 (first 600 elements)"])
+        foreach (string test in (string[])["LRANGE_100 (first 100 elements)", "LRANGE_300 (first 300 elements)",
+            "LRANGE_500 (first 500 elements)", "LRANGE_600 (first 600 elements)"])
             Assert.Matches($@"{Regex.Escape(test)}: [\d.]+ requests per second", result.Output);
     }
 
@@ -174,5 +193,6 @@ public class RedisToolsTests
         return result.Output;
     }
 
-    private static string[] Address(TestServer server) => ["-h", server.Host, "-p", server.Port.ToString(CultureInfo.InvariantCulture)];
+    private static string[] Address(TestServer server) =>
+        ["-h", server.Host, "-p", server.Port.ToString(CultureInfo.InvariantCulture)];
 }

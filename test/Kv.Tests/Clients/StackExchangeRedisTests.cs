@@ -5,7 +5,8 @@ using StackExchange.Redis;
 
 namespace Kv.Tests.Clients;
 
-/// <summary>StackExchange.Redis through its API, as applications use it. Source that versions 1.2.6 to 3 all take.</summary>
+/// <summary>StackExchange.Redis through its API, as applications use it. Source that versions 1.2.6 to 3 all
+/// take.</summary>
 public class StackExchangeRedisTests
 {
     [Fact]
@@ -68,7 +69,8 @@ public class StackExchangeRedisTests
         foreach (var (condition, holds) in new[]
         {
             (Condition.KeyExists("a"), true), (Condition.KeyNotExists("a"), false), (Condition.KeyNotExists("b"), true),
-            (Condition.StringEqual("a", 42), true), (Condition.StringEqual("a", 43), false), (Condition.StringNotEqual("a", 43), true),
+            (Condition.StringEqual("a", 42), true), (Condition.StringEqual("a", 43), false),
+            (Condition.StringNotEqual("a", 43), true),
         })
         {
             transaction = db.CreateTransaction();
@@ -116,7 +118,8 @@ public class StackExchangeRedisTests
         Assert.Equal(1, db.SortedSetRank("z", "b"));
         Assert.Equal(0, db.SortedSetRank("z", "c", Order.Descending));
         Assert.Equal(["a", "b", "c"], db.SortedSetRangeByRank("z").Select(v => (string?)v));
-        Assert.Equal([new("c", double.PositiveInfinity), new("b", 2)], db.SortedSetRangeByRankWithScores("z", 0, 1, Order.Descending));
+        Assert.Equal([new("c", double.PositiveInfinity), new("b", 2)],
+            db.SortedSetRangeByRankWithScores("z", 0, 1, Order.Descending));
         Assert.Equal(["b"], db.SortedSetRangeByScore("z", 1.5, 10, Exclude.Start).Select(v => (string?)v));
         Assert.Equal(5, db.SortedSetIncrement("z", "b", 3));
         Assert.Equal(3, db.SortedSetCombineAndStore(SetOperation.Union, "u", "z", "none"));
@@ -170,7 +173,8 @@ public class StackExchangeRedisTests
         db.HashSet("h", new HashEntry[] { new("n", 1), new("f", "0.5") });
         Assert.Equal("Eve", (string?)db.HashGet("h", "name"));
         Assert.True(db.HashGet("h", "none").IsNull);
-        Assert.Equal(["1", "", "Eve"], db.HashGet("h", new RedisValue[] { "n", "none", "name" }).Select(v => (string?)v ?? ""));
+        Assert.Equal(["1", "", "Eve"], db.HashGet("h", new RedisValue[] { "n", "none", "name" })
+            .Select(v => (string?)v ?? ""));
         Assert.Equal(42, db.HashIncrement("h", "n", 41));
         Assert.Equal(40, db.HashDecrement("h", "n", 2));
         Assert.Equal(0.75, db.HashIncrement("h", "f", 0.25));
@@ -178,14 +182,16 @@ public class StackExchangeRedisTests
         Assert.True(db.HashExists("h", "f"));
         Assert.Equal(["f", "n", "name"], Sorted(db.HashKeys("h")));
         Assert.Equal(["0.75", "40", "Eve"], Sorted(db.HashValues("h")));
-        Assert.Equal(["f=0.75", "n=40", "name=Eve"], db.HashGetAll("h").Select(e => $"{e.Name}={e.Value}").Order(StringComparer.Ordinal));
+        Assert.Equal(["f=0.75", "n=40", "name=Eve"],
+            db.HashGetAll("h").Select(e => $"{e.Name}={e.Value}").Order(StringComparer.Ordinal));
         Assert.Equal(RedisType.Hash, db.KeyType("h"));
         Assert.True(db.HashDelete("h", "f"));
         Assert.Equal(2, db.HashDelete("h", new RedisValue[] { "n", "name", "none" }));
         Assert.False(db.KeyExists("h"));
         db.HashSet("large", Enumerable.Range(0, 5000).Select(i => new HashEntry($"field {i}", i)).ToArray());
         Assert.Equal(5000, db.HashLength("large"));
-        Assert.Equal(Enumerable.Range(0, 5000), db.HashScan("large", "*", 100).Select(e => (int)e.Value).Distinct().Order());
+        Assert.Equal(Enumerable.Range(0, 5000),
+            db.HashScan("large", "*", 100).Select(e => (int)e.Value).Distinct().Order());
         var error = Assert.Throws<RedisServerException>(() => db.ListLeftPush("large", "x"));
         Assert.StartsWith("WRONGTYPE", error.Message, StringComparison.Ordinal);
     }
@@ -236,14 +242,17 @@ public class StackExchangeRedisTests
         Assert.Equal(-2.5, db.SortedSetDecrement("z", "d", 2.5));
         Assert.Equal(["d", "a"], db.SortedSetRangeByScoreWithScores("z").Select(e => (string?)e.Element));
         db.SortedSetAdd("y", new SortedSetEntry[] { new("a", 10), new("x", 1) });
-        Assert.Equal(3, db.SortedSetCombineAndStore(SetOperation.Union, "u", new RedisKey[] { "z", "y" }, [2, 3], Aggregate.Max));
+        Assert.Equal(3, db.SortedSetCombineAndStore(SetOperation.Union, "u", new RedisKey[] { "z", "y" }, [2, 3],
+            Aggregate.Max));
         Assert.Equal([new("d", -5), new("x", 3), new("a", 30)], db.SortedSetRangeByRankWithScores("u"));
         Assert.Equal(1, db.SortedSetCombineAndStore(SetOperation.Intersect, "i", "z", "y", Aggregate.Sum));
         Assert.Equal(10, db.SortedSetScore("i", "a"));
         Assert.Equal(2, db.SortedSetRemove("u", new RedisValue[] { "a", "x", "none" }));
         Assert.Equal(RedisType.SortedSet, db.KeyType("u"));
-        Assert.Equal(5000, db.SortedSetAdd("large", Enumerable.Range(0, 5000).Select(i => new SortedSetEntry($"m{i}", i)).ToArray()));
-        Assert.Equal(Enumerable.Range(0, 5000).Select(i => (double)i), db.SortedSetRangeByRankWithScores("large").Select(e => e.Score));
+        Assert.Equal(5000, db.SortedSetAdd("large",
+            Enumerable.Range(0, 5000).Select(i => new SortedSetEntry($"m{i}", i)).ToArray()));
+        Assert.Equal(Enumerable.Range(0, 5000).Select(i => (double)i),
+            db.SortedSetRangeByRankWithScores("large").Select(e => e.Score));
         Assert.Equal(5000, db.SortedSetScan("large", "m*", 100).Select(e => (string?)e.Element).Distinct().Count());
     }
 
@@ -253,16 +262,19 @@ public class StackExchangeRedisTests
         using var borrowed = SharedServers.Kv();
         using var connection = Connect(borrowed.Server);
         var db = connection.GetDatabase();
-        Assert.Equal(2, db.GeoAdd("g", new GeoEntry[] { new(13.361389, 38.115556, "Palermo"), new(15.087269, 37.502669, "Catania") }));
+        Assert.Equal(2, db.GeoAdd("g",
+            new GeoEntry[] { new(13.361389, 38.115556, "Palermo"), new(15.087269, 37.502669, "Catania") }));
         Assert.False(db.GeoAdd("g", new GeoEntry(15.087269, 37.502669, "Catania")));
         Assert.Equal(166.2742, db.GeoDistance("g", "Palermo", "Catania", GeoUnit.Kilometers)!.Value, 4);
         Assert.Null(db.GeoDistance("g", "Palermo", "none"));
-        Assert.Equal(["sqc8b49rny0", null, "sqdtr74hyu0"], db.GeoHash("g", new RedisValue[] { "Palermo", "none", "Catania" }).AsEnumerable());
+        Assert.Equal(["sqc8b49rny0", null, "sqdtr74hyu0"],
+            db.GeoHash("g", new RedisValue[] { "Palermo", "none", "Catania" }).AsEnumerable());
         Assert.Equal(13.361389, db.GeoPosition("g", "Palermo")!.Value.Longitude, 5);
         var positions = db.GeoPosition("g", new RedisValue[] { "none", "Catania" });
         Assert.Null(positions[0]);
         Assert.Equal(37.502669, positions[1]!.Value.Latitude, 5);
-        var near = db.GeoRadius("g", 15, 37, 200, GeoUnit.Kilometers, -1, Order.Ascending, GeoRadiusOptions.WithDistance | GeoRadiusOptions.WithCoordinates);
+        var near = db.GeoRadius("g", 15, 37, 200, GeoUnit.Kilometers, -1, Order.Ascending,
+            GeoRadiusOptions.WithDistance | GeoRadiusOptions.WithCoordinates);
         Assert.Equal(["Catania", "Palermo"], near.Select(e => (string?)e.Member));
         Assert.Equal(56.4413, near[0].Distance!.Value, 4);
         Assert.Equal(13.361389, near[1].Position!.Value.Longitude, 5);
@@ -307,7 +319,8 @@ public class StackExchangeRedisTests
         using var connection = Connect(borrowed.Server);
         var db = connection.GetDatabase();
         db.ListRightPush("l", new RedisValue[] { 3, 1, 2 });
-        db.StringSet(Enumerable.Range(1, 3).Select(i => new KeyValuePair<RedisKey, RedisValue>($"w{i}", 10 - i)).ToArray());
+        db.StringSet(Enumerable.Range(1, 3).Select(i => new KeyValuePair<RedisKey, RedisValue>($"w{i}", 10 - i))
+            .ToArray());
         Assert.Equal(["3", "2"], db.Sort("l", 0, 2, Order.Descending).Select(v => (string?)v));
         Assert.Equal(["3", "7", "2", "8", "1", "9"], db.Sort("l", by: "w*", get: ["#", "w*"]).Select(v => (string?)v));
         Assert.Equal(3, db.SortAndStore("sorted", "l"));
@@ -347,7 +360,8 @@ public class StackExchangeRedisTests
         Assert.Equal("OK", (string?)db.Execute("XGROUP", "CREATE", "s", "g", 0));
         var busy = Assert.Throws<RedisServerException>(() => db.Execute("XGROUP", "CREATE", "s", "g", 0));
         Assert.StartsWith("BUSYGROUP", busy.Message, StringComparison.Ordinal);
-        var read = (RedisResult[])((RedisResult[])db.Execute("XREADGROUP", "GROUP", "g", "me", "COUNT", 1, "STREAMS", "s", ">")!)[0]!;
+        var read = (RedisResult[])(
+            (RedisResult[])db.Execute("XREADGROUP", "GROUP", "g", "me", "COUNT", 1, "STREAMS", "s", ">")!)[0]!;
         Assert.Equal("s", (string?)read[0]);
         Assert.Equal("1-0[a 1]", Entries(read[1]));
         Assert.Equal(1, (long)((RedisResult[])db.Execute("XPENDING", "s", "g")!)[0]);
@@ -407,16 +421,21 @@ public class StackExchangeRedisTests
         using var connection = Connect(borrowed.Server);
         var subscriber = connection.GetSubscriber();
         var got = new System.Collections.Concurrent.BlockingCollection<string>();
-        await subscriber.SubscribeAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), (_, message) => got.Add($"ch {message}"));
-        await subscriber.SubscribeAsync(new RedisChannel("p*", RedisChannel.PatternMode.Pattern), (channel, message) => got.Add($"{channel} {message}"));
-        Assert.Equal(1, await subscriber.PublishAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), "hello"));
+        await subscriber.SubscribeAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal),
+            (_, message) => got.Add($"ch {message}"));
+        await subscriber.SubscribeAsync(new RedisChannel("p*", RedisChannel.PatternMode.Pattern),
+            (channel, message) => got.Add($"{channel} {message}"));
+        Assert.Equal(1, await subscriber.PublishAsync(
+            new RedisChannel("ch", RedisChannel.PatternMode.Literal), "hello"));
         Assert.True(got.TryTake(out string? first, 10_000));
         Assert.Equal("ch hello", first);
-        Assert.Equal(1, await subscriber.PublishAsync(new RedisChannel("pat", RedisChannel.PatternMode.Literal), "world"));
+        Assert.Equal(1, await subscriber.PublishAsync(
+            new RedisChannel("pat", RedisChannel.PatternMode.Literal), "world"));
         Assert.True(got.TryTake(out string? second, 10_000));
         Assert.Equal("pat world", second);
         await subscriber.UnsubscribeAllAsync();
-        Assert.Equal(0, await subscriber.PublishAsync(new RedisChannel("ch", RedisChannel.PatternMode.Literal), "nobody"));
+        Assert.Equal(0, await subscriber.PublishAsync(
+            new RedisChannel("ch", RedisChannel.PatternMode.Literal), "nobody"));
         await LeaveTheClientsThread();
     }
 
@@ -455,10 +474,12 @@ public class StackExchangeRedisTests
         }, () => "no reconnect", 60_000);
     }
 
-    // An await goes on where the client completes its tasks, one after the other. Dispose waits for QUIT's, which would come behind, for all of SyncTimeout.
+    // An await goes on where the client completes its tasks, one after the other. Dispose waits for QUIT's, which would
+    // come behind, for all of SyncTimeout.
     private static YieldAwaitable LeaveTheClientsThread() => Task.Yield();
 
-    private static IEnumerable<string?> Sorted(RedisValue[] values) => values.Select(v => (string?)v).Order(StringComparer.Ordinal);
+    private static IEnumerable<string?> Sorted(RedisValue[] values) =>
+        values.Select(v => (string?)v).Order(StringComparer.Ordinal);
 
     private static string Entries(RedisResult entries) => string.Join(' ', ((RedisResult[])entries!).Select(entry =>
     {
@@ -468,7 +489,8 @@ public class StackExchangeRedisTests
 
     private static ConnectionMultiplexer Connect(TestServer server)
     {
-        var options = new ConfigurationOptions { AllowAdmin = true, ClientName = "harness", AbortOnConnectFail = true, SyncTimeout = 10_000 };
+        var options = new ConfigurationOptions { AllowAdmin = true, ClientName = "harness", AbortOnConnectFail = true,
+            SyncTimeout = 10_000 };
         options.EndPoints.Add((IPEndPoint)server.EndPoint);
         return ConnectionMultiplexer.Connect(options);
     }

@@ -28,7 +28,8 @@ public sealed class CollectionModelTests
             }
             else
             {
-                string value = new((char)('a' + random.Next(26)), random.Next(50) == 0 ? random.Next(3000) : random.Next(30));
+                string value = new((char)('a' + random.Next(26)),
+                    random.Next(50) == 0 ? random.Next(3000) : random.Next(30));
                 Assert.Equal(model.TryAdd(field, value), Set(test, field, value));
                 model[field] = value;
             }
@@ -47,7 +48,8 @@ public sealed class CollectionModelTests
     [InlineData(4, 2_000, 40_000, true)]
     public void A_set_behaves_as_a_set_does(int seed, int members, int steps, bool integersOnly)
     {
-        using var test = new TestStore(new StoreOptions { PackedLimits = { SetEntries = 100, SetBytes = 40, IntegerSetEntries = 200 } });
+        using var test = new TestStore(
+            new StoreOptions { PackedLimits = { SetEntries = 100, SetBytes = 40, IntegerSetEntries = 200 } });
         Random random = Seed.NewRandom(seed);
         var model = new HashSet<string>();
         for (int step = 0; step < steps; step++)
@@ -193,7 +195,8 @@ public sealed class CollectionModelTests
             for (int i = 0; i < draws; i++) counts[int.Parse(Encoding.ASCII.GetString(set.Random(random))[1..])]++;
         }
 
-        double expected = (double)draws / members, chi = counts.Sum(count => (count - expected) * (count - expected) / expected);
+        double expected = (double)draws / members,
+            chi = counts.Sum(count => (count - expected) * (count - expected) / expected);
         // 699 degrees of freedom: mean 699, standard deviation 37; six of those are a chance of one in a billion.
         Assert.InRange(chi, 699 - (6 * 37), 699 + (6 * 37));
     }
@@ -227,7 +230,8 @@ public sealed class CollectionModelTests
         }
 
         Assert.Equal(before, test.Store.Budget.ExternalBytes);
-        double draws = (double)rounds * Math.Abs(count), expected = draws / members, chi = counts.Sum(had => (had - expected) * (had - expected) / expected);
+        double draws = (double)rounds * Math.Abs(count), expected = draws / members,
+            chi = counts.Sum(had => (had - expected) * (had - expected) / expected);
         // As above; of different ones each deviates less, by the share of those that are left out.
         if (count > 0) chi /= 1 - ((double)count / members);
         Assert.InRange(chi, 699 - (6 * 37), 699 + (6 * 37));
@@ -272,7 +276,8 @@ public sealed class CollectionModelTests
     private static bool Add(TestStore test, string member)
     {
         bool isInteger = IntegerText.TryParse(TestStore.Bytes(member), out _);
-        using HeldKey held = Hold(test, "s", DataType.Set, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
+        using HeldKey held = Hold(test, "s", DataType.Set,
+            SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         if (held.Status != StoreStatus.Ok) throw new OutOfMemoryException();
         var set = new SetValue(held.Value);
         if (!set.TryReserve(1, member.Length, member.Length, isInteger)) throw new OutOfMemoryException();
@@ -320,8 +325,10 @@ public sealed class CollectionModelTests
         Assert.Equal(model.Count, hash.Count);
         var found = new Dictionary<string, string>();
         var walk = hash.GetWalk();
-        while (walk.Next(out var field, out var value)) found.Add(Encoding.ASCII.GetString(field), Encoding.ASCII.GetString(value));
-        Assert.Equal(model.OrderBy(pair => pair.Key, StringComparer.Ordinal), found.OrderBy(pair => pair.Key, StringComparer.Ordinal));
+        while (walk.Next(out var field, out var value))
+            found.Add(Encoding.ASCII.GetString(field), Encoding.ASCII.GetString(value));
+        Assert.Equal(model.OrderBy(pair => pair.Key, StringComparer.Ordinal),
+            found.OrderBy(pair => pair.Key, StringComparer.Ordinal));
         string any = model.Keys.ElementAt(random.Next(model.Count));
         Assert.True(hash.TryGet(TestStore.Bytes(any), out var there));
         Assert.Equal(model[any], Encoding.ASCII.GetString(there));

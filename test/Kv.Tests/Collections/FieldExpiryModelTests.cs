@@ -5,7 +5,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Collections;
 
-/// <summary>Fields that expire against a dictionary of values with times, across every layout, while the clock jumps.</summary>
+/// <summary>Fields that expire against a dictionary of values with times, across every layout, while the clock
+/// jumps.</summary>
 public sealed unsafe class FieldExpiryModelTests
 {
     private readonly record struct Field(string Value, long ExpiryMs);
@@ -22,7 +23,8 @@ public sealed unsafe class FieldExpiryModelTests
         for (int step = 0; step < steps; step++)
         {
             string field = random.Next(fields) + (random.Next(200) == 0 ? new string('x', random.Next(300)) : "");
-            string value = new((char)('a' + random.Next(26)), random.Next(300) == 0 ? random.Next(3000) : random.Next(30));
+            string value = new((char)('a' + random.Next(26)),
+                random.Next(300) == 0 ? random.Next(3000) : random.Next(30));
             switch (random.Next(12))
             {
                 case < 4:
@@ -40,7 +42,8 @@ public sealed unsafe class FieldExpiryModelTests
                     if (expected == FieldExpiryStatus.Removed) model.Remove(field);
                     break;
                 case 8:
-                    Assert.Equal(!model.TryGetValue(field, out old) ? FieldExpiryStatus.NoField : old.ExpiryMs == FieldExpiry.None ? FieldExpiryStatus.Unchanged : FieldExpiryStatus.Changed,
+                    Assert.Equal(!model.TryGetValue(field, out old) ? FieldExpiryStatus.NoField
+                        : old.ExpiryMs == FieldExpiry.None ? FieldExpiryStatus.Unchanged : FieldExpiryStatus.Changed,
                         Persist(test, field));
                     if (model.TryGetValue(field, out old)) model[field] = old with { ExpiryMs = FieldExpiry.None };
                     break;
@@ -50,7 +53,8 @@ public sealed unsafe class FieldExpiryModelTests
                 case 10:
                     test.Clock.Advance(random.Next(40) == 0 ? random.Next(5000) : random.Next(5));
                     test.Begin();
-                    foreach (string gone in model.Where(pair => FieldExpiry.IsPast(pair.Value.ExpiryMs, test.Clock.Ms)).Select(pair => pair.Key).ToList()) model.Remove(gone);
+                    foreach (string gone in model.Where(pair => FieldExpiry.IsPast(pair.Value.ExpiryMs, test.Clock.Ms))
+                        .Select(pair => pair.Key).ToList()) model.Remove(gone);
                     break;
                 default:
                     Assert.Equal(model.TryGetValue(field, out old) ? old : null, Get(test, field));
@@ -92,7 +96,8 @@ public sealed unsafe class FieldExpiryModelTests
                     if (random.Next(2) == 0)
                     {
                         Set(test, field, value, keepExpiry: true);
-                        model[field] = new Field(value, model.TryGetValue(field, out var old) ? old.ExpiryMs : FieldExpiry.None);
+                        model[field] = new Field(value,
+                            model.TryGetValue(field, out var old) ? old.ExpiryMs : FieldExpiry.None);
                     }
                     else if (SetExpiry(test, field, expiryMs, FieldExpiryRule.Always) == FieldExpiryStatus.Changed)
                     {
@@ -135,7 +140,8 @@ public sealed unsafe class FieldExpiryModelTests
         Check(test, model, Seed.NewRandom(1));
     }
 
-    private static FieldExpiryStatus Expect(Dictionary<string, Field> model, string field, long expiryMs, FieldExpiryRule rule, long nowMs)
+    private static FieldExpiryStatus Expect(Dictionary<string, Field> model, string field, long expiryMs,
+        FieldExpiryRule rule, long nowMs)
     {
         if (!model.TryGetValue(field, out var there)) return FieldExpiryStatus.NoField;
         bool has = there.ExpiryMs != FieldExpiry.None, allowed = rule switch
@@ -146,7 +152,8 @@ public sealed unsafe class FieldExpiryModelTests
             FieldExpiryRule.IfEarlier => !has || expiryMs < there.ExpiryMs,
             _ => true,
         };
-        return !allowed ? FieldExpiryStatus.Unchanged : expiryMs <= nowMs ? FieldExpiryStatus.Removed : FieldExpiryStatus.Changed;
+        return !allowed ? FieldExpiryStatus.Unchanged : expiryMs <= nowMs
+            ? FieldExpiryStatus.Removed : FieldExpiryStatus.Changed;
     }
 
     private static void Check(TestStore test, Dictionary<string, Field> model, Random random)
@@ -162,7 +169,8 @@ public sealed unsafe class FieldExpiryModelTests
         var walk = hash.GetWalk();
         while (walk.Next(out var field, out var value, out long expiryMs))
             found.Add(Encoding.ASCII.GetString(field), new Field(Encoding.ASCII.GetString(value), expiryMs));
-        Assert.Equal(model.OrderBy(pair => pair.Key, StringComparer.Ordinal), found.OrderBy(pair => pair.Key, StringComparer.Ordinal));
+        Assert.Equal(model.OrderBy(pair => pair.Key, StringComparer.Ordinal),
+            found.OrderBy(pair => pair.Key, StringComparer.Ordinal));
         var met = new HashSet<string>();
         var visit = new Collect(met);
         for (ulong cursor = hash.Scan(0, ref visit); cursor != 0;) cursor = hash.Scan(cursor, ref visit);
@@ -213,7 +221,8 @@ public sealed unsafe class FieldExpiryModelTests
     private static FieldExpiryStatus Persist(TestStore test, string field)
     {
         using HeldKey held = Hold(test);
-        return held.Status == StoreStatus.Ok ? new HashValue(held.Value).Persist(TestStore.Bytes(field)) : FieldExpiryStatus.NoField;
+        return held.Status == StoreStatus.Ok ? new HashValue(held.Value).Persist(TestStore.Bytes(field))
+            : FieldExpiryStatus.NoField;
     }
 
     private static bool Remove(TestStore test, string field)
@@ -230,10 +239,12 @@ public sealed unsafe class FieldExpiryModelTests
     {
         using HeldKey held = Hold(test);
         if (held.Status != StoreStatus.Ok) return null;
-        return new HashValue(held.Value).View.TryGet(TestStore.Bytes(field), out var value, out long expiryMs) ? new Field(Encoding.ASCII.GetString(value), expiryMs) : null;
+        return new HashValue(held.Value).View.TryGet(TestStore.Bytes(field), out var value, out long expiryMs)
+            ? new Field(Encoding.ASCII.GetString(value), expiryMs) : null;
     }
 
-    /// <summary>Renames the hash and back; or copies it, deletes it and renames the copy; or gives the key an expiry that does not come.</summary>
+    /// <summary>Renames the hash and back; or copies it, deletes it and renames the copy; or gives the key an expiry
+    /// that does not come.</summary>
     private static void MoveThere(TestStore test, int way)
     {
         test.Begin();

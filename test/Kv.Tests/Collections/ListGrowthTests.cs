@@ -22,7 +22,8 @@ public sealed class ListGrowthTests
         list = new LargeList(region);
         list.Check();
         long elements = (long)count * length;
-        // A leaf's last 64th, its header and what is too short for an element; a table of leaves, half of it and those before it spare.
+        // A leaf's last 64th, its header and what is too short for an element; a table of leaves, half of it and those
+        // before it spare.
         Assert.InRange(region.TouchedBytes, elements, (long)(elements * 1.025) + 2048);
         region.Free();
     }
@@ -45,11 +46,13 @@ public sealed class ListGrowthTests
         region.Free();
     }
 
-    private static Region NewRegion(MemoryBudget budget) => Region.Create(budget, LargeList.PushBytes(default, false, new ListPush(Element.Length)));
+    private static Region NewRegion(MemoryBudget budget) =>
+        Region.Create(budget, LargeList.PushBytes(default, false, new ListPush(Element.Length)));
 
     private static void Push(ref Region region, MemoryBudget budget, bool left, int length)
     {
-        Assert.True(Region.TryReserve(ref region, budget, LargeList.PushBytes(region, left, new ListPush(length)), out Region moved));
+        Assert.True(Region.TryReserve(ref region, budget, LargeList.PushBytes(region, left, new ListPush(length)),
+            out Region moved));
         if (!moved.IsNone) moved.FreeMemory();
         new LargeList(region).Push(left, Element.AsSpan(0, length));
     }

@@ -10,10 +10,12 @@ public class ListModelTests
 {
     private const string Key = "list";
 
-    // How long an element is: short ones alone; around the 1,024 bytes from which one is alone; some of several leaves; integers.
+    // How long an element is: short ones alone; around the 1,024 bytes from which one is alone; some of several leaves;
+    // integers.
     public static TheoryData<int, int, int> Shapes => new()
     {
-        { 8, -2, 600 }, { 64, -2, 3000 }, { 3, 100, 400 }, { 1100, -1, 120 }, { 20_000, -2, 60 }, { 0, -5, 3000 }, { 250, -2, 900 }, { 64, -4, 3000 },
+        { 8, -2, 600 }, { 64, -2, 3000 }, { 3, 100, 400 }, { 1100, -1, 120 }, { 20_000, -2, 60 }, { 0, -5, 3000 },
+            { 250, -2, 900 }, { 64, -4, 3000 },
         { 1, -1, 12_000 }, { 2, -1, 9000 },
     };
 
@@ -32,14 +34,16 @@ public class ListModelTests
             {
                 run.Width = random.Next(2) == 0 ? 0 : random.Next(Math.Min(longest, 20)) + 1;
                 int aim = phase % 2 == 0 ? random.Next(countMax / 2, countMax) : random.Next(4);
-                for (int step = 0; step < 4000 && Math.Abs(run.Model.Count - aim) > 3; step++) run.Step(grow: run.Model.Count < aim);
+                for (int step = 0; step < 4000 && Math.Abs(run.Model.Count - aim) > 3; step++)
+                    run.Step(grow: run.Model.Count < aim);
                 for (int step = 0; step < 300; step++) run.Step(grow: random.Next(2) == 0);
                 run.CheckAll();
             }
 
             test.Delete(Key);
             test.Settle();
-            Assert.True(test.Store.Budget.BlockBytes == 0, $"{test.Store.Budget.BlockBytes} bytes are left; {Seed.Hint}");
+            Assert.True(test.Store.Budget.BlockBytes == 0,
+                $"{test.Store.Budget.BlockBytes} bytes are left; {Seed.Hint}");
         }
     }
 
@@ -83,7 +87,8 @@ public class ListModelTests
         public void Step(bool grow)
         {
             test.Begin();
-            using (HeldKey held = test.Session.Hold(test.Session.Key(TestStore.Bytes(Key)), DataType.List, random.Next(60)))
+            using (HeldKey held = test.Session.Hold(test.Session.Key(TestStore.Bytes(Key)), DataType.List,
+                random.Next(60)))
             {
                 if (held.Status == StoreStatus.OutOfMemory)
                 {
@@ -156,7 +161,8 @@ public class ListModelTests
             bool left = random.Next(4) == 0 ? random.Next(2) == 0 : Model.Count / 50 % 2 == 0;
             var elements = new byte[random.Next(3) == 0 ? random.Next(1, 40) : 1][];
             for (int i = 0; i < elements.Length; i++) elements[i] = Element();
-            if (!list.TryReservePush(left, elements.Aggregate(default(ListPush), (push, element) => push.With(element.Length))))
+            if (!list.TryReservePush(left,
+                elements.Aggregate(default(ListPush), (push, element) => push.With(element.Length))))
             {
                 Refused++;
                 return;
@@ -172,7 +178,8 @@ public class ListModelTests
         private int Remove(byte[] gone, int most, bool fromRight)
         {
             int removed = 0;
-            for (int i = fromRight ? Model.Count - 1 : 0; i >= 0 && i < Model.Count && removed < most; i += fromRight ? -1 : 1)
+            for (int i = fromRight ? Model.Count - 1 : 0; i >= 0 && i < Model.Count && removed < most;
+                i += fromRight ? -1 : 1)
             {
                 if (!Model[i].AsSpan().SequenceEqual(gone)) continue;
                 Model.RemoveAt(i);
@@ -185,8 +192,10 @@ public class ListModelTests
 
         private byte[] Element()
         {
-            if (longest == 0 || random.Next(Width == 0 ? 10 : 300) == 0) return Encoding.ASCII.GetBytes($"{random.NextInt64(-200, 200) << random.Next(50)}");
-            int length = Width != 0 && random.Next(50) != 0 ? Width : random.Next(5) == 0 ? random.Next(longest + 1) : random.Next(3) == 0 ? Math.Min(longest, random.Next(30)) : longest;
+            if (longest == 0 || random.Next(Width == 0 ? 10 : 300) == 0)
+                return Encoding.ASCII.GetBytes($"{random.NextInt64(-200, 200) << random.Next(50)}");
+            int length = Width != 0 && random.Next(50) != 0 ? Width : random.Next(5) == 0
+                ? random.Next(longest + 1) : random.Next(3) == 0 ? Math.Min(longest, random.Next(30)) : longest;
             byte[] element = new byte[length];
             element.AsSpan().Fill((byte)('a' + random.Next(3)));
             return element;
@@ -210,7 +219,8 @@ public class ListModelTests
                 Same(Model[i], forth.Next(out var next), next);
                 Same(Model[^(i + 1)], back.Next(out var last), last);
                 if (some + i < Model.Count) Same(Model[some + i], from.Next(out var later), later);
-                if (random.Next(4) == 0) Same(Model[i], view.TryGet(random.Next(2) == 0 ? i : i - Model.Count, out var at), at);
+                if (random.Next(4) == 0)
+                    Same(Model[i], view.TryGet(random.Next(2) == 0 ? i : i - Model.Count, out var at), at);
             }
 
             Assert.False(forth.Next(out _));

@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Collections;
 
-/// <summary>What is reserved before elements are pushed is enough for them, wherever and of whatever lengths they are: nothing behind it may fail.</summary>
+/// <summary>What is reserved before elements are pushed is enough for them, wherever and of whatever lengths they are:
+/// nothing behind it may fail.</summary>
 public sealed class ListReservationTests
 {
     private const int Rounds = 30_000;
@@ -38,7 +39,8 @@ public sealed class ListReservationTests
             }
 
             Assert.True(region.TouchedBytes - before <= reserved,
-                $"{region.TouchedBytes - before} bytes for {string.Join(' ', lengths)}, {reserved} were reserved; {Seed.Hint}");
+                $"{region.TouchedBytes - before} bytes for {string.Join(' ', lengths)}, {reserved} were reserved; "
+                + $"{Seed.Hint}");
             list.Check();
             if (random.Next(4) == 0) list.Remove(0, random.NextInt64(list.Count));
         }

@@ -64,7 +64,8 @@ public unsafe class PackedScoreTests
             2 => (whole >> 20) / Math.Pow(10, random.Next(9)),
             3 => random.Next(-200, 200),
             4 => BitConverter.Int64BitsToDouble(random.NextInt64() << 1 | (long)random.Next(2)),
-            _ => ((double[])[-0.0, double.Epsilon, double.MaxValue, double.PositiveInfinity, double.NegativeInfinity, 1.0 / 3])[random.Next(6)],
+            _ => ((double[])[-0.0, double.Epsilon, double.MaxValue, double.PositiveInfinity, double.NegativeInfinity,
+                1.0 / 3])[random.Next(6)],
         };
         return double.IsNaN(any) ? 0 : any;
     }
@@ -82,6 +83,7 @@ public unsafe class PackedScoreTests
         Assert.Equal(size, PackedScore.SizeAt(at));
         Assert.Equal(untouched, at[size]);
         double read = PackedScore.Read(at), expected = score == 0 ? 0 : score;
-        Assert.True(BitConverter.DoubleToInt64Bits(read) == BitConverter.DoubleToInt64Bits(expected), $"{score:R} was read as {read:R}; {Seed.Hint}");
+        Assert.True(BitConverter.DoubleToInt64Bits(read) == BitConverter.DoubleToInt64Bits(expected),
+            $"{score:R} was read as {read:R}; {Seed.Hint}");
     }
 }

@@ -41,7 +41,8 @@ public class ScoreTreeReservationTests
             var before = (Where)random.Next(6);
             int size = random.Next(5) switch { 0 => 130, 1 => 500, 2 => 1000, 3 => 5000, _ => random.Next(140, 9000) };
             Add(test, random, scores, before, size, isMeasured: false);
-            foreach (int count in new[] { 1, 2, 3, 10, 50, 90, 200, 1000, 1, 4000, 20_000 }) Add(test, random, scores, where, count, isMeasured: true);
+            foreach (int count in new[] { 1, 2, 3, 10, 50, 90, 200, 1000, 1, 4000, 20_000 })
+                Add(test, random, scores, where, count, isMeasured: true);
             test.Check();
         }
     }
@@ -71,7 +72,8 @@ public class ScoreTreeReservationTests
             bool hasSplit = isMeasured && new ScoreTree(held.Value.Region).Leaves != leaves && i > 0;
             if (isMeasured) leaves = new ScoreTree(held.Value.Region).Leaves;
             if (where is Where.Moves or Where.MovesToEnd && scores.Count > 0) moved = Name(random.Next(scores.Count));
-            if (where == Where.AtBothEndsAndBehind && !hasSplit) isFromBegin = random.Next(200) == 0 ? !isFromBegin : isFromBegin;
+            if (where == Where.AtBothEndsAndBehind && !hasSplit)
+                isFromBegin = random.Next(200) == 0 ? !isFromBegin : isFromBegin;
             score = where switch
             {
                 Where.Anywhere or Where.Moves => random.NextDouble() * 1000,

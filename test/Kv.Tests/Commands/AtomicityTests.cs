@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands over several keys happen at one instant for everybody else, over sockets and on several workers.</summary>
+/// <summary>Commands over several keys happen at one instant for everybody else, over sockets and on several
+/// workers.</summary>
 public class AtomicityTests
 {
     private const int Rounds = 3_000;
@@ -24,7 +25,8 @@ public class AtomicityTests
             {
                 var values = client.Ok("MGET a b c").Items!;
                 Assert.True(
-                    values.All(value => value.IsNull) || values.All(value => !value.IsNull && value.String == values[0].String),
+                    values.All(value => value.IsNull)
+                    || values.All(value => !value.IsNull && value.String == values[0].String),
                     string.Join(" / ", values.Select(value => value.IsNull ? "nil" : value.String)));
             });
     }
@@ -49,7 +51,8 @@ public class AtomicityTests
             client =>
             {
                 var values = client.Ok("MGET z y x").Items!;
-                Assert.True(values.All(value => value.IsNull) || values.All(value => !value.IsNull && value.String == values[0].String));
+                Assert.True(values.All(value => value.IsNull)
+                    || values.All(value => !value.IsNull && value.String == values[0].String));
             });
         Assert.Equal(won, deleted);
         Assert.True(won >= Rounds, "each round begins without the keys for one of the two at least");
@@ -114,7 +117,8 @@ public class AtomicityTests
     }
 
     /// <summary>Writers for so many rounds each, and one reader that looks until they are done.</summary>
-    private static void Race(KvInstance server, int writers, Action<RespClient, int, int> write, Action<RespClient> look)
+    private static void Race(KvInstance server, int writers, Action<RespClient, int, int> write,
+        Action<RespClient> look)
     {
         int left = writers;
         var tasks = Enumerable.Range(0, writers).Select(writer => Task.Factory.StartNew(

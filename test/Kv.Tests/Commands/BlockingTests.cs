@@ -4,12 +4,14 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands that wait for an element: who is served, with what and in which order, and how else a wait ends.</summary>
+/// <summary>Commands that wait for an element: who is served, with what and in which order, and how else a wait
+/// ends.</summary>
 public sealed class BlockingTests
 {
     private const string ManyElements = "RPUSH l a b c d e f g h i j";
 
-    /// <summary>What can bring an element to a key: what is there before, who waits, the command, and what the one who waits is answered.</summary>
+    /// <summary>What can bring an element to a key: what is there before, who waits, the command, and what the one who
+    /// waits is answered.</summary>
     public static TheoryData<string, string, string, string> Creators => new()
     {
         { "", "BLPOP k 0", "LPUSH k a", "[\"k\" \"a\"]" },
@@ -48,7 +50,8 @@ public sealed class BlockingTests
         { "GEOADD g 0 0 a", "BZPOPMIN k 0", "GEORADIUSBYMEMBER g a 1 m STORE k", "[\"k\" \"a\" <any>]" },
         { "ZADD z 1 a", "BZPOPMIN k 0", "RENAME z k", "[\"k\" \"a\" ,1]" },
         { "ZADD z 1 a", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
-        { "CONFIG SET zset-max-listpack-entries 1\nZADD z 1 a 2 b 3 c", "BZPOPMIN k 0", "COPY z k", "[\"k\" \"a\" ,1]" },
+        { "CONFIG SET zset-max-listpack-entries 1\nZADD z 1 a 2 b 3 c", "BZPOPMIN k 0", "COPY z k",
+            "[\"k\" \"a\" ,1]" },
         { "RPUSH l 2 1", "BLPOP k 0", "SORT l STORE k", "[\"k\" \"1\"]" },
         { "SADD s 2 1", "BRPOP k 0", "MULTI\nSORT s DESC STORE k\nEXEC", "[\"k\" \"1\"]" },
         { "GEOADD g 0 0 a", "BZPOPMIN k 0", "GEORADIUS g 0 0 1 m STOREDIST k", "[\"k\" \"a\" <any>]" },
@@ -57,7 +60,8 @@ public sealed class BlockingTests
     };
 
     [Theory, MemberData(nameof(Creators))]
-    public void Whatever_brings_an_element_to_a_key_serves_who_waits_there(string before, string wait, string command, string reply) => WaitRun.Check(before, wait, command, reply);
+    public void Whatever_brings_an_element_to_a_key_serves_who_waits_there(string before, string wait, string command,
+        string reply) => WaitRun.Check(before, wait, command, reply);
 
     [Theory]
     [InlineData("RPUSH from a b", "BLPOP k 0", "[\"k\" \"a\"]")]
@@ -70,7 +74,8 @@ public sealed class BlockingTests
         clients[1].Ok(before);
         byte[] dump = clients[1].Ok("DUMP from").Text!;
         server.Block(clients[0], wait);
-        Assert.Equal("+OK", clients[1].Command("RESTORE"u8.ToArray(), "k"u8.ToArray(), "0"u8.ToArray(), dump).ToString());
+        Assert.Equal("+OK", clients[1].Command("RESTORE"u8.ToArray(), "k"u8.ToArray(), "0"u8.ToArray(), dump)
+            .ToString());
         Assert.Equal(reply, clients[0].Read().ToString());
         server.Server.Store.CheckIntegrity();
     }
@@ -79,9 +84,11 @@ public sealed class BlockingTests
     [Theory]
     [InlineData("ZUNIONSTORE k 2 z y", "BZPOPMIN k 0", "[\"k\" \"m0\" \"0\"]", "ZCARD k", 29_999)]
     [InlineData("ZDIFFSTORE k 2 z y", "BZPOPMAX k 0", "[\"k\" \"m9999\" \"9999\"]", "ZCARD k", 9_999)]
-    [InlineData("ZRANGESTORE k z 0 -1", "BZMPOP 0 2 j k MAX COUNT 2", "[\"k\" [[\"m19999\" \"19999\"] [\"m19998\" \"19998\"]]]", "ZCARD k", 19_998)]
+    [InlineData("ZRANGESTORE k z 0 -1", "BZMPOP 0 2 j k MAX COUNT 2",
+        "[\"k\" [[\"m19999\" \"19999\"] [\"m19998\" \"19998\"]]]", "ZCARD k", 19_998)]
     [InlineData("SORT z BY nosort STORE k", "BLPOP k 0", "[\"k\" \"m0\"]", "LLEN k", 19_999)]
-    public void A_large_result_serves_who_waits_once_it_is_complete(string command, string wait, string reply, string count, int left)
+    public void A_large_result_serves_who_waits_once_it_is_complete(string command, string wait, string reply,
+        string count, int left)
     {
         using var server = KvInstance.Start("--worker-threads", "2");
         using var clients = new Clients(server, 2);
@@ -111,7 +118,8 @@ public sealed class BlockingTests
             StoreSession session = guard.Session;
             Assert.Equal(StoreStatus.Ok, session.Lists.Push("q"u8, ListEnd.Right, "first"u8));
             Assert.Equal(StoreStatus.Ok, session.Lists.Push("source"u8, ListEnd.Right, "element"u8));
-            Assert.Equal(StoreStatus.Ok, session.Lists.Move("source"u8, ListEnd.Left, "moved"u8, ListEnd.Left, out PooledBytes element));
+            Assert.Equal(StoreStatus.Ok,
+                session.Lists.Move("source"u8, ListEnd.Left, "moved"u8, ListEnd.Left, out PooledBytes element));
             element.Dispose();
             Assert.Equal(StoreStatus.Ok, session.SortedSets.Set("z"u8, "member"u8, 1.5));
         }
@@ -147,7 +155,8 @@ public sealed class BlockingTests
         using var clients = new Clients(server, 3);
         server.Block(clients[0], "BLPOP k 0");
         server.Block(clients[1], "BZPOPMIN k 0");
-        foreach (string command in new[] { "SET k v", "DEL k", "SADD k a", "DEL k", "HSET k a b", "RENAME k j", "MULTI\nRPUSH k a\nDEL k\nEXEC" }) clients[2].Say(command);
+        foreach (string command in new[] { "SET k v", "DEL k", "SADD k a", "DEL k", "HSET k a b", "RENAME k j",
+            "MULTI\nRPUSH k a\nDEL k\nEXEC" }) clients[2].Say(command);
         Assert.Equal(2, server.Server.Blocked.Count);
         clients[2].Ok("ZADD k 1 a");
         Assert.Equal("[\"k\" \"a\" \"1\"]", clients[1].Read().ToString());
@@ -284,10 +293,12 @@ public sealed class BlockingTests
         {
             // More than fits into what is read ahead.
             string large = new('x', round == 10 ? 300_000 : 10);
-            foreach (string command in new[] { "ECHO before", "BLPOP a 0", "ECHO between", "BLPOP b 0", $"ECHO {large}", "BLPOP c 0.001", "ECHO end" }) clients[0].Send(command);
+            foreach (string command in new[] { "ECHO before", "BLPOP a 0", "ECHO between", "BLPOP b 0", $"ECHO {large}",
+                "BLPOP c 0.001", "ECHO end" }) clients[0].Send(command);
             clients[1].Ok("RPUSH b 2");
             clients[1].Ok("RPUSH a 1");
-            string[] expected = ["\"before\"", "[\"a\" \"1\"]", "\"between\"", "[\"b\" \"2\"]", $"\"{large}\"", "*-1", "\"end\""];
+            string[] expected = ["\"before\"", "[\"a\" \"1\"]", "\"between\"", "[\"b\" \"2\"]", $"\"{large}\"",
+                "*-1", "\"end\""];
             foreach (string reply in expected) Assert.Equal(reply, clients[0].Read().ToString());
         }
     }
@@ -316,7 +327,8 @@ public sealed class BlockingTests
         Assert.Equal("1", clients[1].Info("blocked_clients"));
         Assert.Equal("0", clients[1].Info("clients_in_timeout_table"));
         clients[1].Say("SET s v\nRPUSH k a");
-        Assert.Equal("-WRONGTYPE Operation against a key holding the wrong kind of value", clients[0].Read().ToString());
+        Assert.Equal("-WRONGTYPE Operation against a key holding the wrong kind of value",
+            clients[0].Read().ToString());
         Assert.StartsWith("calls=1,", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
         Assert.EndsWith("failed_calls=1", clients[1].Info("cmdstat_blmove"), StringComparison.Ordinal);
         Assert.Equal("count=1", clients[1].Info("errorstat_WRONGTYPE"));

@@ -7,7 +7,8 @@ namespace Kv.Tests.Commands;
 public class ClientCommandTests
 {
     private const string Fields =
-        "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem " +
+        "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem multi-mem rbs rbp "
+        + "obl oll omem " +
         "tot-mem events cmd user redir resp lib-name lib-ver";
 
     [Fact]
@@ -35,7 +36,8 @@ public class ClientCommandTests
         Eventually.Holds(() => Number("qbuf") == 0, () => Line());     // its own turn may not have ended yet
         long idle = Number("tot-mem");
         string own = one.Ok("CLIENT LIST").String.Split('\n')[0];
-        Assert.Equal(("26", "0", "0", "0"), (Field(own, "qbuf"), Field(own, "omem"), Field(own, "oll"), Field(own, "argv-mem")));
+        Assert.Equal(("26", "0", "0", "0"),
+            (Field(own, "qbuf"), Field(own, "omem"), Field(own, "oll"), Field(own, "argv-mem")));
         Assert.Equal((0L, 0L, 0L, 0L), (Number("qbuf"), Number("argv-mem"), Number("oll"), Number("omem")));
 
         // The first half of a command of many words, and of a long one: in memory of the client's own.
@@ -47,7 +49,8 @@ public class ClientCommandTests
         Assert.InRange(Number("tot-mem"), idle + 1_000_000, idle + 2_000_000);
         other.Send(Bytes($"{new string('v', 700_000)}\r\n"));
         Assert.Equal("+OK", other.Read().ToString());
-        Eventually.Holds(() => Number("qbuf") == 0 && Number("argv-mem") == 0 && Number("tot-mem") == idle, () => Line());
+        Eventually.Holds(() => Number("qbuf") == 0 && Number("argv-mem") == 0
+            && Number("tot-mem") == idle, () => Line());
 
         // Replies that nobody reads.
         one.Ok($"SET big {new string('b', 1_000_000)}");
@@ -77,7 +80,8 @@ public class ClientCommandTests
             foreach (var client in (RespClient[])[waits, leaves]) client.Send("SET k v");
             Eventually.Holds(() => one.Info("blocked_clients") == "2", () => one.Info("blocked_clients") + " wait");
             Assert.Equal("b", Field(one.Ok($"CLIENT LIST ID {id}").String, "flags"));
-            Assert.True(long.Parse(Field(one.Ok($"CLIENT LIST ID {id}").String, "argv-mem"), CultureInfo.InvariantCulture) >= 5);
+            Assert.True(long.Parse(Field(one.Ok($"CLIENT LIST ID {id}").String, "argv-mem"),
+                CultureInfo.InvariantCulture) >= 5);
             one.Ok($"CLIENT KILL ID {leaving}");
             Eventually.Holds(() => one.Info("blocked_clients") == "1", () => one.Info("blocked_clients") + " wait");
             one.Ok("CLIENT UNPAUSE");
@@ -126,7 +130,8 @@ public class ClientCommandTests
         Assert.Equal("[$-1]", one.Ok("MGET k").ToString());
         Assert.Equal(("0", ":3"), (one.Info("expired_keys"), one.Ok("DBSIZE").ToString()));
         one.Ok("CLIENT UNPAUSE");
-        Eventually.Holds(() => one.Ok("EXISTS k h l").Integer == 0 && one.Info("expired_keys") == "3", () => one.Info("expired_keys") + " have expired");
+        Eventually.Holds(() => one.Ok("EXISTS k h l").Integer == 0
+            && one.Info("expired_keys") == "3", () => one.Info("expired_keys") + " have expired");
     }
 
     [Fact]
@@ -136,7 +141,8 @@ public class ClientCommandTests
         using var one = server.Connect();
         one.Ok("XGROUP CREATE s g $ MKSTREAM");
         Assert.Equal(("0", "0"), Waits());
-        using (RespClient list = server.Connect(), set = server.Connect(), group = server.Connect(), other = server.Connect(), plain = server.Connect())
+        using (RespClient list = server.Connect(), set = server.Connect(), group = server.Connect(),
+            other = server.Connect(), plain = server.Connect())
         {
             server.Block(list, "BLPOP a b a 0");
             server.Block(set, "BZPOPMIN b c 0");
@@ -153,7 +159,8 @@ public class ClientCommandTests
         }
 
         Eventually.Holds(() => Waits() == ("0", "0"), () => $"{Waits()} are waited for");
-        (string All, string EndingWaits) Waits() => (one.Info("total_blocking_keys"), one.Info("total_blocking_keys_on_nokey"));
+        (string All, string EndingWaits) Waits() =>
+            (one.Info("total_blocking_keys"), one.Info("total_blocking_keys_on_nokey"));
     }
 
     [Fact]
@@ -163,7 +170,8 @@ public class ClientCommandTests
         using RespClient one = server.Connect(), two = server.Connect();
         long first = one.Ok("CLIENT ID").Integer, second = two.Ok("CLIENT ID").Integer;
         string text = one.Ok($"CLIENT LIST ID {second} 999999 {first}").String;
-        Assert.Equal([$"{second}", $"{first}"], text.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(line => Field(line, "id")));
+        Assert.Equal([$"{second}", $"{first}"],
+            text.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(line => Field(line, "id")));
     }
 
     [Fact]
@@ -175,7 +183,8 @@ public class ClientCommandTests
         other.Send("PSUBSCRIBE c*");
         for (int i = 0; i < 3; i++) other.Read();
         string line = one.Ok("CLIENT LIST TYPE pubsub").String.TrimEnd('\n');
-        Assert.Equal(("P", "2", "1", "0"), (Field(line, "flags"), Field(line, "sub"), Field(line, "psub"), Field(line, "ssub")));
+        Assert.Equal(("P", "2", "1", "0"),
+            (Field(line, "flags"), Field(line, "sub"), Field(line, "psub"), Field(line, "ssub")));
         Assert.Equal("1", one.Info("pubsub_clients"));
     }
 
@@ -189,7 +198,8 @@ public class ClientCommandTests
         bystander.Ok("PING");
         Assert.Equal(0, one.Ok($"CLIENT KILL ID {id} ADDR 1.2.3.4:5").Integer);
         Assert.Equal(0, one.Ok($"CLIENT KILL ID {id} MAXAGE 3600").Integer);
-        Assert.Equal(1, one.Ok($"CLIENT KILL ID {id} ADDR {address} LADDR {server.Host}:{server.Port} USER default TYPE normal").Integer);
+        Assert.Equal(1, one.Ok(
+            $"CLIENT KILL ID {id} ADDR {address} LADDR {server.Host}:{server.Port} USER default TYPE normal").Integer);
         Assert.True(victim.IsClosedByServer());
         bystander.Ok("PING");
     }
@@ -235,12 +245,15 @@ public class ClientCommandTests
     {
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
-        Assert.StartsWith("-ERR CLIENT TRACKING is not supported", client.Command("CLIENT TRACKING ON").ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-ERR CLIENT TRACKING is not supported", client.Command("CLIENT TRACKING ON").ToString(),
+            StringComparison.Ordinal);
         Assert.Equal("+OK", client.Command("CLIENT TRACKING OFF").ToString());
-        Assert.Equal("[\"flags\" [\"off\"] \"redirect\" :-1 \"prefixes\" []]", client.Command("CLIENT TRACKINGINFO").ToString());
+        Assert.Equal("[\"flags\" [\"off\"] \"redirect\" :-1 \"prefixes\" []]",
+            client.Command("CLIENT TRACKINGINFO").ToString());
     }
 
-    // A writer that had just learned that it is to wait when the pause ended was woken before it waited, and by nobody after.
+    // A writer that had just learned that it is to wait when the pause ended was woken before it waited, and by nobody
+    // after.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void A_pause_that_ends_while_a_command_begins_to_wait_for_it_leaves_nobody_waiting(string transport)
     {

@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Clients on threads of their own for a bounded time; what goes wrong on any of them fails the test.</summary>
+/// <summary>Clients on threads of their own for a bounded time; what goes wrong on any of them fails the
+/// test.</summary>
 internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposable
 {
     private readonly TestThreads _threads = new();

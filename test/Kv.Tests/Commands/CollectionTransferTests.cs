@@ -4,15 +4,18 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Amounts move in transactions between fields, scores and lists of several keys: those who look always find the same sum.</summary>
+/// <summary>Amounts move in transactions between fields, scores and lists of several keys: those who look always find
+/// the same sum.</summary>
 public sealed class CollectionTransferTests
 {
     private const int Keys = 2, Accounts = 6, Each = 100;
     private const int Sum = Keys * ((2 * Accounts * Each) + Each);
 
-    private static readonly string[] s_all = [.. Enumerable.Range(0, Keys).SelectMany(i => (string[])[$"hash:{i}", $"scores:{i}", $"list:{i}"])];
+    private static readonly string[] s_all =
+        [.. Enumerable.Range(0, Keys).SelectMany(i => (string[])[$"hash:{i}", $"scores:{i}", $"list:{i}"])];
 
-    // The limits are such that collections become large and small again while amounts move: a list by its length, the others made anew.
+    // The limits are such that collections become large and small again while amounts move: a list by its length, the
+    // others made anew.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Amounts_that_are_moved_between_collections_always_sum_to_the_same(string transport)
     {
@@ -22,8 +25,9 @@ public sealed class CollectionTransferTests
         {
             for (int i = 0; i < Keys; i++)
             {
-                client.Ok($"HSET hash:{i} {string.Join(' ', Enumerable.Range(0, Accounts).Select(field => $"f{field} {Each}"))}");
-                client.Ok($"ZADD scores:{i} {string.Join(' ', Enumerable.Range(0, Accounts).Select(member => $"{Each} f{member}"))}");
+                var accounts = Enumerable.Range(0, Accounts);
+                client.Ok($"HSET hash:{i} {string.Join(' ', accounts.Select(field => $"f{field} {Each}"))}");
+                client.Ok($"ZADD scores:{i} {string.Join(' ', accounts.Select(member => $"{Each} f{member}"))}");
                 client.Ok($"RPUSH list:{i} {string.Join(' ', Enumerable.Repeat("coin", Each))}");
             }
 
@@ -64,7 +68,9 @@ public sealed class CollectionTransferTests
                 client.Ok($"ZINCRBY scores:{key} {amount} f{account}");
                 break;
             default:
-                client.Ok($"{(random.Next(2) == 0 ? "LPUSH" : "RPUSH")} list:{key} {string.Join(' ', Enumerable.Repeat("coin", amount))}");
+                client.Ok(
+                    $"{(random.Next(2) == 0 ? "LPUSH" : "RPUSH")} list:{key} "
+                    + $"{string.Join(' ', Enumerable.Repeat("coin", amount))}");
                 break;
         }
     }
@@ -86,7 +92,8 @@ public sealed class CollectionTransferTests
         client.Ok("EXEC");
     }
 
-    // A list may have no coins left, and then no key: RENAME of it would fail, COPY copies nothing. So both get another coin first, and give it back.
+    // A list may have no coins left, and then no key: RENAME of it would fail, COPY copies nothing. So both get another
+    // coin first, and give it back.
     private static void Exchange(RespClient client, Random random)
     {
         string kind = random.Next(3) switch { 0 => "hash", 1 => "scores", _ => "list" };
@@ -132,7 +139,8 @@ public sealed class CollectionTransferTests
     {
         client.Ok("MULTI");
         foreach (string key in s_all)
-            client.Ok(key[0] switch { 'h' => $"HVALS {key}", 's' => $"ZRANGE {key} 0 -1 WITHSCORES", _ => $"LLEN {key}" });
+            client.Ok(key[0] switch { 'h' => $"HVALS {key}", 's' => $"ZRANGE {key} 0 -1 WITHSCORES",
+                _ => $"LLEN {key}" });
         var replies = client.Ok("EXEC").Items!;
         long sum = 0;
         for (int i = 0; i < s_all.Length; i++)

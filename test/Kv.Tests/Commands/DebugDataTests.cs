@@ -10,8 +10,12 @@ public sealed class DebugDataTests
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes", "--worker-threads", "2");
         using var client = kv.Connect();
-        client.Say("SET s v\nSET i 12\nSET e \"\"\nSETRANGE large 300000 x\nRPUSH l a b 3\nSADD is 1 2\nSADD ss a b\nHSET h f v g w\nHPEXPIREAT h 9999999999999 FIELDS 1 f\nZADD z 1 a 2 b\nPEXPIREAT z 9999999999998");
-        client.Say("XADD x 5-1 f v\nXGROUP CREATE x g 0\nXREADGROUP GROUP g c STREAMS x >\nPFADD p a b\nSELECT 9\nSET other v\nSELECT 0");
+        client.Say(
+            "SET s v\nSET i 12\nSET e \"\"\nSETRANGE large 300000 x\nRPUSH l a b 3\nSADD is 1 2\nSADD ss a b\nHSET h f "
+            + "v g w\nHPEXPIREAT h 9999999999999 FIELDS 1 f\nZADD z 1 a 2 b\nPEXPIREAT z 9999999999998");
+        client.Say(
+            "XADD x 5-1 f v\nXGROUP CREATE x g 0\nXREADGROUP GROUP g c STREAMS x >\nPFADD p a b\nSELECT 9\nSET other "
+            + "v\nSELECT 0");
         for (int i = 0; i < 5000; i += 500)
         {
             var numbers = Enumerable.Range(i, 500).ToArray();
@@ -38,12 +42,15 @@ public sealed class DebugDataTests
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");
         using var client = kv.Connect();
-        client.Say("HSET h f v g w\nZADD z 1 a 2 b\nSADD i 1 2\nCONFIG SET hash-max-listpack-entries 1 zset-max-listpack-entries 1 set-max-intset-entries 1 set-max-listpack-entries 1\nMULTI\nDEBUG RELOAD");
+        client.Say(
+            "HSET h f v g w\nZADD z 1 a 2 b\nSADD i 1 2\nCONFIG SET hash-max-listpack-entries 1 "
+            + "zset-max-listpack-entries 1 set-max-intset-entries 1 set-max-listpack-entries 1\nMULTI\nDEBUG RELOAD");
         Assert.Equal("[+\"OK\"]", client.Ok("EXEC").ToString());
         Assert.Equal("hashtable", client.Ok("OBJECT ENCODING h").String);
         Assert.Equal("skiplist", client.Ok("OBJECT ENCODING z").String);
         Assert.Equal("hashtable", client.Ok("OBJECT ENCODING i").String);
-        Assert.StartsWith("-ERR Error trying to load the RDB dump", client.Command("DEBUG RELOAD NOSAVE").ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-ERR Error trying to load the RDB dump", client.Command("DEBUG RELOAD NOSAVE").ToString(),
+            StringComparison.Ordinal);
         Assert.Equal("-ERR syntax error", client.Command("DEBUG RELOAD NOW").ToString());
     }
 
@@ -52,15 +59,19 @@ public sealed class DebugDataTests
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");
         using var client = kv.Connect();
-        client.Say("SET key:3 mine\nDEBUG POPULATE 5000\nDEBUG POPULATE 3 p 9\nDEBUG POPULATE 2 long 100000\nDEBUG POPULATE 0 none");
+        client.Say(
+            "SET key:3 mine\nDEBUG POPULATE 5000\nDEBUG POPULATE 3 p 9\nDEBUG POPULATE 2 long 100000\nDEBUG "
+            + "POPULATE 0 none");
         Assert.Equal(":5005", client.Ok("DBSIZE").ToString());
-        Assert.Equal("[\"value:0\" \"mine\" \"value:4999\" $-1]", client.Ok("MGET key:0 key:3 key:4999 key:5000").ToString());
+        Assert.Equal("[\"value:0\" \"mine\" \"value:4999\" $-1]",
+            client.Ok("MGET key:0 key:3 key:4999 key:5000").ToString());
         Assert.Equal("\"value:2\\x00\\x00\"", client.Ok("GET p:2").ToString());
         Assert.Equal(":100000", client.Ok("STRLEN long:1").ToString());
         client.Say("MULTI\nDEBUG POPULATE 2000 in");
         Assert.Equal("[+\"OK\"]", client.Ok("EXEC").ToString());
         Assert.Equal(":7005", client.Ok("DBSIZE").ToString());
-        foreach (string line in new[] { "DEBUG POPULATE x", "DEBUG POPULATE -1", "DEBUG POPULATE 1 p -1", "DEBUG POPULATE 1 p 600000000", "DEBUG POPULATE 1 p 1 1", "DEBUG POPULATE" })
+        foreach (string line in new[] { "DEBUG POPULATE x", "DEBUG POPULATE -1", "DEBUG POPULATE 1 p -1",
+            "DEBUG POPULATE 1 p 600000000", "DEBUG POPULATE 1 p 1 1", "DEBUG POPULATE" })
             Assert.True(client.Command(line).IsError, line);
         Assert.Equal("+OK", client.Ok("DEBUG LOG hello").ToString());
         Assert.True(client.Command("DEBUG LOG").IsError);

@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>DEBUG INTEGRITY stops all clients, walks everything, and says what is held outside of the log, or what is wrong.</summary>
+/// <summary>DEBUG INTEGRITY stops all clients, walks everything, and says what is held outside of the log, or what is
+/// wrong.</summary>
 public sealed class DebugIntegrityTests
 {
     [Fact]
@@ -36,7 +37,8 @@ public sealed class DebugIntegrityTests
         using var client = kv.Connect();
         client.Ok("MULTI");
         client.Ok("DEBUG INTEGRITY");
-        Assert.StartsWith("-ERR the other clients could not be stopped", client.Ok("EXEC").Items![0].ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-ERR the other clients could not be stopped", client.Ok("EXEC").Items![0].ToString(),
+            StringComparison.Ordinal);
         Assert.Equal(":0", client.Ok("DEBUG INTEGRITY").ToString());
     }
 

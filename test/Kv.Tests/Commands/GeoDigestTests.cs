@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Ten thousand points, and what redis-server 7.0.15 answers about them, kept as a hash of its replies.</summary>
+/// <summary>Ten thousand points, and what redis-server 7.0.15 answers about them, kept as a hash of its
+/// replies.</summary>
 /// <remarks>With KV_TEST_SERVER they are asked again, of that server.</remarks>
 public sealed class GeoDigestTests
 {
@@ -35,7 +36,8 @@ public sealed class GeoDigestTests
         for (int i = 0; i < 300; i++)
         {
             string from = Next(2) == 0 ? $"FROMMEMBER p{Next(Points)}" : $"FROMLONLAT {Longitude()} {Latitude()}";
-            string area = Next(2) == 0 ? $"BYRADIUS {1 + Next(3000)} km" : $"BYBOX {1 + Next(5000)} {1 + Next(5000)} mi";
+            string area = Next(2) == 0 ? $"BYRADIUS {1 + Next(3000)} km"
+                : $"BYBOX {1 + Next(5000)} {1 + Next(5000)} mi";
             Add($"GEOSEARCH g {from} {area} {(Next(2) == 0 ? "ASC" : "DESC")} WITHDIST WITHHASH WITHCOORD");
         }
 

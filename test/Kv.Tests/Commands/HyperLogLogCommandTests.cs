@@ -29,7 +29,8 @@ public class HyperLogLogCommandTests
         byte[] expected = draft.Text.ToArray();
         using var reader = server.Connect();
         byte[] found = reader.Ok("GET h").Text!;
-        Assert.True(found.AsSpan(HyperLogLog.HeaderBytes).SequenceEqual(expected.AsSpan(HyperLogLog.HeaderBytes)), "registers differ");
+        Assert.True(found.AsSpan(HyperLogLog.HeaderBytes).SequenceEqual(expected.AsSpan(HyperLogLog.HeaderBytes)),
+            "registers differ");
     }
 
     [Theory]
@@ -52,8 +53,10 @@ public class HyperLogLogCommandTests
         Assert.Equal(expected, client.Ok("PFCOUNT merged").Integer);
 
         client.Ok("SET text x");
-        Assert.Equal("-WRONGTYPE Key is not a valid HyperLogLog string value.", client.Command($"PFCOUNT {names} text").ToString());
-        Assert.Equal("-WRONGTYPE Key is not a valid HyperLogLog string value.", client.Command($"PFMERGE merged {names} text").ToString());
+        Assert.Equal("-WRONGTYPE Key is not a valid HyperLogLog string value.",
+            client.Command($"PFCOUNT {names} text").ToString());
+        Assert.Equal("-WRONGTYPE Key is not a valid HyperLogLog string value.",
+            client.Command($"PFMERGE merged {names} text").ToString());
     }
 
     [Fact]
@@ -74,8 +77,10 @@ public class HyperLogLogCommandTests
     {
         using var server = KvInstance.Start();
         using var client = server.Connect();
-        client.Command("SET"u8.ToArray(), "k"u8.ToArray(), [.. "HYLL\x01\0\0\0"u8, .. new byte[7], 0x80, .. new byte[10_000_000]]);
-        foreach (string command in (string[])["PFADD k 1", "PFCOUNT k", "PFMERGE d k", "PFDEBUG DECODE k", "PFDEBUG GETREG k", "PFDEBUG TODENSE k"])
+        client.Command("SET"u8.ToArray(), "k"u8.ToArray(),
+            [.. "HYLL\x01\0\0\0"u8, .. new byte[7], 0x80, .. new byte[10_000_000]]);
+        foreach (string command in (string[])["PFADD k 1", "PFCOUNT k", "PFMERGE d k", "PFDEBUG DECODE k",
+            "PFDEBUG GETREG k", "PFDEBUG TODENSE k"])
             Assert.Equal("-INVALIDOBJ Corrupted HLL object detected", client.Command(command).ToString());
     }
 }

@@ -19,7 +19,8 @@ public class LongBitmapTests
         long ones = value.Sum(b => (long)BitOperations.PopCount(b));
         Assert.Equal(ones, client.Command("BITCOUNT k").Integer);
         Assert.Equal(ones - BitOperations.PopCount(value[0]), client.Command("BITCOUNT k 1 -1").Integer);
-        Assert.Equal(value.Skip(1).Take(3_999_999).Sum(b => (long)BitOperations.PopCount(b)), client.Command("BITCOUNT k 8 31999999 BIT").Integer);
+        Assert.Equal(value.Skip(1).Take(3_999_999).Sum(b => (long)BitOperations.PopCount(b)),
+            client.Command("BITCOUNT k 8 31999999 BIT").Integer);
         Assert.Equal(0, client.Command("BITCOUNT k 4000000 -1").Integer);
 
         long lastOne = LastOne(value);
@@ -50,7 +51,9 @@ public class LongBitmapTests
             client.Command("SET"u8.ToArray(), System.Text.Encoding.ASCII.GetBytes(key), value);
 
         var expected = new byte[Bytes];
-        for (int i = 0; i < Bytes; i++) expected[i] = Of(operation, Of(operation, a[i], i < b.Length ? b[i] : (byte)0), i < c.Length ? c[i] : (byte)0);
+        for (int i = 0; i < Bytes; i++)
+            expected[i] = Of(operation, Of(operation, a[i], i < b.Length ? b[i] : (byte)0),
+                i < c.Length ? c[i] : (byte)0);
         Assert.Equal(Bytes, client.Command($"BITOP {operation} d a b c").Integer);
         Assert.True(expected.AsSpan().SequenceEqual(client.Command("GET d").Text), operation);
         Assert.Equal(Bytes, client.Command($"BITOP {operation} b a b c").Integer);
@@ -61,7 +64,8 @@ public class LongBitmapTests
     [Fact]
     public void A_long_combination_is_of_sources_that_existed_at_one_instant()
     {
-        // Two halves that are always opposites: whatever the moment, their XOR is ones. A mix of two moments would not be.
+        // Two halves that are always opposites: whatever the moment, their XOR is ones. A mix of two moments would not
+        // be.
         byte[] zeros = new byte[Bytes], ones = [.. Enumerable.Repeat((byte)0xFF, Bytes)];
         using var server = KvInstance.Start("--worker-threads", "2");
         using RespClient writer = server.Connect(), reader = server.Connect();
@@ -70,7 +74,8 @@ public class LongBitmapTests
         {
             reader.Send("BITOP XOR d a b");
             bool swapped = round % 2 == 0;
-            writer.Command("MSET"u8.ToArray(), "a"u8.ToArray(), swapped ? ones : zeros, "b"u8.ToArray(), swapped ? zeros : ones);
+            writer.Command("MSET"u8.ToArray(), "a"u8.ToArray(), swapped ? ones : zeros, "b"u8.ToArray(),
+                swapped ? zeros : ones);
             Assert.Equal(Bytes, reader.Read().Integer);
             Assert.Equal(Bytes * 8L, reader.Command("BITCOUNT d").Integer);
         }

@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands that work in steps give everything back, also when nobody waits for their answer any more.</summary>
+/// <summary>Commands that work in steps give everything back, also when nobody waits for their answer any
+/// more.</summary>
 public class LongCommandTests
 {
     [Fact]
@@ -16,7 +17,8 @@ public class LongCommandTests
         Assert.True(rig.UsedBytes - before >= tableBytes, "the table is not charged");
         rig.End();
         // The store's thread unmaps large blocks.
-        Eventually.Holds(() => rig.UsedBytes - before < tableBytes / 2, () => $"{rig.UsedBytes - before} bytes more than before");
+        Eventually.Holds(() => rig.UsedBytes - before < tableBytes / 2,
+            () => $"{rig.UsedBytes - before} bytes more than before");
     }
 
     [Fact]
@@ -36,15 +38,19 @@ public class LongCommandTests
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void GETRANGE_of_a_large_value_sends_the_part_that_was_asked_for(string transport)
     {
-        string value = string.Concat(Enumerable.Range(0, 60_000).Select(i => i.ToString("D6", System.Globalization.CultureInfo.InvariantCulture)));
+        string value = string.Concat(Enumerable.Range(0, 60_000)
+            .Select(i => i.ToString("D6", System.Globalization.CultureInfo.InvariantCulture)));
         using var server = KvInstance.Start("--transport", transport);
         using var client = server.Connect();
-        foreach (var (first, last) in new[] { (1, -2), (0, -1), (100_000, 165_535), (100_000, 165_536), (0, 65_536), (-70_000, -1), (359_999, 400_000), (5, 4) })
+        foreach (var (first, last) in new[] { (1, -2), (0, -1), (100_000, 165_535), (100_000, 165_536), (0, 65_536),
+            (-70_000, -1), (359_999, 400_000), (5, 4) })
         {
             client.Ok($"SET big {value}");
-            foreach (string line in new[] { "PING", $"GETRANGE big {first} {last}", "SETRANGE big 0 xxx", "DEL big", "PING" }) client.Send(line);
+            foreach (string line in new[] { "PING", $"GETRANGE big {first} {last}", "SETRANGE big 0 xxx", "DEL big",
+                "PING" }) client.Send(line);
             Assert.Equal("PONG", client.Read().String);
-            int from = first < 0 ? first + value.Length : first, to = Math.Min(value.Length - 1, last < 0 ? last + value.Length : last);
+            int from = first < 0 ? first + value.Length : first,
+                to = Math.Min(value.Length - 1, last < 0 ? last + value.Length : last);
             Assert.Equal(from > to ? "" : value[from..(to + 1)], client.Read().String);
             Assert.Equal(value.Length, client.Read().Integer);
             Assert.Equal(1, client.Read().Integer);

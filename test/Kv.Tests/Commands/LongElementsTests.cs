@@ -3,7 +3,8 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands about many elements of one collection, which answer in steps: what they answer, and what others see meanwhile.</summary>
+/// <summary>Commands about many elements of one collection, which answer in steps: what they answer, and what others
+/// see meanwhile.</summary>
 public sealed class LongElementsTests
 {
     private const int Many = 12_000;
@@ -22,8 +23,10 @@ public sealed class LongElementsTests
             Fill(client, count);
             foreach (string line in new[]
             {
-                "SMEMBERS set", "HGETALL hash", "HKEYS hash", "HVALS hash", "LRANGE list 0 -1", "LRANGE list 1 -3", "ZRANGE scores 0 -1", "ZRANGE scores 0 -1 WITHSCORES",
-                "ZREVRANGE scores 3 -2 WITHSCORES", "ZRANGEBYSCORE scores 5 (100000 WITHSCORES", "ZRANGE scores - + BYLEX REV", "ZRANGE scores + - BYLEX REV LIMIT 10 100000",
+                "SMEMBERS set", "HGETALL hash", "HKEYS hash", "HVALS hash", "LRANGE list 0 -1", "LRANGE list 1 -3",
+                    "ZRANGE scores 0 -1", "ZRANGE scores 0 -1 WITHSCORES",
+                "ZREVRANGE scores 3 -2 WITHSCORES", "ZRANGEBYSCORE scores 5 (100000 WITHSCORES",
+                "ZRANGE scores - + BYLEX REV", "ZRANGE scores + - BYLEX REV LIMIT 10 100000",
             })
             {
                 Assert.Equal(client.OkInOneTurn(line).ToString(), client.Ok(line).ToString());
@@ -46,20 +49,25 @@ public sealed class LongElementsTests
         client.Ok("SUNIONSTORE half set");
         client.Ok($"SPOP half {Many / 2}");
         client.Ok("ZUNIONSTORE weighted 2 scores half WEIGHTS 2 3");
-        string[] sets = ["set half", "half set", "set few", "few set", "set", "set none", "none set", "half numbers few set", "set set"];
+        string[] sets = ["set half", "half set", "set few", "few set", "set", "set none", "none set",
+            "half numbers few set", "set set"];
         string[] lines =
         [
             .. from set in sets from name in new[] { "SUNION", "SINTER", "SDIFF" } select $"{name} {set}",
             .. from set in sets select $"SINTERCARD {set.Split(' ').Length} {set} LIMIT 5000",
             .. from set in sets.Append("scores half").Append("scored scores set").Append("weighted scored few")
-               from name in new[] { "ZUNION", "ZINTER", "ZDIFF" } select $"{name} {set.Split(' ').Length} {set} WITHSCORES",
-            "ZUNION 3 scores half weighted WEIGHTS 1 -2 inf AGGREGATE MAX WITHSCORES", "ZINTER 2 weighted half AGGREGATE MIN", "ZINTERCARD 2 scores weighted LIMIT 7000",
+               from name in new[] { "ZUNION", "ZINTER",
+                   "ZDIFF" } select $"{name} {set.Split(' ').Length} {set} WITHSCORES",
+            "ZUNION 3 scores half weighted WEIGHTS 1 -2 inf AGGREGATE MAX WITHSCORES",
+            "ZINTER 2 weighted half AGGREGATE MIN", "ZINTERCARD 2 scores weighted LIMIT 7000",
         ];
         foreach (string line in lines)
         {
             Assert.Equal(Sorted(client.OkInOneTurn(line), line), Sorted(client.Ok(line), line));
             if (line.Contains("CARD", StringComparison.Ordinal)) continue;
-            string name = line.Split(' ')[0], storing = line.Replace($"{name} ", $"{name}STORE result ", StringComparison.Ordinal).Replace(" WITHSCORES", "", StringComparison.Ordinal);
+            string name = line.Split(' ')[0], storing =
+                line.Replace($"{name} ", $"{name}STORE result ", StringComparison.Ordinal)
+                    .Replace(" WITHSCORES", "", StringComparison.Ordinal);
             long count = client.Ok(storing).Integer;
             string result = Digest(client, name);
             Assert.Equal(count, client.OkInOneTurn(storing).Integer);
@@ -75,7 +83,9 @@ public sealed class LongElementsTests
         using var server = KvInstance.Start();
         using var client = server.Connect();
         string filler = new('x', 100);
-        foreach (int i in Enumerable.Range(0, 20)) client.Ok("ZADD scores " + string.Join(' ', Enumerable.Range(i * 1000, 1000).Select(n => $"{n % 777} {filler}{n}")));
+        foreach (int i in Enumerable.Range(0, 20))
+            client.Ok("ZADD scores " + string.Join(
+                ' ', Enumerable.Range(i * 1000, 1000).Select(n => $"{n % 777} {filler}{n}")));
         client.Ok("PEXPIREAT scores 99999999999999");
         Assert.Equal(1, client.Ok("COPY scores copy").Integer);
         Assert.Equal(0, client.Ok("COPY scores copy").Integer);
@@ -104,11 +114,13 @@ public sealed class LongElementsTests
     }
 
     private static string Digest(RespClient client, string name) =>
-        name[0] == 'S' ? Sorted(client.Ok("SMEMBERS result"), "S") : client.Ok("ZRANGE result 0 -1 WITHSCORES").ToString()!;
+        name[0] == 'S' ? Sorted(client.Ok("SMEMBERS result"), "S") : client.Ok("ZRANGE result 0 -1 WITHSCORES")
+            .ToString()!;
 
     // Members of a set come in the order of its table, which depends on what was in it before.
     private static string Sorted(Reply reply, string line) =>
-        line[0] == 'S' && reply.Items is { } items ? string.Join(',', items.Select(item => item.String).Order(StringComparer.Ordinal)) : reply.ToString()!;
+        line[0] == 'S' && reply.Items is { } items
+        ? string.Join(',', items.Select(item => item.String).Order(StringComparer.Ordinal)) : reply.ToString()!;
 
     [Fact]
     public void What_is_taken_in_steps_is_answered_and_gone()
@@ -145,7 +157,8 @@ public sealed class LongElementsTests
             run.Add((client, _) =>
             {
                 Assert.Equal(Many, client.Ok("SMEMBERS set").Items!.Select(item => item.String).Distinct().Count());
-                Assert.Equal(Many, client.Ok("ZRANGE scores 0 -1").Items!.Select(item => item.String).Distinct().Count());
+                Assert.Equal(Many, client.Ok("ZRANGE scores 0 -1").Items!.Select(item => item.String)
+                    .Distinct().Count());
                 Interlocked.Increment(ref reads);
             });
         }
@@ -173,7 +186,8 @@ public sealed class LongElementsTests
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void A_client_that_leaves_in_the_middle_leaves_the_key_free(string transport)
     {
-        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1", "--enable-debug-command", "yes");
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1",
+            "--enable-debug-command", "yes");
         using var client = server.Connect();
         Fill(client, Many);
         long before = server.Server.Store.UsedBytes;
@@ -188,7 +202,8 @@ public sealed class LongElementsTests
         Assert.Equal(1, client.Ok("SADD set another").Integer);
         Assert.Equal(1, client.Ok("HSET hash another 1").Integer);
         Eventually.Holds(() => client.Info("connected_clients") == "1", () => "some are still there");
-        Eventually.Holds(() => server.Server.Store.UsedBytes - before < 4096, () => $"{server.Server.Store.UsedBytes - before} bytes more than before");
+        Eventually.Holds(() => server.Server.Store.UsedBytes - before < 4096,
+            () => $"{server.Server.Store.UsedBytes - before} bytes more than before");
         // What a client has left to be done may still be going on: this waits for it.
         client.Ok("DEBUG INTEGRITY");
     }
@@ -199,7 +214,8 @@ public sealed class LongElementsTests
         using var server = KvInstance.Start("--max-reply-bytes", "1048576");
         using var client = server.Connect();
         string filler = new('m', 200);
-        for (int i = 0; i < Many; i += 1000) client.Ok("SADD set " + string.Join(' ', Enumerable.Range(i, 1000).Select(n => filler + n)));
+        for (int i = 0; i < Many; i += 1000)
+            client.Ok("SADD set " + string.Join(' ', Enumerable.Range(i, 1000).Select(n => filler + n)));
         Assert.StartsWith("ERR", client.Command("SMEMBERS set").String, StringComparison.Ordinal);
         Assert.Equal(Many, client.Ok("SCARD set").Integer);
         Assert.Equal("PONG", client.Ok("PING").String);

@@ -30,7 +30,8 @@ public sealed class LongRestoreTests
         Assert.True(served >= 3, $"{served} steps");
         client.Between = null;
         Assert.Equal(dump, client.Call(Words("DUMP", "copy")).Text!);
-        Assert.Equal("BUSYKEY Target key name already exists.", client.Call(Words("RESTORE", "copy", "0", dump)).String);
+        Assert.Equal("BUSYKEY Target key name already exists.",
+            client.Call(Words("RESTORE", "copy", "0", dump)).String);
 
         // In a transaction all at once.
         client.Run("MULTI");
@@ -48,7 +49,8 @@ public sealed class LongRestoreTests
     [InlineData("FLUSHALL", "REPLACE", "OK", "list")]
     [InlineData("DEL copy", "REPLACE", "OK", "list")]
     [InlineData("SWAPDB 0 1", "", "OK", "list")]
-    public void What_others_do_with_the_key_meanwhile_comes_before(string line, string option, string answer, string left)
+    public void What_others_do_with_the_key_meanwhile_comes_before(string line, string option, string answer,
+        string left)
     {
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
@@ -64,7 +66,8 @@ public sealed class LongRestoreTests
                 if (step == at) other.Run(line);
             };
             byte[][] words = Words("RESTORE", "copy", "0", dump);
-            Assert.Equal(answer, client.Call(option.Length == 0 ? words : [.. words, Encoding.Latin1.GetBytes(option)]).String);
+            Assert.Equal(answer, client.Call(option.Length == 0
+                ? words : [.. words, Encoding.Latin1.GetBytes(option)]).String);
             client.Between = null;
             if (left == "list") Assert.Equal(dump, client.Call(Words("DUMP", "copy")).Text!);
             else Assert.Equal(left, client.Run("GET copy"));
@@ -81,7 +84,8 @@ public sealed class LongRestoreTests
         byte[] dump = Fill(client, type), damaged = (byte[])dump.Clone();
         damaged[damaged.Length / 2] ^= 1;
         client.Run("SET copy before");
-        Assert.Equal("ERR DUMP payload version or checksum are wrong", client.Call(Words("RESTORE", "copy", "0", damaged, "REPLACE")).String);
+        Assert.Equal("ERR DUMP payload version or checksum are wrong",
+            client.Call(Words("RESTORE", "copy", "0", damaged, "REPLACE")).String);
         Assert.Equal("$6\r\nbefore\r\n", client.Run("GET copy"));
         Random random = Seed.NewRandom();
         var store = instance.Server.Store;
@@ -175,11 +179,14 @@ public sealed class LongRestoreTests
         for (int i = 0; i < Many; i += 1000)
         {
             int[] range = [.. Enumerable.Range(i, 1000)];
-            if (type == "list") client.Run("RPUSH key " + string.Join(' ', range.Select(n => $"element:{n}:{random.Next()}")));
+            if (type == "list")
+                client.Run("RPUSH key " + string.Join(' ', range.Select(n => $"element:{n}:{random.Next()}")));
             else if (type == "set") client.Run("SADD key " + string.Join(' ', range.Select(n => $"member:{n}")));
             else if (type == "hash") client.Run("HSET key " + string.Join(' ', range.Select(n => $"f{n} value:{n}")));
-            else if (type == "scores") client.Run("ZADD key " + string.Join(' ', range.Select(n => $"{random.Next(1000)} m{n}")));
-            else if (type == "stream") foreach (int n in range) client.Run($"XADD key {n + 1}-1 field value:{n} other {random.Next()}");
+            else if (type == "scores")
+                client.Run("ZADD key " + string.Join(' ', range.Select(n => $"{random.Next(1000)} m{n}")));
+            else if (type == "stream")
+                foreach (int n in range) client.Run($"XADD key {n + 1}-1 field value:{n} other {random.Next()}");
         }
 
         if (type == "stream")
@@ -192,5 +199,6 @@ public sealed class LongRestoreTests
         return client.Call(Words("DUMP", "key")).Text!;
     }
 
-    private static byte[][] Words(params object[] words) => [.. words.Select(word => word as byte[] ?? Encoding.Latin1.GetBytes((string)word))];
+    private static byte[][] Words(params object[] words) =>
+        [.. words.Select(word => word as byte[] ?? Encoding.Latin1.GetBytes((string)word))];
 }

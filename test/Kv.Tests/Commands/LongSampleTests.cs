@@ -3,12 +3,14 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Very many members at random, in steps: as many as were asked for, different ones where that was asked, each one there, with what belongs to it.</summary>
+/// <summary>Very many members at random, in steps: as many as were asked for, different ones where that was asked, each
+/// one there, with what belongs to it.</summary>
 public sealed class LongSampleTests
 {
     private const int Many = 40_000, Few = 20;
 
-    private static readonly string[] Kinds = ["set", "hash", "scores", "small-set", "small-hash", "small-scores", "integers"];
+    private static readonly string[] Kinds =
+        ["set", "hash", "scores", "small-set", "small-hash", "small-scores", "integers"];
 
     [Theory]
     [InlineData(2)]
@@ -23,7 +25,8 @@ public sealed class LongSampleTests
         {
             var content = Fill(client, kind);
             // An eighth is what divides those that are drawn from those that are chosen in a walk.
-            foreach (int count in new[] { 4097, (Many / 8) - 1, Many / 8, 20_000, Many - 1, Many, Many + 1, -4097, -20_000 })
+            foreach (int count in new[] { 4097, (Many / 8) - 1, Many / 8, 20_000, Many - 1, Many, Many + 1,
+                -4097, -20_000 })
             {
                 foreach (bool withValues in new[] { false, true })
                 {
@@ -32,7 +35,8 @@ public sealed class LongSampleTests
                     client.Between = _ => Assert.Equal("+PONG\r\n", other.Run("PING"));
                     CheckSample(client, kind, content, count, withValues, version);
                     client.Between = null;
-                    if (count < 0 || content.Count == Many) Assert.True(client.Steps >= 2, $"{kind} {count}: {client.Steps} steps");
+                    if (count < 0 || content.Count == Many)
+                        Assert.True(client.Steps >= 2, $"{kind} {count}: {client.Steps} steps");
                     Assert.Equal(external, instance.Server.Store.Budget.ExternalBytes);
                 }
             }
@@ -105,7 +109,9 @@ public sealed class LongSampleTests
                 for (int i = living; i < Many; i += 1000)
                 {
                     int some = Math.Min(1000, Many - i);
-                    client.Run($"HPEXPIRE k 1000 FIELDS {some} {string.Join(' ', Enumerable.Range(i, some).Select(n => $"f{n}"))}");
+                    client.Run(
+                        $"HPEXPIRE k 1000 FIELDS {some} "
+                        + $"{string.Join(' ', Enumerable.Range(i, some).Select(n => $"f{n}"))}");
                 }
 
                 clock.Advance(1000);
@@ -136,14 +142,17 @@ public sealed class LongSampleTests
         }
     }
 
-    private static void CheckSample(WindowClient client, string kind, Dictionary<string, string> content, int count, bool withValues, int version)
+    private static void CheckSample(WindowClient client, string kind, Dictionary<string, string> content, int count,
+        bool withValues, int version)
     {
-        string[] words = [NameOf(kind), "k", $"{count}", .. withValues ? [NameOf(kind) == "HRANDFIELD" ? "WITHVALUES" : "WITHSCORES"] : Array.Empty<string>()];
+        string[] words = [NameOf(kind), "k", $"{count}",
+            .. withValues ? [NameOf(kind) == "HRANDFIELD" ? "WITHVALUES" : "WITHSCORES"] : Array.Empty<string>()];
         var reply = client.Call([.. words.Select(word => System.Text.Encoding.ASCII.GetBytes(word))]);
         Assert.Equal('*', reply.Type);
         var items = reply.Items!;
         bool isFlat = withValues && version == 2;
-        string[] names = withValues && !isFlat ? [.. items.Select(item => item.Items![0].String)] : [.. items.Where((_, i) => !isFlat || i % 2 == 0).Select(item => item.String)];
+        string[] names = withValues && !isFlat ? [.. items.Select(item => item.Items![0].String)]
+            : [.. items.Where((_, i) => !isFlat || i % 2 == 0).Select(item => item.String)];
         Assert.Equal(content.Count == 0 ? 0 : count < 0 ? -count : Math.Min(count, content.Count), names.Length);
         if (count > 0) Assert.Equal(names.Length, names.Distinct().Count());
         for (int i = 0; i < names.Length; i++)
@@ -153,7 +162,8 @@ public sealed class LongSampleTests
         }
     }
 
-    private static string NameOf(string kind) => kind.EndsWith("hash", StringComparison.Ordinal) ? "HRANDFIELD" : kind.EndsWith("scores", StringComparison.Ordinal) ? "ZRANDMEMBER" : "SRANDMEMBER";
+    private static string NameOf(string kind) => kind.EndsWith("hash", StringComparison.Ordinal)
+        ? "HRANDFIELD" : kind.EndsWith("scores", StringComparison.Ordinal) ? "ZRANDMEMBER" : "SRANDMEMBER";
 
     private static Dictionary<string, string> Fill(WindowClient client, string kind)
     {

@@ -3,7 +3,8 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>SORT of many elements, which works in steps: what it answers and stores, and what others do meanwhile.</summary>
+/// <summary>SORT of many elements, which works in steps: what it answers and stores, and what others do
+/// meanwhile.</summary>
 public sealed class LongSortTests
 {
     private const int Many = 12_000;
@@ -24,7 +25,8 @@ public sealed class LongSortTests
             {
                 foreach (string rest in new[]
                 {
-                    "", "DESC", "ALPHA", "ALPHA DESC LIMIT 10 5000", "LIMIT 5 10", "LIMIT 3000 50 DESC", "BY nosort", "BY nosort DESC LIMIT 7 4500", "BY w_* GET # GET w_* GET h_*->f",
+                    "", "DESC", "ALPHA", "ALPHA DESC LIMIT 10 5000", "LIMIT 5 10", "LIMIT 3000 50 DESC", "BY nosort",
+                        "BY nosort DESC LIMIT 7 4500", "BY w_* GET # GET w_* GET h_*->f",
                     "BY w_* ALPHA", "BY h_*->f LIMIT 4000 100", "GET none", "LIMIT 20000 5",
                 })
                 {
@@ -33,7 +35,8 @@ public sealed class LongSortTests
                     Assert.True(expected == client.Ok(line).ToString(), $"{line} of {count}");
                     if (rest.Contains("nosort") && key == "set") continue;      // its own order; stored, by bytes
                     long stored = client.Ok($"{line} STORE result").Integer;
-                    Assert.True(rest.Contains("GET") || expected == client.Ok("LRANGE result 0 -1").ToString(), $"{line} STORE of {count}");
+                    Assert.True(rest.Contains("GET")
+                        || expected == client.Ok("LRANGE result 0 -1").ToString(), $"{line} STORE of {count}");
                     Assert.Equal(stored, client.Ok("LLEN result").Integer);
                 }
             }
@@ -80,7 +83,8 @@ public sealed class LongSortTests
             Assert.True(sorted > 0 && pushed > 0);
             Assert.Equal(count + pushed, client.Ok("LLEN list").Integer);
             client.Ok("SORT list STORE list");
-            var numbers = client.Ok("LRANGE list 0 -1").Items!.Select(item => double.Parse(item.String, System.Globalization.CultureInfo.InvariantCulture)).ToArray();
+            var numbers = client.Ok("LRANGE list 0 -1").Items!.Select(
+                item => double.Parse(item.String, System.Globalization.CultureInfo.InvariantCulture)).ToArray();
             Assert.Equal(numbers.Order(), numbers);
             server.Server.Store.CheckIntegrity();
         }
@@ -104,8 +108,10 @@ public sealed class LongSortTests
         }
 
         Assert.Equal(1, client.Ok("SADD set 200001").Integer);
-        Eventually.Holds(() => client.Info("connected_clients") == "1", () => $"{client.Info("connected_clients")} clients are connected");
-        Eventually.Holds(() => server.Server.Store.UsedBytes - before < 512 * 1024, () => $"{server.Server.Store.UsedBytes - before} bytes more than before");
+        Eventually.Holds(() => client.Info("connected_clients") == "1",
+            () => $"{client.Info("connected_clients")} clients are connected");
+        Eventually.Holds(() => server.Server.Store.UsedBytes - before < 512 * 1024,
+            () => $"{server.Server.Store.UsedBytes - before} bytes more than before");
         server.Server.Store.CheckIntegrity();
     }
 
@@ -116,8 +122,12 @@ public sealed class LongSortTests
         using var client = server.Connect();
         Fill(client, Many);
         client.Ok("SET w_1 " + new string('x', 1000));
-        Assert.StartsWith("ERR reply is larger", client.Command("SORT list GET *_1 " + string.Join(' ', Enumerable.Repeat("GET #", 30))).String, StringComparison.Ordinal);
-        Assert.StartsWith("ERR reply is larger", client.Command("SORT list LIMIT 0 4000 " + string.Join(' ', Enumerable.Repeat("GET #", 60))).String, StringComparison.Ordinal);
+        Assert.StartsWith("ERR reply is larger",
+            client.Command("SORT list GET *_1 " + string.Join(' ', Enumerable.Repeat("GET #", 30))).String,
+            StringComparison.Ordinal);
+        Assert.StartsWith("ERR reply is larger",
+            client.Command("SORT list LIMIT 0 4000 " + string.Join(' ', Enumerable.Repeat("GET #", 60))).String,
+            StringComparison.Ordinal);
         Assert.Equal("PONG", client.Ok("PING").String);
         Assert.Equal(Many, client.Ok("LLEN list").Integer);
     }
@@ -163,7 +173,8 @@ public sealed class LongSortTests
             client.Ok("SADD set " + string.Join(' ', range));
             client.Ok("RPUSH list " + string.Join(' ', range));
             client.Ok("ZADD scores " + string.Join(' ', range.Select(n => $"{n % 100} {n}")));
-            client.Ok("MSET " + string.Join(' ', range.Where(n => n % 3 != 0).Append(5).Select(n => $"w_{n} {n % 50}")));
+            client.Ok("MSET " + string.Join(' ',
+                range.Where(n => n % 3 != 0).Append(5).Select(n => $"w_{n} {n % 50}")));
             foreach (long n in range.Where(n => n % 50 == 0)) client.Ok($"HSET h_{n} f {n % 7}");
         }
     }

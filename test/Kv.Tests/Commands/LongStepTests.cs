@@ -4,7 +4,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands about one long value that work in steps: what they answer and leave is what one turn would, whoever comes between.</summary>
+/// <summary>Commands about one long value that work in steps: what they answer and leave is what one turn would,
+/// whoever comes between.</summary>
 public sealed class LongStepTests
 {
     private const int Many = 30_000;
@@ -12,55 +13,97 @@ public sealed class LongStepTests
     /// <summary>What kind of value, and a command about it that takes steps.</summary>
     private static readonly (string Kind, string Line)[] Cases =
     [
-        ("list", "DUMP k"), ("set", "DUMP k"), ("hash", "DUMP k"), ("scores", "DUMP k"), ("stream", "DUMP k"), ("text", "DUMP k"), ("random", "DUMP k"), ("alone", "DUMP k"),
-        ("stream", "XRANGE k - +"), ("stream", "XREVRANGE k + - COUNT 9000"), ("stream", "XRANGE k 100 (25000"), ("stream", "XREVRANGE k 29000 7"),
-        ("stream", "XREAD STREAMS k 0"), ("stream", "XREAD COUNT 6000 STREAMS none k k 0 5 29990"), ("stream", "XINFO STREAM k FULL COUNT 0"), ("stream", "XINFO STREAM k FULL COUNT 7000"),
-        ("stream", "XTRIM k MAXLEN 100"), ("stream", "XTRIM k MINID 29955"), ("stream", "XTRIM k MAXLEN ~ 500 LIMIT 28000"), ("stream", "XADD k MAXLEN 10 30001-5 f v"),
-        ("stream", "XREADGROUP GROUP group new STREAMS k >"), ("stream", "XREADGROUP GROUP group one COUNT 7000 NOACK STREAMS k >"), ("stream", "XREADGROUP GROUP another three STREAMS k k k > 0 >"),
-        ("stream", "XREADGROUP GROUP another new COUNT 3000 STREAMS k k k > > 50"), ("pending", "XREADGROUP GROUP group two STREAMS k 0"), ("pending", "XREADGROUP GROUP group one COUNT 4500 STREAMS k k 100 9000"),
-        ("pending", "XPENDING k group - + 100000"), ("pending", "XPENDING k group (900 29000 6000 two"), ("pending", "XPENDING k group IDLE 1000000 - + 5000"), ("pending", "XPENDING k group IDLE 9000000000000 - + 10"), ("pending", "XPENDING k group IDLE 9000000000000 - + 10 two"),
-        ("stream", "XDEL k " + Words("{0}")), ("stream", "XDEL k " + Words("{0}-0") + " word"), ("pending", "XACK k group " + Words("{0}")), ("pending", "XACK k group " + Words("{0}") + " word 5"),
-        ("pending", "XCLAIM k group five 0 " + Words("{0}")), ("pending", "XCLAIM k group one 1000000 " + Words("{0}") + " JUSTID RETRYCOUNT 7 TIME 5000"), ("pending", "XCLAIM k another five 0 " + Words("{0}") + " FORCE LASTID 29000"),
-        ("pending", "XCLAIM k group five 0 " + Words("{0}") + " WORD"), ("pending", "XCLAIM k group five much " + Words("{0}")),
-        ("pending", "XAUTOCLAIM k group five 0 0 COUNT 100000"), ("pending", "XAUTOCLAIM k group one 1000000 5000 COUNT 5000 JUSTID"), ("pending", "XAUTOCLAIM k group five 999999999 0 COUNT 1000"),
-        ("pending", "XGROUP DESTROY k group"), ("pending", "XGROUP DELCONSUMER k group one"), ("pending", "XGROUP DELCONSUMER k group two"),
-        ("list", "LREM k 0 same"), ("list", "LREM k 5000 same"), ("list", "LREM k -7000 same"), ("list", "LREM k 0 none"), ("alone", "LTRIM k 100 -300"), ("alone", "LTRIM k 5000 5000"), ("alone", "LREM k 0 same"),
-        ("list", "LPOS k none"), ("list", "LPOS k last"), ("list", "LPOS k same COUNT 0"), ("list", "LPOS k same RANK -3 COUNT 4000 MAXLEN 25000"), ("list", "LPOS k same RANK 9000"),
-        ("list", "LINSERT k BEFORE last new"), ("list", "LINSERT k AFTER last new"), ("list", "LINSERT k AFTER none new"),
+        ("list", "DUMP k"), ("set", "DUMP k"), ("hash", "DUMP k"), ("scores", "DUMP k"), ("stream", "DUMP k"),
+        ("text", "DUMP k"), ("random", "DUMP k"), ("alone", "DUMP k"),
+        ("stream", "XRANGE k - +"), ("stream", "XREVRANGE k + - COUNT 9000"), ("stream", "XRANGE k 100 (25000"),
+        ("stream", "XREVRANGE k 29000 7"),
+        ("stream", "XREAD STREAMS k 0"), ("stream", "XREAD COUNT 6000 STREAMS none k k 0 5 29990"),
+        ("stream", "XINFO STREAM k FULL COUNT 0"), ("stream", "XINFO STREAM k FULL COUNT 7000"),
+        ("stream", "XTRIM k MAXLEN 100"), ("stream", "XTRIM k MINID 29955"),
+        ("stream", "XTRIM k MAXLEN ~ 500 LIMIT 28000"), ("stream", "XADD k MAXLEN 10 30001-5 f v"),
+        ("stream", "XREADGROUP GROUP group new STREAMS k >"),
+        ("stream", "XREADGROUP GROUP group one COUNT 7000 NOACK STREAMS k >"),
+        ("stream", "XREADGROUP GROUP another three STREAMS k k k > 0 >"),
+        ("stream", "XREADGROUP GROUP another new COUNT 3000 STREAMS k k k > > 50"),
+        ("pending", "XREADGROUP GROUP group two STREAMS k 0"),
+        ("pending", "XREADGROUP GROUP group one COUNT 4500 STREAMS k k 100 9000"),
+        ("pending", "XPENDING k group - + 100000"), ("pending", "XPENDING k group (900 29000 6000 two"),
+        ("pending", "XPENDING k group IDLE 1000000 - + 5000"),
+        ("pending", "XPENDING k group IDLE 9000000000000 - + 10"),
+        ("pending", "XPENDING k group IDLE 9000000000000 - + 10 two"),
+        ("stream", "XDEL k " + Words("{0}")), ("stream", "XDEL k " + Words("{0}-0") + " word"),
+        ("pending", "XACK k group " + Words("{0}")), ("pending", "XACK k group " + Words("{0}") + " word 5"),
+        ("pending", "XCLAIM k group five 0 " + Words("{0}")),
+        ("pending", "XCLAIM k group one 1000000 " + Words("{0}") + " JUSTID RETRYCOUNT 7 TIME 5000"),
+        ("pending", "XCLAIM k another five 0 " + Words("{0}") + " FORCE LASTID 29000"),
+        ("pending", "XCLAIM k group five 0 " + Words("{0}") + " WORD"),
+        ("pending", "XCLAIM k group five much " + Words("{0}")),
+        ("pending", "XAUTOCLAIM k group five 0 0 COUNT 100000"),
+        ("pending", "XAUTOCLAIM k group one 1000000 5000 COUNT 5000 JUSTID"),
+        ("pending", "XAUTOCLAIM k group five 999999999 0 COUNT 1000"),
+        ("pending", "XGROUP DESTROY k group"), ("pending", "XGROUP DELCONSUMER k group one"),
+        ("pending", "XGROUP DELCONSUMER k group two"),
+        ("list", "LREM k 0 same"), ("list", "LREM k 5000 same"), ("list", "LREM k -7000 same"),
+        ("list", "LREM k 0 none"), ("alone", "LTRIM k 100 -300"), ("alone", "LTRIM k 5000 5000"),
+        ("alone", "LREM k 0 same"),
+        ("list", "LPOS k none"), ("list", "LPOS k last"), ("list", "LPOS k same COUNT 0"),
+        ("list", "LPOS k same RANK -3 COUNT 4000 MAXLEN 25000"), ("list", "LPOS k same RANK 9000"),
+        ("list", "LINSERT k BEFORE last new"), ("list", "LINSERT k AFTER last new"),
+        ("list", "LINSERT k AFTER none new"),
         // From the ends: some, all but one, all, more than there are.
-        ("list", "LPOP k 20000"), ("list", "RPOP k 30000"), ("list", "RPOP k 30001"), ("alone", "LPOP k 5000"), ("alone", "RPOP k 100000"),
-        ("list", "LMPOP 2 none k LEFT COUNT 9000"), ("list", "LMPOP 1 k RIGHT COUNT 90000"), ("list", "BLMPOP 0 2 none k RIGHT COUNT 29999"), ("list", "BLMPOP 0 1 k LEFT COUNT 5000"),
-        ("scores", "ZPOPMIN k 20000"), ("scores", "ZPOPMAX k 29999"), ("scores", "ZPOPMAX k 30000"), ("scores", "ZPOPMIN k 90000"),
-        ("scores", "ZMPOP 2 none k MAX COUNT 9000"), ("scores", "ZMPOP 1 k MIN COUNT 90000"), ("scores", "BZMPOP 0 2 none k MIN COUNT 5000"), ("scores", "BZMPOP 0 1 k MAX COUNT 30000"),
+        ("list", "LPOP k 20000"), ("list", "RPOP k 30000"), ("list", "RPOP k 30001"), ("alone", "LPOP k 5000"),
+        ("alone", "RPOP k 100000"),
+        ("list", "LMPOP 2 none k LEFT COUNT 9000"), ("list", "LMPOP 1 k RIGHT COUNT 90000"),
+        ("list", "BLMPOP 0 2 none k RIGHT COUNT 29999"), ("list", "BLMPOP 0 1 k LEFT COUNT 5000"),
+        ("scores", "ZPOPMIN k 20000"), ("scores", "ZPOPMAX k 29999"), ("scores", "ZPOPMAX k 30000"),
+        ("scores", "ZPOPMIN k 90000"),
+        ("scores", "ZMPOP 2 none k MAX COUNT 9000"), ("scores", "ZMPOP 1 k MIN COUNT 90000"),
+        ("scores", "BZMPOP 0 2 none k MIN COUNT 5000"), ("scores", "BZMPOP 0 1 k MAX COUNT 30000"),
         ("scores", "ZRANDMEMBER k 30000"), ("scores", "ZRANDMEMBER k 90000 WITHSCORES"), ("alone", "LRANGE k 3 -3"),
-        ("scores", "ZRANGESTORE k k 100 25000"), ("scores", "ZRANGESTORE k k 700 3 BYSCORE REV LIMIT 10 20000"), ("scores", "ZRANGESTORE k k 0 -1 REV"),
-        ("places", "GEOSEARCH k FROMLONLAT 3 4 BYRADIUS 30000 km"), ("places", "GEOSEARCH k FROMMEMBER m7 BYRADIUS 30000 km ASC WITHDIST WITHCOORD WITHHASH"),
-        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYBOX 30000 15000 km DESC COUNT 9000 WITHDIST"), ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 3"),
-        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY"), ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY ASC"),
-        ("places", "GEORADIUS_RO k 100 50 20000 mi WITHHASH"), ("places", "GEORADIUSBYMEMBER k m9 25000 km STORE k"), ("places", "GEORADIUS k 10 10 25000 km STOREDIST k"),
-        ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYRADIUS 30000 km STOREDIST"), ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYBOX 20000 10000 km COUNT 12000"),
+        ("scores", "ZRANGESTORE k k 100 25000"), ("scores", "ZRANGESTORE k k 700 3 BYSCORE REV LIMIT 10 20000"),
+        ("scores", "ZRANGESTORE k k 0 -1 REV"),
+        ("places", "GEOSEARCH k FROMLONLAT 3 4 BYRADIUS 30000 km"),
+        ("places", "GEOSEARCH k FROMMEMBER m7 BYRADIUS 30000 km ASC WITHDIST WITHCOORD WITHHASH"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYBOX 30000 15000 km DESC COUNT 9000 WITHDIST"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 3"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY"),
+        ("places", "GEOSEARCH k FROMLONLAT 0 0 BYRADIUS 30000 km COUNT 20000 ANY ASC"),
+        ("places", "GEORADIUS_RO k 100 50 20000 mi WITHHASH"), ("places", "GEORADIUSBYMEMBER k m9 25000 km STORE k"),
+        ("places", "GEORADIUS k 10 10 25000 km STOREDIST k"),
+        ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYRADIUS 30000 km STOREDIST"),
+        ("places", "GEOSEARCHSTORE k k FROMLONLAT 0 0 BYBOX 20000 10000 km COUNT 12000"),
         // Of very many arguments: a part of them there, a part not.
-        ("set", "SADD k " + Words("member:{0}")), ("set", "SREM k " + Words("member:{0}")), ("set", "SMISMEMBER k " + Words("member:{0}")),
-        ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")), ("hash", "HMGET k " + Words("f{0}")),
+        ("set", "SADD k " + Words("member:{0}")), ("set", "SREM k " + Words("member:{0}")),
+        ("set", "SMISMEMBER k " + Words("member:{0}")),
+        ("hash", "HSET k " + Words("f{0} new:{0}")), ("hash", "HDEL k " + Words("f{0}")),
+        ("hash", "HMGET k " + Words("f{0}")),
         ("scores", "ZREM k " + Words("m{0}")), ("scores", "ZMSCORE k " + Words("m{0}")),
-        ("hash", "HMSET k " + Words("f{0} new:{0}")), ("set", "SADD k " + Words("member:{0}").Replace("member:3", "member:1", StringComparison.Ordinal)),
-        ("scores", "ZADD k " + Words("{0} m{0}")), ("scores", "ZADD k NX CH " + Words("-{0} m{0}")), ("scores", "ZADD k XX CH " + Words("-{0}.5 m{0}")),
+        ("hash", "HMSET k " + Words("f{0} new:{0}")),
+        ("set", "SADD k " + Words("member:{0}").Replace("member:3", "member:1", StringComparison.Ordinal)),
+        ("scores", "ZADD k " + Words("{0} m{0}")), ("scores", "ZADD k NX CH " + Words("-{0} m{0}")),
+        ("scores", "ZADD k XX CH " + Words("-{0}.5 m{0}")),
         ("scores", "ZADD k GT CH " + Words("{1} m{0}")), ("scores", "ZADD k XX LT CH " + Words("{1} m{0}")),
-        ("scores", "GEOADD k " + Words("1{1} -{1}.25 m{0}")), ("scores", "GEOADD k XX CH " + Words("1{1} -{1}.25 m{0}")),
-        ("list", "LPUSH k " + Words("e{0}")), ("list", "RPUSH k " + Words("element:{0}")), ("list", "LPUSHX k " + Words("e{0}")), ("list", "RPUSHX k " + Words("e{0}")),
+        ("scores", "GEOADD k " + Words("1{1} -{1}.25 m{0}")),
+        ("scores", "GEOADD k XX CH " + Words("1{1} -{1}.25 m{0}")),
+        ("list", "LPUSH k " + Words("e{0}")), ("list", "RPUSH k " + Words("element:{0}")),
+        ("list", "LPUSHX k " + Words("e{0}")), ("list", "RPUSHX k " + Words("e{0}")),
         ("alone", "LPUSH k " + Words("e{0}")), ("alone", "RPUSH k " + Words("e{0}")),
-        ("none", "RPUSH k " + Words("{0}")), ("none", "LPUSH k " + Words("{0}")), ("none", "ZADD k " + Words("{1} m{0}")), ("none", "GEOADD k " + Words("{1} {1}.5 m{0}")),
+        ("none", "RPUSH k " + Words("{0}")), ("none", "LPUSH k " + Words("{0}")),
+        ("none", "ZADD k " + Words("{1} m{0}")), ("none", "GEOADD k " + Words("{1} {1}.5 m{0}")),
         ("none", "SADD k " + Words("member:{0}")), ("none", "HSET k " + Words("f{0} new:{0}")),
     ];
 
     private static string Words(string form) =>
-        string.Join(' ', Enumerable.Range(Many - 3000, 9000).Select(i => string.Format(CultureInfo.InvariantCulture, form, i, i % 80)));
+        string.Join(' ', Enumerable.Range(Many - 3000, 9000)
+            .Select(i => string.Format(CultureInfo.InvariantCulture, form, i, i % 80)));
 
-    /// <summary>When something has been changed: the turn of the handler, those that read 1,024 of 9,000 each, and one more.</summary>
+    /// <summary>When something has been changed: the turn of the handler, those that read 1,024 of 9,000 each, and one
+    /// more.</summary>
     private const int FirstChange = 1 + 9 + 1;
 
     /// <summary>Whether a command reads all of its arguments before it holds the key.</summary>
-    private static bool ReadsFirst(string line) => line.Split(' ', 2)[0] is "SADD" or "HSET" or "HMSET" or "ZADD" or "GEOADD" or "LPUSH" or "RPUSH" or "LPUSHX" or "RPUSHX";
+    private static bool ReadsFirst(string line) => line.Split(' ', 2)[0] is "SADD" or "HSET" or "HMSET" or "ZADD"
+        or "GEOADD" or "LPUSH" or "RPUSH" or "LPUSHX" or "RPUSHX";
 
     public static TheoryData<int> Kinds => [2, 3];
 
@@ -86,7 +129,8 @@ public sealed class LongStepTests
             client.Between = null;
             Assert.True(client.Steps >= 2, $"{line[..Math.Min(60, line.Length)]} of {kind}: {client.Steps} steps");
             Assert.True(expected == "*1\r\n" + answer, $"{line[..Math.Min(60, line.Length)]} of {kind}");
-            Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
+            Assert.True(left == Left(client, "k"),
+                $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
         }
     }
@@ -118,10 +162,15 @@ public sealed class LongStepTests
             };
             Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             client.Between = null;
-            if (interference.StartsWith("RENAME", StringComparison.Ordinal)) Assert.True(left == Left(client, "moved"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
+            if (interference.StartsWith("RENAME", StringComparison.Ordinal))
+                Assert.True(left == Left(client, "moved"),
+                    $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             else if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) client.Run(interference);
-            else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal) ? ":1\r\n" : ":0\r\n"), $"{line[..Math.Min(60, line.Length)]} of {kind}");
-            if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
+            else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal)
+                ? ":1\r\n" : ":0\r\n"), $"{line[..Math.Min(60, line.Length)]} of {kind}");
+            if (interference.StartsWith("SWAPDB", StringComparison.Ordinal))
+                Assert.True(left == Left(client, "k"),
+                    $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
         }
     }
@@ -144,7 +193,8 @@ public sealed class LongStepTests
             };
             Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             client.Between = null;
-            Assert.True(left == Left(client, "k"), $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
+            Assert.True(left == Left(client, "k"),
+                $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             client.Between = step =>
             {
                 if (step == 3) other.Run("SET k text");
@@ -168,8 +218,10 @@ public sealed class LongStepTests
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
-        if (line.StartsWith("APPEND k ", StringComparison.Ordinal) && line.Length == 9) line += new string('y', 3 << 20);
-        foreach (string interference in (string[])["PING", "GETRANGE k 0 10", "APPEND k between", "DEL k", "SET k short", "RENAME k moved", "SWAPDB 0 5"])
+        if (line.StartsWith("APPEND k ", StringComparison.Ordinal) && line.Length == 9)
+            line += new string('y', 3 << 20);
+        foreach (string interference in (string[])["PING", "GETRANGE k 0 10", "APPEND k between", "DEL k",
+            "SET k short", "RENAME k moved", "SWAPDB 0 5"])
         {
             Fill(client, "random");
             client.Run("PEXPIREAT k 99999999999999");
@@ -194,7 +246,8 @@ public sealed class LongStepTests
             Assert.True(client.Steps >= 3, $"{interference}: {client.Steps} steps");
             Assert.True(expected == "*1\r\n" + answer, $"{interference}: {answer} is not {expected}");
             Assert.True(left == Left(client, "k"), $"{interference}: something else is left");
-            if (interference != "SWAPDB 0 5") Assert.True(before.Length == Left(client, "copy").Length, "the copy has changed");
+            if (interference != "SWAPDB 0 5")
+                Assert.True(before.Length == Left(client, "copy").Length, "the copy has changed");
             client.Run("SWAPDB 0 5");
             client.Run("SWAPDB 0 5");
             instance.Server.Store.CheckIntegrity();
@@ -208,8 +261,10 @@ public sealed class LongStepTests
     {
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
-        string line = "PFADD k " + (areSame ? string.Join(' ', Enumerable.Repeat("a b c d e f g h", 700)) : Words("e{0}"));
-        foreach (string before in new[] { "DEL k", "PFADD k", "PFADD k x y z", "PFADD k " + Words("other:{0}"), "SET k text", "RPUSH k e" })
+        string line = "PFADD k " + (areSame ? string.Join(' ', Enumerable.Repeat("a b c d e f g h", 700))
+            : Words("e{0}"));
+        foreach (string before in new[] { "DEL k", "PFADD k", "PFADD k x y z", "PFADD k " + Words("other:{0}"),
+            "SET k text", "RPUSH k e" })
         {
             client.Run("FLUSHALL");
             client.Run(before);
@@ -229,18 +284,21 @@ public sealed class LongStepTests
     [InlineData("ZADD k {0}", "1 a ", "x b", "-ERR value is not a valid float")]
     [InlineData("ZADD k XX {0}", "1 a ", "nan b", "-ERR value is not a valid float")]
     [InlineData("ZADD k {0}", "1 a ", "2", "-ERR syntax error")]
-    [InlineData("ZADD k NX GT {0}", "1 a ", "2 b", "-ERR GT, LT, and/or NX options at the same time are not compatible")]
+    [InlineData("ZADD k NX GT {0}", "1 a ", "2 b",
+        "-ERR GT, LT, and/or NX options at the same time are not compatible")]
     [InlineData("ZADD k INCR {0}", "1 a ", "2 b", "-ERR INCR option supports a single increment-element pair")]
     [InlineData("GEOADD k {0}", "1 1 a ", "181 1 b", "-ERR invalid longitude,latitude pair 181.000000,1.000000")]
     [InlineData("GEOADD k {0}", "1 1 a ", "1 x b", "-ERR value is not a valid float")]
     [InlineData("GEOADD k {0}", "1 1 a ", "1 1", "-ERR syntax error")]
     [InlineData("HSET k {0}", "f v ", "f", "-ERR wrong number of arguments for 'hset' command")]
     [InlineData("HMSET k {0}", "f v ", "f", "-ERR wrong number of arguments for 'hmset' command")]
-    public void One_bad_argument_of_very_many_is_the_answer_whatever_the_key_is_and_nothing_is_changed(string form, string good, string bad, string error)
+    public void One_bad_argument_of_very_many_is_the_answer_whatever_the_key_is_and_nothing_is_changed(
+        string form, string good, string bad, string error)
     {
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
-        string line = string.Format(CultureInfo.InvariantCulture, form, string.Concat(Enumerable.Repeat(good, 6000)) + bad);
+        string line = string.Format(CultureInfo.InvariantCulture, form,
+            string.Concat(Enumerable.Repeat(good, 6000)) + bad);
         foreach (string before in new[] { "DEL k", "ZADD k 5 a", "SET k text" })
         {
             client.Run("FLUSHALL");
@@ -257,7 +315,8 @@ public sealed class LongStepTests
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
-        foreach (string line in new[] { "SADD k " + Words("m{0}"), "ZADD k " + Words("{1} m{0}"), "GEOADD k " + Words("{1} {1} m{0}"), "PFADD k " + Words("m{0}") })
+        foreach (string line in new[] { "SADD k " + Words("m{0}"), "ZADD k " + Words("{1} m{0}"),
+            "GEOADD k " + Words("{1} {1} m{0}"), "PFADD k " + Words("m{0}") })
         {
             foreach (bool changes in new[] { true, false })
             {
@@ -345,7 +404,8 @@ public sealed class LongStepTests
                 Assert.True(hasLeft || at > 2, $"{line[..Math.Min(60, line.Length)]} of {kind}: {leaver.Steps} steps");
                 leaver.Dispose();
                 string left = Left(client, "k");
-                Assert.True(left == before || left == after, $"{line[..Math.Min(60, line.Length)]} of {kind} left a part");
+                Assert.True(left == before || left == after,
+                    $"{line[..Math.Min(60, line.Length)]} of {kind} left a part");
                 if (left == after) break;
             }
 
@@ -384,8 +444,10 @@ public sealed class LongStepTests
     {
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
-        if (line.StartsWith("LINSERT", StringComparison.Ordinal)) line += new string('n', 1_000_000);       // so much room there is in no list
-        line = line.Replace("{pairs}", Words("{0} {0}"), StringComparison.Ordinal).Replace("{few}", string.Join(' ', Enumerable.Range(1000, 4000)), StringComparison.Ordinal);
+        // so much room there is in no list
+        if (line.StartsWith("LINSERT", StringComparison.Ordinal)) line += new string('n', 1_000_000);
+        line = line.Replace("{pairs}", Words("{0} {0}"), StringComparison.Ordinal)
+            .Replace("{few}", string.Join(' ', Enumerable.Range(1000, 4000)), StringComparison.Ordinal);
         Fill(client, kind);
         string before = Left(client, "k");
         var store = instance.Server.Store;
@@ -419,7 +481,8 @@ public sealed class LongStepTests
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         var store = instance.Server.Store;
-        string group = line.Contains("another", StringComparison.Ordinal) ? "another" : "group", consumer = group == "another" ? "three" : "one";
+        string group = line.Contains("another", StringComparison.Ordinal) ? "another" : "group",
+            consumer = group == "another" ? "three" : "one";
         line = string.Format(CultureInfo.InvariantCulture, line, Words("{0}"));
         int errors = 0, parts = 0, steps = 0;
         for (int refused = 1; refused < 40; refused += refused < 4 ? 1 : 9)
@@ -443,7 +506,8 @@ public sealed class LongStepTests
             }
 
             if (asked >= refused) parts++;
-            string[] given = [.. answer.Split("\r\n").Where((word, i) => i > 0 && word.EndsWith("-0", StringComparison.Ordinal) && word != "0-0")];
+            string[] given = [.. answer.Split("\r\n")
+                .Where((word, i) => i > 0 && word.EndsWith("-0", StringComparison.Ordinal) && word != "0-0")];
             var has = Pending(client, group, consumer);
             if (line[1] != 'A') Assert.Equal(given.Except(had).Order(), has.Except(had).Order());
             else Assert.Empty(has.Except(had).Except(given));
@@ -454,9 +518,11 @@ public sealed class LongStepTests
     }
 
     private static HashSet<string> Pending(WindowClient client, string group, string consumer) =>
-        [.. client.Run($"XPENDING k {group} - + 100000 {consumer}").Split("\r\n").Where(word => word.EndsWith("-0", StringComparison.Ordinal))];
+        [.. client.Run($"XPENDING k {group} - + 100000 {consumer}").Split("\r\n")
+            .Where(word => word.EndsWith("-0", StringComparison.Ordinal))];
 
-    // Nothing else is known of a list or stream than what DUMP shows; of the others its digest is as good as their content.
+    // Nothing else is known of a list or stream than what DUMP shows; of the others its digest is as good as their
+    // content.
     private static string Left(WindowClient client, string key) => client.Run($"DUMP {key}");
 
     private static void Fill(WindowClient client, string kind)
@@ -468,7 +534,9 @@ public sealed class LongStepTests
         else if (kind == "random") client.Run($"SETRANGE k 20000000 {new string('r', 500_000)}");
         else if (kind == "alone")
         {
-            for (int i = 0; i < 6000; i += 100) client.Run("RPUSH k " + string.Join(' ', Enumerable.Range(i, 100).Select(n => n % 3 == 0 ? "same" : filler + n)));
+            for (int i = 0; i < 6000; i += 100)
+                client.Run("RPUSH k " + string.Join(
+                    ' ', Enumerable.Range(i, 100).Select(n => n % 3 == 0 ? "same" : filler + n)));
         }
         else if (kind is "stream" or "pending")
         {
@@ -482,7 +550,8 @@ public sealed class LongStepTests
             if (kind == "stream") return;
             for (int i = 0; i < 4; i++) client.Run($"XAUTOCLAIM k group four 0 {i * 3000} COUNT 1000 JUSTID");
             // By a clock that stands still, nothing else is old.
-            for (int i = 1; i < Many; i += 3000) client.Run($"XCLAIM k group two 0 {string.Join(' ', Enumerable.Range(i, 1500))} TIME {i} JUSTID");
+            for (int i = 1; i < Many; i += 3000)
+                client.Run($"XCLAIM k group two 0 {string.Join(' ', Enumerable.Range(i, 1500))} TIME {i} JUSTID");
             for (int i = 7; i < Many; i += 70) client.Run($"XDEL k {i}");
         }
         else
@@ -490,10 +559,13 @@ public sealed class LongStepTests
             for (int i = 0; i < Many; i += 1000)
             {
                 int[] range = [.. Enumerable.Range(i, 1000)];
-                if (kind == "list") client.Run("RPUSH k " + string.Join(' ', range.Select(n => n % 3 == 0 ? "same" : $"element:{n}")));
+                if (kind == "list")
+                    client.Run("RPUSH k " + string.Join(' ', range.Select(n => n % 3 == 0 ? "same" : $"element:{n}")));
                 else if (kind == "set") client.Run("SADD k " + string.Join(' ', range.Select(n => $"member:{n}")));
                 else if (kind == "hash") client.Run("HSET k " + string.Join(' ', range.Select(n => $"f{n} value:{n}")));
-                else if (kind == "places") client.Run("GEOADD k " + string.Join(' ', range.Select(n => $"{(n * 37 % 3600 / 10.0) - 180} {(n * 11 % 1600 / 10.0) - 80} m{n}")));
+                else if (kind == "places")
+                    client.Run("GEOADD k " + string.Join(
+                        ' ', range.Select(n => $"{(n * 37 % 3600 / 10.0) - 180} {(n * 11 % 1600 / 10.0) - 80} m{n}")));
                 else client.Run("ZADD k " + string.Join(' ', range.Select(n => $"{n % 777} m{n}")));
             }
 

@@ -2,15 +2,18 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Very many elements from the ends of lists and sorted sets, in steps: what goes wrong before the first one is taken changes nothing.</summary>
+/// <summary>Very many elements from the ends of lists and sorted sets, in steps: what goes wrong before the first one
+/// is taken changes nothing.</summary>
 public sealed class LongTakeTests
 {
     private const int Many = 20_000;
 
     private static readonly (string Key, string Line)[] Takes =
     [
-        ("list", "LPOP list 10000"), ("list", "RPOP list 100000"), ("list", "LMPOP 2 none list RIGHT COUNT 9000"), ("list", "BLMPOP 0 1 list LEFT COUNT 100000"),
-        ("scores", "ZPOPMIN scores 10000"), ("scores", "ZPOPMAX scores 100000"), ("scores", "ZMPOP 2 none scores MAX COUNT 9000"), ("scores", "BZMPOP 0 1 scores MIN COUNT 100000"),
+        ("list", "LPOP list 10000"), ("list", "RPOP list 100000"), ("list", "LMPOP 2 none list RIGHT COUNT 9000"),
+        ("list", "BLMPOP 0 1 list LEFT COUNT 100000"),
+        ("scores", "ZPOPMIN scores 10000"), ("scores", "ZPOPMAX scores 100000"),
+        ("scores", "ZMPOP 2 none scores MAX COUNT 9000"), ("scores", "BZMPOP 0 1 scores MIN COUNT 100000"),
     ];
 
     [Fact]
@@ -22,7 +25,8 @@ public sealed class LongTakeTests
         Fill(client, new string('x', 200));
         foreach (var (key, line) in Takes)
         {
-            string before = client.Run($"{(key == "list" ? "LRANGE" : "ZRANGE")} {key} 0 3000"), count = Count(client, key);
+            string before = client.Run($"{(key == "list" ? "LRANGE" : "ZRANGE")} {key} 0 3000"),
+                count = Count(client, key);
             watcher.Run($"WATCH {key}");
             Assert.StartsWith("-ERR", client.Run(line), StringComparison.Ordinal);
             Assert.True(client.Steps > 2, $"{line}: {client.Steps} steps");
@@ -93,7 +97,8 @@ public sealed class LongTakeTests
         Assert.True(worked >= 5000 / 54, $"{worked} steps, {passed} for what was collected");
     }
 
-    private static string Count(WindowClient client, string key) => client.Run($"{(key == "list" ? "LLEN" : "ZCARD")} {key}");
+    private static string Count(WindowClient client, string key) =>
+        client.Run($"{(key == "list" ? "LLEN" : "ZCARD")} {key}");
 
     private static void Fill(WindowClient client, string filler)
     {

@@ -5,7 +5,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>EXEC of very many commands: others have turns in between, and it happens at one instant all the same.</summary>
+/// <summary>EXEC of very many commands: others have turns in between, and it happens at one instant all the
+/// same.</summary>
 public sealed class LongTransactionTests
 {
     private const int Many = 6_000, Keys = 40;
@@ -63,7 +64,9 @@ public sealed class LongTransactionTests
                 model.Run($"SELECT {database}");
                 client.Run($"SELECT {database}");
                 foreach (string kind in (string[])["s", "n", "l", "t", "z"])
-                    for (int key = 0; key < Keys; key++) Assert.True(model.Run($"DUMP {kind}{key}") == client.Run($"DUMP {kind}{key}"), $"{kind}{key} of {database}; {Seed.Hint}");
+                    for (int key = 0; key < Keys; key++)
+                        Assert.True(model.Run($"DUMP {kind}{key}") == client.Run($"DUMP {kind}{key}"),
+                            $"{kind}{key} of {database}; {Seed.Hint}");
             }
 
             instance.Server.Store.CheckIntegrity();
@@ -89,7 +92,8 @@ public sealed class LongTransactionTests
     }
 
     [Theory, MemberData(nameof(Visitors))]
-    public void Whoever_comes_in_between_comes_before_or_after_all_of_it(string line, string before, string after, int count)
+    public void Whoever_comes_in_between_comes_before_or_after_all_of_it(
+        string line, string before, string after, int count)
     {
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
@@ -112,7 +116,8 @@ public sealed class LongTransactionTests
             client.Between = null;
             Assert.StartsWith($"*{count + 2}\r\n+OK\r\n:1\r\n", answer, StringComparison.Ordinal);
             Assert.EndsWith($":{count}\r\n+OK\r\n", answer, StringComparison.Ordinal);
-            if (steps == 0 && count != Many) return;        // all of it was done in one turn: there was no time for that
+            // all of it was done in one turn: there was no time for that
+            if (steps == 0 && count != Many) return;
             if (seen == null) break;                        // fewer steps than in the round before
             bool wasAfter = isAfter;
             isAfter = line switch
@@ -123,7 +128,9 @@ public sealed class LongTransactionTests
             };
             if (!isAfter) Assert.Equal(before, seen);
             if (line == "SWAPDB 0 1" && isAfter) client.Run(line);
-            if (line != "FLUSHALL" || !isAfter) Assert.Equal(line == "LPOP list" && isAfter ? $":{count - 1}\r\n" : $":{count}\r\n", client.Run("LLEN list"));
+            if (line != "FLUSHALL" || !isAfter)
+                Assert.Equal(line == "LPOP list" && isAfter ? $":{count - 1}\r\n" : $":{count}\r\n",
+                    client.Run("LLEN list"));
             Assert.True(isAfter || !wasAfter, $"step {at} of {steps} came before it, an earlier one after");
             Assert.True(at > 1 || isAfter == (count != Many), "the first step");
             instance.Server.Store.CheckIntegrity();
@@ -218,7 +225,8 @@ public sealed class LongTransactionTests
         client.Run("INCR n");
         Assert.Equal("*1\r\n:1001\r\n", client.Run("EXEC"));
         client.Run("DEL text n");
-        Eventually.Holds(() => instance.Server.Store.UsedBytes < before + (512 << 10), () => $"{instance.Server.Store.UsedBytes - before} bytes are left charged");
+        Eventually.Holds(() => instance.Server.Store.UsedBytes < before + (512 << 10),
+            () => $"{instance.Server.Store.UsedBytes - before} bytes are left charged");
     }
 
     [Fact]
@@ -295,7 +303,8 @@ public sealed class LongTransactionTests
         {
             if (key % 97 != 0) continue;
             client.Run($"SELECT {database}");
-            Assert.Equal($"${value.ToString(CultureInfo.InvariantCulture).Length}\r\n{value}\r\n", client.Run($"GET k{key}"));
+            Assert.Equal($"${value.ToString(CultureInfo.InvariantCulture).Length}\r\n{value}\r\n",
+                client.Run($"GET k{key}"));
         }
 
         instance.Server.Store.CheckIntegrity();
@@ -309,7 +318,8 @@ public sealed class LongTransactionTests
         client.Run("MULTI");
         for (int i = 0; i < 10_000; i++) client.Run("INCR n");
         client.Run("CLIENT SETNAME me");
-        Assert.StartsWith("-EXECABORT Transaction discarded because of: more than 10000 commands", client.Run("EXEC"), StringComparison.Ordinal);
+        Assert.StartsWith("-EXECABORT Transaction discarded because of: more than 10000 commands", client.Run("EXEC"),
+            StringComparison.Ordinal);
         Assert.Equal("$-1\r\n", client.Run("GET n"));
         Assert.Equal("-ERR EXEC without MULTI\r\n", client.Run("EXEC"));
         client.Run("MULTI");
@@ -330,7 +340,8 @@ public sealed class LongTransactionTests
             {
                 client.Run("MULTI");
                 int count = random.Next(1, 3000);
-                for (int j = 0; j < count; j++) client.Run(string.Create(CultureInfo.InvariantCulture, $"INCR k{random.Next(8)}"));
+                for (int j = 0; j < count; j++)
+                    client.Run(string.Create(CultureInfo.InvariantCulture, $"INCR k{random.Next(8)}"));
                 Assert.StartsWith($"*{count}\r\n", client.Run("EXEC"), StringComparison.Ordinal);
                 Interlocked.Add(ref added, count);
             });
@@ -338,7 +349,9 @@ public sealed class LongTransactionTests
 
         run.Finish();
         using var last = server.Connect();
-        Assert.Equal(added, Enumerable.Range(0, 8).Sum(i => last.Command($"GET k{i}") is { IsNull: false } reply ? long.Parse(reply.String!, CultureInfo.InvariantCulture) : 0));
+        Assert.Equal(added, Enumerable.Range(0, 8)
+            .Sum(i => last.Command($"GET k{i}") is { IsNull: false } reply
+            ? long.Parse(reply.String!, CultureInfo.InvariantCulture) : 0));
         server.Server.Store.CheckIntegrity();
     }
 

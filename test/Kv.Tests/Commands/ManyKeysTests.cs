@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands over more keys than a turn works on: they answer as short ones do, and happen at one instant.</summary>
+/// <summary>Commands over more keys than a turn works on: they answer as short ones do, and happen at one
+/// instant.</summary>
 public class ManyKeysTests
 {
     private const int Keys = 3000;
@@ -23,15 +24,18 @@ public class ManyKeysTests
         Assert.True(values[Keys].IsNull);
         Assert.Equal("v9", values[^1].String);
         Assert.Equal(Keys + 3, client.Command(Words("EXISTS", Names(Keys), ["none", "k0", "k1", "k1"])).Integer);
-        Assert.Equal(0, client.Command([.. Pairs("MSETNX", Keys, _ => "w", "new"), "k7"u8.ToArray(), "w"u8.ToArray()]).Integer);
+        Assert.Equal(0,
+            client.Command([.. Pairs("MSETNX", Keys, _ => "w", "new"), "k7"u8.ToArray(), "w"u8.ToArray()]).Integer);
         Assert.Equal(Keys + 1, client.Ok("DBSIZE").Integer);
         Assert.Equal(1, client.Command(Pairs("MSETNX", Keys, _ => "w", "new")).Integer);
         Assert.Equal(Keys, client.Command(Words("DEL", Names(Keys), Names(Keys))).Integer);
-        Assert.Equal(Keys, client.Command(Words("UNLINK", [.. Enumerable.Range(0, Keys).Select(i => $"new{i}")])).Integer);
+        Assert.Equal(Keys,
+            client.Command(Words("UNLINK", [.. Enumerable.Range(0, Keys).Select(i => $"new{i}")])).Integer);
         Assert.Equal("1", client.Ok("GET other").String);
         Assert.Equal(1, client.Ok("DBSIZE").Integer);
         // A key that comes again gets its last value; all keys one and the same.
-        Assert.Equal("OK", client.Command(Words("MSET", [.. Enumerable.Range(0, Keys).SelectMany(i => new[] { "same", $"{i}" })])).String);
+        Assert.Equal("OK", client.Command(
+            Words("MSET", [.. Enumerable.Range(0, Keys).SelectMany(i => new[] { "same", $"{i}" })])).String);
         Assert.Equal($"{Keys - 1}", client.Ok("GET same").String);
         client.Ok("HELLO 3");
         Assert.True(client.Command(Words("MGET", Names(Keys))).Items!.All(value => value.IsNull));
@@ -43,7 +47,8 @@ public class ManyKeysTests
     [InlineData("epoll", "2")]
     [InlineData("pipelines", "1")]
     [InlineData("pipelines", "2")]
-    public async Task A_long_MGET_never_sees_half_of_a_long_MSET_while_others_use_the_keys(string transport, string workers)
+    public async Task A_long_MGET_never_sees_half_of_a_long_MSET_while_others_use_the_keys(
+        string transport, string workers)
     {
         Assert.SkipUnless(transport != "epoll" || OperatingSystem.IsLinux(), "epoll is Linux'");
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", workers);
@@ -57,7 +62,8 @@ public class ManyKeysTests
             {
                 for (int round = 0; round < rounds; round++)
                 {
-                    string value = letter + new string('-', (round * 7) % 60) + round.ToString(CultureInfo.InvariantCulture);
+                    string value = letter + new string('-', (round * 7) % 60)
+                        + round.ToString(CultureInfo.InvariantCulture);
                     Assert.Equal("OK", client.Command(Pairs("MSET", Keys, _ => value)).String);
                     if (round % 5 == 4) Assert.True(client.Command(Words("DEL", Names(Keys))).Integer is 0 or Keys);
                 }
@@ -88,8 +94,11 @@ public class ManyKeysTests
                 Assert.True(client.Command(Words("EXISTS", Names(Keys))).Integer is 0 or Keys);
             }),
         };
-        _ = writers.ContinueWith(_ => stop.Cancel(), CancellationToken.None, TaskContinuationOptions.None, TaskScheduler.Default);
-        await Task.WhenAll([writers, .. others]).WaitAsync(TimeSpan.FromMinutes(5), TestContext.Current.CancellationToken);     // else somebody waits for ever
+        _ = writers.ContinueWith(_ => stop.Cancel(), CancellationToken.None, TaskContinuationOptions.None,
+            TaskScheduler.Default);
+        // else somebody waits for ever
+        await Task.WhenAll([writers, .. others])
+            .WaitAsync(TimeSpan.FromMinutes(5), TestContext.Current.CancellationToken);
 
         Task Run(Action<RespClient> run) => Task.Factory.StartNew(
             () =>
@@ -129,7 +138,9 @@ public class ManyKeysTests
             // The store's thread lets go of the keys.
             Assert.Equal(0, rig.Keys % Keys);
             Assert.Equal(0, rig.Other("EXISTS k1 k2999").Integer % 2);
-            if (!done) Eventually.Holds(() => rig.UsedBytes - before < Keys * 80, () => $"{rig.UsedBytes - before} bytes more than before");
+            if (!done)
+                Eventually.Holds(() => rig.UsedBytes - before < Keys * 80,
+                    () => $"{rig.UsedBytes - before} bytes more than before");
             if (done) return;
         }
     }

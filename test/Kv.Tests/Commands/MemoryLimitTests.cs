@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>maxmemory is looked at before each command that may need memory, not once for all that a client sends together.</summary>
+/// <summary>maxmemory is looked at before each command that may need memory, not once for all that a client sends
+/// together.</summary>
 public class MemoryLimitTests
 {
     private const string Oom = "-OOM command not allowed when used memory > 'maxmemory'.";
@@ -35,6 +36,7 @@ public class MemoryLimitTests
         client.Say("CONFIG SET maxmemory 0\nMULTI\nSET k v");
         using var other = kv.Connect();
         other.Ok("CONFIG SET maxmemory 8mb");
-        Assert.StartsWith("-EXECABORT Transaction discarded because of: OOM", client.Command("EXEC").ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-EXECABORT Transaction discarded because of: OOM", client.Command("EXEC").ToString(),
+            StringComparison.Ordinal);
     }
 }

@@ -11,7 +11,8 @@ public sealed class MigrationTests
 
     private static readonly string[] Values =
     [
-        "SET {0} 12345", "SET {0} \"\"", "SETRANGE {0} 40000 x", "SETRANGE {0} 300000 x", "RPUSH {0} a b 3 \"\"", "SADD {0} 1 2 3", "SADD {0} a b c", "HSET {0} f v g w", "ZADD {0} 1 a -inf b 1.5 c",
+        "SET {0} 12345", "SET {0} \"\"", "SETRANGE {0} 40000 x", "SETRANGE {0} 300000 x", "RPUSH {0} a b 3 \"\"",
+        "SADD {0} 1 2 3", "SADD {0} a b c", "HSET {0} f v g w", "ZADD {0} 1 a -inf b 1.5 c",
         "XADD {0} 5-1 f v g w", "PFADD {0} a b c", "GEOADD {0} 13.3 38.1 Palermo",
     ];
 
@@ -24,17 +25,22 @@ public sealed class MigrationTests
         using TestServer source = Start(from), target = Start(to, "--requirepass", "secret");
         using RespClient a = source.Connect(), b = target.Connect();
         b.Ok("AUTH secret");
-        for (int i = 0; i < Values.Length; i++) a.Ok(string.Format(System.Globalization.CultureInfo.InvariantCulture, Values[i], $"k{i}"));
+        for (int i = 0; i < Values.Length; i++)
+            a.Ok(string.Format(System.Globalization.CultureInfo.InvariantCulture, Values[i], $"k{i}"));
         AddLong(a);
-        string[] keys = [.. Enumerable.Range(0, Values.Length).Select(i => $"k{i}"), "long-list", "long-set", "long-zset", "long-hash"];
+        string[] keys = [.. Enumerable.Range(0, Values.Length).Select(i => $"k{i}"), "long-list", "long-set",
+            "long-zset", "long-hash"];
         foreach (string key in keys) a.Ok($"PEXPIREAT {key} 9999999999999");
         string digests = a.Ok($"DEBUG DIGEST-VALUE {string.Join(' ', keys)}").ToString();
-        Assert.Equal("+OK", a.Ok($"MIGRATE {target.Host} {target.Port} \"\" 3 5000 AUTH secret KEYS {string.Join(' ', keys)}").ToString());
+        Assert.Equal("+OK",
+            a.Ok($"MIGRATE {target.Host} {target.Port} \"\" 3 5000 AUTH secret KEYS {string.Join(' ', keys)}")
+            .ToString());
         Assert.Equal(":0", a.Ok("DBSIZE").ToString());
         b.Ok("SELECT 3");
         Assert.Equal(digests, b.Ok($"DEBUG DIGEST-VALUE {string.Join(' ', keys)}").ToString());
         // The time that is left is sent, as in Redis; so the instant is the same but for the way.
-        foreach (string key in keys) Assert.InRange(b.Ok($"PEXPIRETIME {key}").Integer, 9_999_999_999_000, 10_000_000_600_000);
+        foreach (string key in keys)
+            Assert.InRange(b.Ok($"PEXPIRETIME {key}").Integer, 9_999_999_999_000, 10_000_000_600_000);
         CheckIntegrity(source, target);
     }
 
@@ -54,7 +60,8 @@ public sealed class MigrationTests
         using KvInstance source = KvInstance.Start(), target = KvInstance.Start();
         using RespClient a = source.Connect(), b = target.Connect();
         const int count = 2500;
-        for (int i = 0; i < count; i += 500) a.Ok("MSET " + string.Join(' ', Enumerable.Range(i, 500).Select(n => $"k{n} v{n}")));
+        for (int i = 0; i < count; i += 500)
+            a.Ok("MSET " + string.Join(' ', Enumerable.Range(i, 500).Select(n => $"k{n} v{n}")));
         a.Ok("SET other v");
         string keys = string.Join(' ', Enumerable.Range(0, count).Select(n => $"k{n}"));
         Assert.Equal("+OK", a.Ok($"MIGRATE {target.Host} {target.Port} \"\" 0 5000 KEYS {keys} absent").ToString());
@@ -75,8 +82,10 @@ public sealed class MigrationTests
         client.Ok("SELECT 5");
         Assert.Equal("[\"v\" \"w\"]", client.Ok("MGET k j").ToString());
         // It is there already, and is overwritten while it is on its way.
-        Assert.Equal("-ERR Target instance replied with error: BUSYKEY Target key name already exists.", client.Command($"MIGRATE {server.Host} {server.Port} k 5 5000").ToString());
-        Assert.StartsWith("-ERR 1 of the keys have changed", client.Command($"MIGRATE {server.Host} {server.Port} k 5 5000 REPLACE").ToString());
+        Assert.Equal("-ERR Target instance replied with error: BUSYKEY Target key name already exists.",
+            client.Command($"MIGRATE {server.Host} {server.Port} k 5 5000").ToString());
+        Assert.StartsWith("-ERR 1 of the keys have changed",
+            client.Command($"MIGRATE {server.Host} {server.Port} k 5 5000 REPLACE").ToString());
         Assert.Equal("\"v\"", client.Ok("GET k").ToString());
         CheckIntegrity(server);
     }
@@ -91,16 +100,22 @@ public sealed class MigrationTests
         b.Say("AUTH secret\nSET two there");
         a.Say("SET one 1\nSET two 2\nSET three 3");
         string to = $"MIGRATE {target.Host} {target.Port} \"\"";
-        Assert.Equal("-ERR Target instance replied with error: NOAUTH Authentication required.", a.Command($"{to} 0 5000 KEYS one two three").ToString());
-        Assert.StartsWith("-ERR Target instance replied with error: WRONGPASS", a.Command($"{to} 0 5000 AUTH wrong KEYS one two three").ToString());
-        Assert.StartsWith("-ERR Target instance replied with error: WRONGPASS", a.Command($"{to} 0 5000 AUTH2 nobody secret KEYS one two three").ToString());
-        Assert.Equal("-ERR Target instance replied with error: ERR DB index is out of range", a.Command($"{to} 99 5000 AUTH secret KEYS one two three").ToString());
+        Assert.Equal("-ERR Target instance replied with error: NOAUTH Authentication required.",
+            a.Command($"{to} 0 5000 KEYS one two three").ToString());
+        Assert.StartsWith("-ERR Target instance replied with error: WRONGPASS",
+            a.Command($"{to} 0 5000 AUTH wrong KEYS one two three").ToString());
+        Assert.StartsWith("-ERR Target instance replied with error: WRONGPASS",
+            a.Command($"{to} 0 5000 AUTH2 nobody secret KEYS one two three").ToString());
+        Assert.Equal("-ERR Target instance replied with error: ERR DB index is out of range",
+            a.Command($"{to} 99 5000 AUTH secret KEYS one two three").ToString());
         Assert.Equal("[\"1\" \"2\" \"3\"]", a.Ok("MGET one two three").ToString());
         Assert.Equal(":1", b.Ok("DBSIZE").ToString());
-        Assert.Equal("-ERR Target instance replied with error: BUSYKEY Target key name already exists.", a.Command($"{to} 0 5000 AUTH2 default secret KEYS one two three").ToString());
+        Assert.Equal("-ERR Target instance replied with error: BUSYKEY Target key name already exists.",
+            a.Command($"{to} 0 5000 AUTH2 default secret KEYS one two three").ToString());
         Assert.Equal("[$-1 \"2\" $-1]", a.Ok("MGET one two three").ToString());
         Assert.Equal("[\"1\" \"there\" \"3\"]", b.Ok("MGET one two three").ToString());
-        Assert.Equal("+OK", a.Ok($"MIGRATE {target.Host} {target.Port} two 0 5000 COPY REPLACE AUTH secret").ToString());
+        Assert.Equal("+OK", a.Ok($"MIGRATE {target.Host} {target.Port} two 0 5000 COPY REPLACE AUTH secret")
+            .ToString());
         Assert.Equal("\"2\"", a.Ok("GET two").ToString());
         Assert.Equal("\"2\"", b.Ok("GET two").ToString());
         Assert.Equal("+OK", a.Ok($"MIGRATE {target.Host} {target.Port} two 0 5000 REPLACE AUTH secret").ToString());
@@ -156,9 +171,11 @@ public sealed class MigrationTests
         if (lines.Length > 1) target.Answer(string.Join("\r\n", lines[1..]));
         target.Close();
         string? refused = Array.Find(lines[..^1], line => !line.StartsWith('+'));
-        string expected = refused == null ? Reading : $"-ERR Target instance replied with error: {refused.TrimStart('-')}";
+        string expected = refused == null ? Reading
+            : $"-ERR Target instance replied with error: {refused.TrimStart('-')}";
         Assert.Equal(expected, client.Read().ToString());
-        string left = string.Join(' ', Enumerable.Range(1, 3).Select(i => i < lines.Length - 1 && lines[0] == "+OK" && lines[i] == "+OK" ? "$-1" : $"\"{i}\""));
+        string left = string.Join(' ', Enumerable.Range(1, 3)
+            .Select(i => i < lines.Length - 1 && lines[0] == "+OK" && lines[i] == "+OK" ? "$-1" : $"\"{i}\""));
         Assert.Equal($"[{left}]", other.Ok("MGET a b c").ToString());
         CheckIntegrity(server);
     }
@@ -235,7 +252,8 @@ public sealed class MigrationTests
         CheckIntegrity(source, target);
 
         void Take(RespClient client, int list) =>
-            arrived.AddRange(client.Ok($"LRANGE l{list} 0 -1").Items!.Select(item => int.Parse(item.String, System.Globalization.CultureInfo.InvariantCulture)));
+            arrived.AddRange(client.Ok($"LRANGE l{list} 0 -1").Items!.Select(
+                item => int.Parse(item.String, System.Globalization.CultureInfo.InvariantCulture)));
     }
 
     [Fact]
@@ -323,7 +341,8 @@ public sealed class MigrationTests
         using RespClient client = server.Connect(), other = server.Connect();
         long id = client.Ok("CLIENT ID").Integer;
         other.Ok("SET k v");
-        foreach ((string how, string reply) in new[] { ("TIMEOUT", Reading), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK") })
+        foreach ((string how, string reply) in new[] { ("TIMEOUT", Reading),
+            ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK") })
         {
             using var target = new FakeTarget();
             server.Block(client, $"MIGRATE 127.0.0.1 {target.Port} k 0 30000");
@@ -347,7 +366,8 @@ public sealed class MigrationTests
         using var server = KvInstance.Start();
         using var client = server.Connect();
         client.Say("SET k v\nMULTI\nMIGRATE 127.0.0.1 1 k 0 100\nPING");
-        Assert.Equal("[-\"ERR MIGRATE waits for its target, which EXEC cannot\" +\"PONG\"]", client.Ok("EXEC").ToString());
+        Assert.Equal("[-\"ERR MIGRATE waits for its target, which EXEC cannot\" +\"PONG\"]",
+            client.Ok("EXEC").ToString());
     }
 
     [Fact]
@@ -356,14 +376,17 @@ public sealed class MigrationTests
         using var server = KvInstance.Start();
         using var client = server.Connect();
         client.Ok("SET k v");
-        Assert.Equal("-IOERR error or timeout writing to target instance", client.Command("MIGRATE 127.0.0.1 1 k 0 5000").ToString());
+        Assert.Equal("-IOERR error or timeout writing to target instance",
+            client.Command("MIGRATE 127.0.0.1 1 k 0 5000").ToString());
         foreach (string port in new[] { "0", "-1", "65536", "x", "\"\"" })
-            Assert.Equal("-IOERR error or timeout connecting to the client", client.Command($"MIGRATE 127.0.0.1 {port} k 0 5000").ToString());
+            Assert.Equal("-IOERR error or timeout connecting to the client",
+                client.Command($"MIGRATE 127.0.0.1 {port} k 0 5000").ToString());
         Assert.Equal("\"v\"", client.Ok("GET k").ToString());
     }
 
     private static TestServer Start(string kind, params string[] options) =>
-        kind == "kv" ? KvInstance.Start(["--enable-debug-command", "yes", .. options]) : RedisServer.Start(["--proto-max-bulk-len", "512mb", .. options]);
+        kind == "kv" ? KvInstance.Start(["--enable-debug-command", "yes", .. options])
+        : RedisServer.Start(["--proto-max-bulk-len", "512mb", .. options]);
 
     // Held for many steps while they are written.
     private static void AddLong(RespClient client)

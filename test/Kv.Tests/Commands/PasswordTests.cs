@@ -48,7 +48,8 @@ public class PasswordTests
         < nil
         """);
 
-    // P22: whichever command of a pipeline fails, its error is at its place; the third and fourth come late, yet in order.
+    // P22: whichever command of a pipeline fails, its error is at its place; the third and fourth come late, yet in
+    // order.
     [Fact]
     public void Known_P22_failing_AUTH_anywhere_in_a_pipeline_is_answered_in_its_place() => Check($"""
         > AUTH a

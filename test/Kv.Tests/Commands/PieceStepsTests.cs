@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Commands that do very many small things, each by itself: others have turns between them, and the reply is that of one turn.</summary>
+/// <summary>Commands that do very many small things, each by itself: others have turns between them, and the reply is
+/// that of one turn.</summary>
 public sealed class PieceStepsTests
 {
     private const int Many = 9_000;
@@ -20,15 +21,20 @@ public sealed class PieceStepsTests
         client.Between = _ => Assert.Equal("+PONG\r\n", other.Run("PING"));
         string head = version == 2 ? "*3" : ">3";
         string Confirmations(string verb, Func<int, int> count) =>
-            string.Concat(Enumerable.Range(0, Many).Select(i => $"{head}\r\n${verb.Length}\r\n{verb}\r\n${$"channel:{i}".Length}\r\nchannel:{i}\r\n:{count(i)}\r\n"));
+            string.Concat(Enumerable.Range(0, Many)
+                .Select(i =>
+                $"{head}\r\n${verb.Length}\r\n{verb}\r\n${$"channel:{i}".Length}\r\nchannel:{i}\r\n:{count(i)}\r\n"));
         Assert.Equal(Confirmations("subscribe", i => i + 1), RunInSteps(client, "SUBSCRIBE " + Channels));
         Assert.Equal(Confirmations("psubscribe", i => Many + i + 1), RunInSteps(client, "PSUBSCRIBE " + Channels));
         Assert.Equal(Confirmations("ssubscribe", i => i + 1), RunInSteps(client, "SSUBSCRIBE " + Channels));
-        Assert.Equal((Many, Many, Many), ((int)instance.Server.PubSub.ChannelCount, (int)instance.Server.PubSub.PatternCount, (int)instance.Server.PubSub.ShardChannelCount));
-        Assert.Equal(Confirmations("unsubscribe", i => (2 * Many) - i - 1), RunInSteps(client, "UNSUBSCRIBE " + Channels));
+        Assert.Equal((Many, Many, Many), ((int)instance.Server.PubSub.ChannelCount,
+            (int)instance.Server.PubSub.PatternCount, (int)instance.Server.PubSub.ShardChannelCount));
+        Assert.Equal(Confirmations("unsubscribe", i => (2 * Many) - i - 1),
+            RunInSteps(client, "UNSUBSCRIBE " + Channels));
         RunInSteps(client, "PUNSUBSCRIBE");
         RunInSteps(client, "SUNSUBSCRIBE");
-        Assert.Equal((0, 0, 0), ((int)instance.Server.PubSub.ChannelCount, (int)instance.Server.PubSub.PatternCount, (int)instance.Server.PubSub.ShardChannelCount));
+        Assert.Equal((0, 0, 0), ((int)instance.Server.PubSub.ChannelCount, (int)instance.Server.PubSub.PatternCount,
+            (int)instance.Server.PubSub.ShardChannelCount));
         client.Between = null;
         Assert.Equal("+PONG\r\n", client.Run("PING"));
         Assert.Equal("+OK\r\n", client.Run("SET k v"));
@@ -55,7 +61,9 @@ public sealed class PieceStepsTests
         using var third = new WindowClient(instance);
         client.Between = _ => Assert.Equal("+PONG\r\n", third.Run("PING"));
         string answer = RunInSteps(client, "PUBSUB NUMSUB " + Channels);
-        Assert.Equal(string.Concat(Enumerable.Range(0, Many).Select(i => $"${$"channel:{i}".Length}\r\nchannel:{i}\r\n:{(i is 5 or 8999 ? 1 : 0)}\r\n")), answer[(answer.IndexOf('\n', StringComparison.Ordinal) + 1)..]);
+        Assert.Equal(string.Concat(Enumerable.Range(0, Many)
+            .Select(i => $"${$"channel:{i}".Length}\r\nchannel:{i}\r\n:{(i is 5 or 8999 ? 1 : 0)}\r\n")),
+            answer[(answer.IndexOf('\n', StringComparison.Ordinal) + 1)..]);
         Assert.StartsWith($"*{2 * Many}\r\n", answer, StringComparison.Ordinal);
     }
 
@@ -74,7 +82,9 @@ public sealed class PieceStepsTests
         other.Run("SUBSCRIBE one two " + Channels);
         other.Run("SSUBSCRIBE three");
         client.Between = _ => Assert.Equal("+PONG\r\n", third.Run("PING"));
-        string[] names = [.. client.Call([.. line.Split(' ').Select(word => System.Text.Encoding.ASCII.GetBytes(word))]).Items!.Select(item => item.String!)];
+        string[] names =
+            [.. client.Call([.. line.Split(' ')
+                .Select(word => System.Text.Encoding.ASCII.GetBytes(word))]).Items!.Select(item => item.String!)];
         Assert.Equal(count, names.Distinct().Count());
         Assert.Equal(count, names.Length);
         if (!line.Contains("SHARD", StringComparison.Ordinal)) Assert.True(client.Steps >= 3, $"{client.Steps} steps");
@@ -99,10 +109,12 @@ public sealed class PieceStepsTests
 
             // Published while it leaves: a message is given up with the client, or was never for it.
             for (int i = Many - 1; i > 0; i -= 100) publisher.Ok($"PUBLISH channel:{i} {new string('m', 1000)}");
-            Eventually.Holds(() => instance.Server.PubSub.ChannelCount == 0, () => $"{instance.Server.PubSub.ChannelCount} channels are left");
+            Eventually.Holds(() => instance.Server.PubSub.ChannelCount == 0,
+                () => $"{instance.Server.PubSub.ChannelCount} channels are left");
         }
 
-        Eventually.Holds(() => instance.Server.PubSub.MessageBytes == 0, () => $"{instance.Server.PubSub.MessageBytes} bytes of messages are left");
+        Eventually.Holds(() => instance.Server.PubSub.MessageBytes == 0,
+            () => $"{instance.Server.PubSub.MessageBytes} bytes of messages are left");
         Assert.Equal(0, instance.Server.PubSub.SubscriberCount);
     }
 
@@ -114,7 +126,8 @@ public sealed class PieceStepsTests
         var crowd = Enumerable.Range(0, Many).Select(i => new Session(2_000_000 + i, instance.Server, client)).ToList();
         foreach (var session in crowd) instance.Server.Connections.Add(session);
         string all = RunInSteps(client, "CLIENT LIST");
-        Assert.Equal(Many, all.Split("\n").Count(line => line.StartsWith("id=20", StringComparison.Ordinal) || line.Contains("\nid=20", StringComparison.Ordinal)));
+        Assert.Equal(Many, all.Split("\n").Count(line => line.StartsWith("id=20", StringComparison.Ordinal)
+            || line.Contains("\nid=20", StringComparison.Ordinal)));
         foreach (var session in crowd) instance.Server.Connections.Remove(session);
     }
 
@@ -123,17 +136,22 @@ public sealed class PieceStepsTests
         { "CONFIG GET", " none", 1024, "-ERR too many patterns of CONFIG GET, at most 1024 are taken at once" },
         { "COMMAND INFO", " none", 1024, "-ERR too many names for COMMAND INFO, at most 1024 are taken at once" },
         { "COMMAND DOCS", " none", 1024, "-ERR too many names for COMMAND DOCS, at most 1024 are taken at once" },
-        { "COMMAND GETKEYS DEL", " k", 65_535, "-ERR too many arguments for COMMAND GETKEYS, at most 65536 are taken at once" },
-        { "COMMAND GETKEYSANDFLAGS DEL", " k", 65_535, "-ERR too many arguments for COMMAND GETKEYS, at most 65536 are taken at once" },
+        { "COMMAND GETKEYS DEL", " k", 65_535,
+            "-ERR too many arguments for COMMAND GETKEYS, at most 65536 are taken at once" },
+        { "COMMAND GETKEYSANDFLAGS DEL", " k", 65_535,
+            "-ERR too many arguments for COMMAND GETKEYS, at most 65536 are taken at once" },
         { "INFO", " server", 1024, "-ERR too many sections for INFO, at most 1024 are taken at once" },
-        { "BITFIELD k", " OVERFLOW WRAP", 32_768, "-ERR too many arguments for BITFIELD, at most 65536 are taken at once" },
-        { "BITFIELD_RO k", " OVERFLOW WRAP", 32_768, "-ERR too many arguments for BITFIELD, at most 65536 are taken at once" },
+        { "BITFIELD k", " OVERFLOW WRAP", 32_768,
+            "-ERR too many arguments for BITFIELD, at most 65536 are taken at once" },
+        { "BITFIELD_RO k", " OVERFLOW WRAP", 32_768,
+            "-ERR too many arguments for BITFIELD, at most 65536 are taken at once" },
         { "XADD x *", " f v", 65_536, "-ERR too many fields for XADD, an entry has at most 65536" },
         { "WATCH", " k", 10_000, "-ERR too many watched keys" },
     };
 
     [Theory, MemberData(nameof(Bounds))]
-    public void What_nobody_needs_so_many_of_is_refused_by_name_one_past_the_limit(string command, string each, int most, string error)
+    public void What_nobody_needs_so_many_of_is_refused_by_name_one_past_the_limit(
+        string command, string each, int most, string error)
     {
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
@@ -154,9 +172,12 @@ public sealed class PieceStepsTests
         const int Most = 4096;
         using var instance = KvInstance.Start();
         using var client = new WindowClient(instance);
-        string Line(int count) => string.Format(System.Globalization.CultureInfo.InvariantCulture, form, string.Join(' ', Enumerable.Repeat("k", count)), count);
+        string Line(int count) =>
+            string.Format(System.Globalization.CultureInfo.InvariantCulture, form,
+                string.Join(' ', Enumerable.Repeat("k", count)), count);
         client.Run(fill);
-        Assert.StartsWith("-ERR too many keys to wait for, at most 4096 are taken at once", client.Run(Line(Most + 1)), StringComparison.Ordinal);
+        Assert.StartsWith("-ERR too many keys to wait for, at most 4096 are taken at once", client.Run(Line(Most + 1)),
+            StringComparison.Ordinal);
         Assert.Equal(":1\r\n", client.Run("EXISTS k"));
         Assert.StartsWith("*", client.Run(Line(Most)), StringComparison.Ordinal);
         Assert.Equal(":0\r\n", client.Run("EXISTS k"));
@@ -182,7 +203,8 @@ public sealed class PieceStepsTests
             int calls = 0, stride = scan[0] == 'S' ? 1 : 2;
             do
             {
-                var items = client.Call([.. $"{scan} {cursor} COUNT 1000000".Split(' ').Select(word => System.Text.Encoding.ASCII.GetBytes(word))]).Items!;
+                var items = client.Call([.. $"{scan} {cursor} COUNT 1000000".Split(' ')
+                    .Select(word => System.Text.Encoding.ASCII.GetBytes(word))]).Items!;
                 cursor = items[0].String!;
                 Assert.InRange(items[1].Items!.Count, 0, stride * 11_000);
                 for (int i = 0; i < items[1].Items!.Count; i += stride) seen.Add(items[1].Items![i].String!);

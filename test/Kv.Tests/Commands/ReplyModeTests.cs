@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>CLIENT REPLY OFF and SKIP drop whole replies, also of commands that answer in several steps, and no message.</summary>
+/// <summary>CLIENT REPLY OFF and SKIP drop whole replies, also of commands that answer in several steps, and no
+/// message.</summary>
 public sealed class ReplyModeTests
 {
     /// <summary>So many that KEYS, a range of them and FLUSHALL take several steps.</summary>
@@ -20,7 +21,8 @@ public sealed class ReplyModeTests
 
         foreach (string slow in (string[])["KEYS *", mget, "SCAN 0 COUNT 100000"])
         {
-            Pipeline(client, "CLIENT REPLY SKIP", slow, "ECHO a", "CLIENT REPLY OFF", slow, "PING", slow, "CLIENT REPLY ON", "ECHO b");
+            Pipeline(client, "CLIENT REPLY SKIP", slow, "ECHO a", "CLIENT REPLY OFF", slow, "PING", slow,
+                "CLIENT REPLY ON", "ECHO b");
             Assert.Equal("\"a\"", client.Read().ToString());
             Assert.Equal("+OK", client.Read().ToString());
             Assert.Equal("\"b\"", client.Read().ToString());
@@ -34,7 +36,8 @@ public sealed class ReplyModeTests
     {
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
-        Pipeline(client, "CLIENT REPLY SKIP", "NOSUCH", "CLIENT REPLY SKIP", "GET", "CLIENT REPLY SKIP", "SET a 1 EX", "ECHO a");
+        Pipeline(client, "CLIENT REPLY SKIP", "NOSUCH", "CLIENT REPLY SKIP", "GET", "CLIENT REPLY SKIP",
+            "SET a 1 EX", "ECHO a");
         Assert.Equal("\"a\"", client.Read().ToString());
     }
 
@@ -48,7 +51,8 @@ public sealed class ReplyModeTests
             {
                 using var client = borrowed.Server.Connect(resp);
                 Pipeline(client, "CLIENT REPLY OFF", "SUBSCRIBE c", "PING");
-                Assert.Equal(resp == 3 ? ">[\"subscribe\" \"c\" :1]" : "[\"subscribe\" \"c\" :1]", client.Read().ToString());
+                Assert.Equal(resp == 3 ? ">[\"subscribe\" \"c\" :1]" : "[\"subscribe\" \"c\" :1]",
+                    client.Read().ToString());
                 using var publisher = borrowed.Server.Connect();
                 Assert.Equal(":1", publisher.Command("PUBLISH c hello").ToString());
                 Assert.Equal("\"hello\"", client.Read().Items![2].ToString());
@@ -69,7 +73,8 @@ public sealed class ReplyModeTests
             using (var borrowed = borrow())
             {
                 using var client = borrowed.Server.Connect(resp);
-                Pipeline(client, "CLIENT REPLY SKIP", "SUBSCRIBE c", "PING", "UNSUBSCRIBE c", "CLIENT REPLY SKIP", "CLIENT REPLY SKIP", "ECHO a", "ECHO b");
+                Pipeline(client, "CLIENT REPLY SKIP", "SUBSCRIBE c", "PING", "UNSUBSCRIBE c", "CLIENT REPLY SKIP",
+                    "CLIENT REPLY SKIP", "ECHO a", "ECHO b");
                 Assert.Equal("c", client.Read().Items![1].String);
                 client.Read();      // PING
                 Assert.Equal("c", client.Read().Items![1].String);
@@ -78,5 +83,6 @@ public sealed class ReplyModeTests
         }
     }
 
-    private static void Pipeline(RespClient client, params string[] lines) => client.Send([.. lines.SelectMany(line => RespText.Encode(line))]);
+    private static void Pipeline(RespClient client, params string[] lines) =>
+        client.Send([.. lines.SelectMany(line => RespText.Encode(line))]);
 }

@@ -6,41 +6,72 @@ namespace Kv.Tests.Commands;
 /// <summary>XREAD and XREADGROUP that wait: what serves them, in which order, and how else a wait ends.</summary>
 public sealed class StreamBlockingTests
 {
-    private const string Entries = "XADD k 1-0 a 1\nXGROUP CREATE k g $", Group = "XREADGROUP GROUP g c BLOCK 0 STREAMS k >";
+    private const string Entries = "XADD k 1-0 a 1\nXGROUP CREATE k g $",
+        Group = "XREADGROUP GROUP g c BLOCK 0 STREAMS k >";
 
-    /// <summary>What is there before, who waits, the commands, and the answer of the one who waits, in RESP3 and in RESP2.</summary>
+    /// <summary>What is there before, who waits, the commands, and the answer of the one who waits, in RESP3 and in
+    /// RESP2.</summary>
     public static TheoryData<string, string, string, string, string> Endings => new()
     {
-        { "", "XREAD BLOCK 0 STREAMS k $", "XADD k 1-0 a 1", "{\"k\" [[\"1-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"1-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, "XREAD BLOCK 0 STREAMS k $", "XADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, "XREAD COUNT 1 BLOCK 0 STREAMS k 5-0", "XADD k 2-0 a 1\nXADD k 5-0 a 2\nMULTI\nXADD k 6-0 a 3\nXADD k 7-0 a 4\nEXEC", "{\"k\" [[\"6-0\" [\"a\" \"3\"]]]}", "[[\"k\" [[\"6-0\" [\"a\" \"3\"]]]]]" },
-        { Entries, "XREAD BLOCK 0 STREAMS j k 0 $", "MULTI\nXADD k 2-0 a 1\nXADD j 3-0 b 2\nEXEC", "{\"j\" [[\"3-0\" [\"b\" \"2\"]]] \"k\" [[\"2-0\" [\"a\" \"1\"]]]}",
+        { "", "XREAD BLOCK 0 STREAMS k $", "XADD k 1-0 a 1", "{\"k\" [[\"1-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"1-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, "XREAD BLOCK 0 STREAMS k $", "XADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, "XREAD COUNT 1 BLOCK 0 STREAMS k 5-0",
+            "XADD k 2-0 a 1\nXADD k 5-0 a 2\nMULTI\nXADD k 6-0 a 3\nXADD k 7-0 a 4\nEXEC",
+            "{\"k\" [[\"6-0\" [\"a\" \"3\"]]]}", "[[\"k\" [[\"6-0\" [\"a\" \"3\"]]]]]" },
+        { Entries, "XREAD BLOCK 0 STREAMS j k 0 $", "MULTI\nXADD k 2-0 a 1\nXADD j 3-0 b 2\nEXEC",
+            "{\"j\" [[\"3-0\" [\"b\" \"2\"]]] \"k\" [[\"2-0\" [\"a\" \"1\"]]]}",
             "[[\"j\" [[\"3-0\" [\"b\" \"2\"]]]] [\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, "XREAD BLOCK 0 STREAMS k $", "SET k v\nDEL k\nRPUSH k a\nDEL k\nXADD k 1-0 a 0\nXADD k 9-0 a 1", "{\"k\" [[\"9-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"9-0\" [\"a\" \"1\"]]]]]" },
-        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k 1", "RENAME s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "COPY s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "SELECT 1\nXADD k 4-0 a 1\nSELECT 0", "XREAD BLOCK 0 STREAMS k $", "SWAPDB 0 1", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "SET j v", "XREAD BLOCK 0 STREAMS k $", "XGROUP CREATE k g 0 MKSTREAM\nXADD k 2-0 a 1 b 2", "{\"k\" [[\"2-0\" [\"a\" \"1\" \"b\" \"2\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\" \"b\" \"2\"]]]]]" },
-        { "", "XREAD BLOCK 0 STREAMS k $", "XADD k NOMKSTREAM 1-0 a 0\nXADD k 4-0 a 1", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k 1", "RENAMENX s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "SELECT 1\nXADD k 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "MOVE k 0", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { "SELECT 1\nXADD k 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "COPY k k DB 0", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, Group, "XADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, "XREADGROUP GROUP g c COUNT 1 NOACK BLOCK 0 STREAMS k >", "MULTI\nXADD k 2-0 a 1\nXADD k 3-0 a 1\nEXEC", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
-        { Entries + "\nXGROUP CREATE j g $ MKSTREAM", "XREADGROUP GROUP g c BLOCK 0 STREAMS j k > >", "XADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
-        { Entries, Group, "XGROUP DESTROY k g", "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
-        { Entries, Group, "DEL k", "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
-        { Entries, Group, "FLUSHALL", "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
-        { Entries, Group, "RENAME k j", "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
+        { Entries, "XREAD BLOCK 0 STREAMS k $", "SET k v\nDEL k\nRPUSH k a\nDEL k\nXADD k 1-0 a 0\nXADD k 9-0 a 1",
+            "{\"k\" [[\"9-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"9-0\" [\"a\" \"1\"]]]]]" },
+        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k 1", "RENAME s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "COPY s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "SELECT 1\nXADD k 4-0 a 1\nSELECT 0", "XREAD BLOCK 0 STREAMS k $", "SWAPDB 0 1",
+            "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "SET j v", "XREAD BLOCK 0 STREAMS k $", "XGROUP CREATE k g 0 MKSTREAM\nXADD k 2-0 a 1 b 2",
+            "{\"k\" [[\"2-0\" [\"a\" \"1\" \"b\" \"2\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\" \"b\" \"2\"]]]]]" },
+        { "", "XREAD BLOCK 0 STREAMS k $", "XADD k NOMKSTREAM 1-0 a 0\nXADD k 4-0 a 1",
+            "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "XADD s 4-0 a 1", "XREAD BLOCK 0 STREAMS k 1", "RENAMENX s k", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "SELECT 1\nXADD k 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "MOVE k 0", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { "SELECT 1\nXADD k 4-0 a 1", "XREAD BLOCK 0 STREAMS k $", "COPY k k DB 0", "{\"k\" [[\"4-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"4-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, Group, "XADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, "XREADGROUP GROUP g c COUNT 1 NOACK BLOCK 0 STREAMS k >",
+            "MULTI\nXADD k 2-0 a 1\nXADD k 3-0 a 1\nEXEC", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}",
+            "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
+        { Entries + "\nXGROUP CREATE j g $ MKSTREAM", "XREADGROUP GROUP g c BLOCK 0 STREAMS j k > >", "XADD k 2-0 a 1",
+            "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, Group, "XGROUP DESTROY k g",
+            "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
+        { Entries, Group, "DEL k",
+            "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
+        { Entries, Group, "FLUSHALL",
+            "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
+        { Entries, Group, "RENAME k j",
+            "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
         { Entries, Group, "SET k v", "-WRONGTYPE Operation against a key holding the wrong kind of value", "" },
-        { Entries, Group, "MULTI\nDEL k\nSADD k a\nEXEC", "-WRONGTYPE Operation against a key holding the wrong kind of value", "" },
-        { Entries + "\nSELECT 1\nSET k v\nSELECT 0", Group, "SWAPDB 0 1", "-WRONGTYPE Operation against a key holding the wrong kind of value", "" },
-        { Entries + "\nXGROUP CREATE j g $ MKSTREAM", "XREADGROUP GROUP g c BLOCK 0 STREAMS j k > >", "XGROUP DESTROY k g", "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
-        { Entries, Group, "XGROUP CREATE k h 0\nXREADGROUP GROUP h c STREAMS k >\nXACK k h 1-0\nXDEL k 1-0\nXTRIM k MAXLEN 0\nXADD k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
+        { Entries, Group, "MULTI\nDEL k\nSADD k a\nEXEC",
+            "-WRONGTYPE Operation against a key holding the wrong kind of value", "" },
+        { Entries + "\nSELECT 1\nSET k v\nSELECT 0", Group, "SWAPDB 0 1",
+            "-WRONGTYPE Operation against a key holding the wrong kind of value", "" },
+        { Entries + "\nXGROUP CREATE j g $ MKSTREAM", "XREADGROUP GROUP g c BLOCK 0 STREAMS j k > >",
+            "XGROUP DESTROY k g",
+            "-NOGROUP No such key 'k' or consumer group 'g' in XREADGROUP with GROUP option", "" },
+        { Entries, Group,
+            "XGROUP CREATE k h 0\nXREADGROUP GROUP h c STREAMS k >\nXACK k h 1-0\nXDEL k 1-0\nXTRIM k MAXLEN 0\nXADD "
+            + "k 2-0 a 1", "{\"k\" [[\"2-0\" [\"a\" \"1\"]]]}", "[[\"k\" [[\"2-0\" [\"a\" \"1\"]]]]]" },
     };
 
     [Theory, MemberData(nameof(Endings))]
-    public void What_comes_ends_the_wait(string before, string wait, string commands, string reply, string reply2) => WaitRun.Check(before, wait, commands, reply, reply2);
+    public void What_comes_ends_the_wait(string before, string wait, string commands, string reply, string reply2) =>
+        WaitRun.Check(before, wait, commands, reply, reply2);
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Each_reader_gets_all_and_each_consumer_its_own_in_the_order_in_which_they_came(string transport)
@@ -60,7 +91,8 @@ public sealed class StreamBlockingTests
         for (int i = 0; i < 3; i++)
         {
             Assert.Equal($"[[\"k\" [[\"{i + 1}-0\" [\"a\" \"{i + 1}\"]]]]]", consumers[i].Read().ToString());
-            Assert.Equal("[[\"k\" [[\"1-0\" [\"a\" \"1\"]] [\"2-0\" [\"a\" \"2\"]] [\"3-0\" [\"a\" \"3\"]]]]]", readers[i].Read().ToString());
+            Assert.Equal("[[\"k\" [[\"1-0\" [\"a\" \"1\"]] [\"2-0\" [\"a\" \"2\"]] [\"3-0\" [\"a\" \"3\"]]]]]",
+                readers[i].Read().ToString());
         }
 
         Assert.Equal(1, server.Server.Blocked.Count);
@@ -104,7 +136,8 @@ public sealed class StreamBlockingTests
             var ids = new List<string>();
             while (true)
             {
-                foreach (var entry in client.Ok($"XREADGROUP GROUP g c{worker} COUNT 3 BLOCK 0 NOACK STREAMS k >").Items![0].Items![1].Items!)
+                foreach (var entry in client.Ok(
+                    $"XREADGROUP GROUP g c{worker} COUNT 3 BLOCK 0 NOACK STREAMS k >").Items![0].Items![1].Items!)
                 {
                     if (entry.Items![1].Items![0].String == "end") return ids;
                     ids.Add(entry.Items[0].String);

@@ -8,7 +8,8 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>MULTI and EXEC over sockets: at one instant for everybody else, and in order for the one who sent them.</summary>
+/// <summary>MULTI and EXEC over sockets: at one instant for everybody else, and in order for the one who sent
+/// them.</summary>
 public sealed class TransactionTests
 {
     private const int Accounts = 8, Each = 1000;
@@ -91,7 +92,8 @@ public sealed class TransactionTests
         """);
     }
 
-    // Clients add 1 by WATCH, GET, SET; others by INCR. The record moves, gets an expiry, and is made anew. No addition is lost.
+    // Clients add 1 by WATCH, GET, SET; others by INCR. The record moves, gets an expiry, and is made anew. No addition
+    // is lost.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void What_EXEC_writes_behind_WATCH_never_replaces_what_was_not_seen(string transport)
     {
@@ -148,7 +150,8 @@ public sealed class TransactionTests
         Assert.Equal(0, server.Server.Store.Watches.Count);
     }
 
-    // An absent key is a lock that is free. Some take it by WATCH and EXEC, some by SETNX, MSETNX, RENAMENX: one at a time has it.
+    // An absent key is a lock that is free. Some take it by WATCH and EXEC, some by SETNX, MSETNX, RENAMENX: one at a
+    // time has it.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Who_sets_an_absent_key_behind_WATCH_is_the_only_one(string transport)
     {
@@ -200,7 +203,8 @@ public sealed class TransactionTests
             case 1:
                 return client.Ok("SETNX lock mine").Integer == 1;
             case 2:
-                return client.Ok("MSETNX lock mine another mine2").Integer == 1 && client.Ok("DEL another").Integer == 1;
+                return client.Ok("MSETNX lock mine another mine2").Integer == 1
+                    && client.Ok("DEL another").Integer == 1;
             default:
                 client.Ok("SET token mine");
                 return client.Command("RENAMENX token lock") is { IsError: false, Integer: 1 };
@@ -243,7 +247,8 @@ public sealed class TransactionTests
         Assert.All(client.Ok("EXEC").Items!, reply => Assert.False(reply.IsError, reply.ToString()));
     }
 
-    private static string AllAccounts(string command) => $"{command} {string.Join(' ', Enumerable.Range(0, Accounts).Select(Account))}";
+    private static string AllAccounts(string command) =>
+        $"{command} {string.Join(' ', Enumerable.Range(0, Accounts).Select(Account))}";
 
     private static void CheckTransaction(RespClient client)
     {

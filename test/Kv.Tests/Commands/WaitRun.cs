@@ -5,7 +5,8 @@ namespace Kv.Tests.Commands;
 /// <summary>One who waits, and what others do meanwhile.</summary>
 internal static class WaitRun
 {
-    /// <summary>Checks on a server of its own what the one who waits is answered, in RESP2 and in RESP3, and that nothing of the wait is left.</summary>
+    /// <summary>Checks on a server of its own what the one who waits is answered, in RESP2 and in RESP3, and that
+    /// nothing of the wait is left.</summary>
     /// <param name="before">Lines that are sent first.</param>
     /// <param name="wait">The command that waits.</param>
     /// <param name="commands">Lines that another client sends then.</param>

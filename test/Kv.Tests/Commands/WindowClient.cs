@@ -9,8 +9,10 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>A client without a connection: its commands are run on the caller's thread, in a window of its own, beside all others.</summary>
-/// <remarks>Threads: one. Some ten times as fast as a socket, so that clients meet in the store and not on their way to it.</remarks>
+/// <summary>A client without a connection: its commands are run on the caller's thread, in a window of its own, beside
+/// all others.</summary>
+/// <remarks>Threads: one. Some ten times as fast as a socket, so that clients meet in the store and not on their way to
+/// it.</remarks>
 internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDisposable
 {
     private static int _ids = 1_000_000;
@@ -35,7 +37,8 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
     /// <summary>Called between the steps of a long command, with how many it has done.</summary>
     public Action<int>? Between { get; set; }
 
-    /// <summary>Turns in which a long command was left to a later one, since the last <see cref="Run(string)"/> began.</summary>
+    /// <summary>Turns in which a long command was left to a later one, since the last <see cref="Run(string)"/>
+    /// began.</summary>
     public int Steps { get; private set; }
 
     /// <summary>The client as CLIENT LIST of others shows it.</summary>

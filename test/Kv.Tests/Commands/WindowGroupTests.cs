@@ -63,7 +63,8 @@ public sealed unsafe class WindowGroupTests : IWindowOwner, ISessionOwner, IDisp
             {
                 Run(command, commands, next);
                 Assert.Equal(commands, _replies[0].Count(character => character == '+'));
-                Assert.Equal(next == Next.BrokenBytes ? "-ERR Protocol error" : "+PONG\r\n", _replies[1][..Math.Min(_replies[1].Length, 19)]);
+                Assert.Equal(next == Next.BrokenBytes ? "-ERR Protocol error" : "+PONG\r\n",
+                    _replies[1][..Math.Min(_replies[1].Length, 19)]);
                 Assert.Equal("+OK\r\n", _replies[2]);
             }
         }

@@ -9,7 +9,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
 
-/// <summary>Runs commands on the test's own thread, from bytes to bytes, so that what one thread allocates can be counted.</summary>
+/// <summary>Runs commands on the test's own thread, from bytes to bytes, so that what one thread allocates can be
+/// counted.</summary>
 internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposable
 {
     private readonly KvInstance _instance = KvInstance.Start();
@@ -72,12 +73,14 @@ internal sealed unsafe class WindowRig : IWindowOwner, ISessionOwner, IDisposabl
         return Encoding.Latin1.GetString(_replies, 0, _replied);
     }
 
-    /// <summary>Bytes that so many runs of the pipeline allocate on the managed heap, after so many to warm up.</summary>
+    /// <summary>Bytes that so many runs of the pipeline allocate on the managed heap, after so many to warm
+    /// up.</summary>
     public long Allocated(int runs)
     {
         for (int i = 0; i < runs; i++) Turn();
         long least = long.MaxValue;
-        // What waits for the store's thread is in a queue that keeps its size: where that thread is late it grows, once.
+        // What waits for the store's thread is in a queue that keeps its size: where that thread is late it grows,
+        // once.
         for (int round = 0; round < 3 && least != 0; round++)
         {
             long before = GC.GetAllocatedBytesForCurrentThread();

@@ -41,8 +41,11 @@ public sealed partial class ConfigRewriteTests : IDisposable
     [Fact]
     public void What_has_changed_is_replaced_in_its_place_and_the_rest_appended_below_the_mark()
     {
-        string file = Write("kv.conf", "# top\ntimeout 5\n\nMaxMemory 1gb\ntimeout 7\n# save\nsave 60 1\nsave 300 10\nclient-output-buffer-limit normal 1 2 3\nnobody knows this\n");
-        Rewrite(file, ("timeout", "9"), ("maxmemory", "1536mb"), ("maxclients", "50"), ("save", "300 10 900 1"), ("requirepass", "a\"b\\ \u0001é"),
+        string file = Write("kv.conf",
+            "# top\ntimeout 5\n\nMaxMemory 1gb\ntimeout 7\n# save\nsave 60 1\nsave 300 10\nclient-output-buffer-limit "
+            + "normal 1 2 3\nnobody knows this\n");
+        Rewrite(file, ("timeout", "9"), ("maxmemory", "1536mb"), ("maxclients", "50"), ("save", "300 10 900 1"),
+            ("requirepass", "a\"b\\ \u0001é"),
             ("client-output-buffer-limit", "pubsub 1mb 1mb 60"), ("notify-keyspace-events", "KEA"));
         Assert.Equal($"""
             # top
@@ -70,22 +73,28 @@ public sealed partial class ConfigRewriteTests : IDisposable
         var random = Seed.NewRandom();
         (string Name, string[] Values)[] options =
         [
-            ("timeout", ["0", "1", "99"]), ("maxmemory", ["0", "1", "1kb", "3gb"]), ("save", ["", "60 1", "60 1 300 10", "900 1 60 10000 1 1"]),
-            ("client-output-buffer-limit", ["normal 0 0 0", "normal 1 1kb 3", "slave 5 6 7", "normal 9 9 9 pubsub 1 1 1", "pubsub 0 0 0 slave 1gb 0 1", "pubsub 32mb 8mb 60"]),
-            ("requirepass", ["", "x", "two words", "\"\\\n'#", "é"]), ("loglevel", ["notice", "debug"]), ("notify-keyspace-events", ["", "A", "Kg"]),
-            ("protected-mode", ["yes", "no"]), ("maxmemory-policy", ["noeviction", "allkeys-lru"]), ("slave-read-only", ["yes", "no"]),
+            ("timeout", ["0", "1", "99"]), ("maxmemory", ["0", "1", "1kb", "3gb"]),
+            ("save", ["", "60 1", "60 1 300 10", "900 1 60 10000 1 1"]),
+            ("client-output-buffer-limit", ["normal 0 0 0", "normal 1 1kb 3", "slave 5 6 7",
+                "normal 9 9 9 pubsub 1 1 1", "pubsub 0 0 0 slave 1gb 0 1", "pubsub 32mb 8mb 60"]),
+            ("requirepass", ["", "x", "two words", "\"\\\n'#", "é"]), ("loglevel", ["notice", "debug"]),
+            ("notify-keyspace-events", ["", "A", "Kg"]),
+            ("protected-mode", ["yes", "no"]), ("maxmemory-policy", ["noeviction", "allkeys-lru"]),
+            ("slave-read-only", ["yes", "no"]),
             ("latency-tracking-info-percentiles", ["", "50 99.9"]), ("maxmemory-clients", ["0", "5%", "1mb"]),
         ];
         for (int round = 0; round < TimeBudget.Count(100); round++)
         {
             Write("included.conf", Lines(2));
-            string file = Write("kv.conf", $"# head\n{Lines(3)}include {Path.Combine(_directory, "included.conf")}\n{Lines(3)}");
+            string file = Write("kv.conf",
+                $"# head\n{Lines(3)}include {Path.Combine(_directory, "included.conf")}\n{Lines(3)}");
             var now = Parse(file);
             for (int i = random.Next(6); i > 0; i--) Change(now, Pair());
             string once = ConfigRewrite.Rewrite(File.ReadAllText(file), now);
             File.WriteAllText(file, once);
             var next = Parse(file);
-            Assert.True(All(now).SequenceEqual(All(next)), $"{Seed.Hint}\n{once}\n{string.Join('\n', All(now).Except(All(next)))}");
+            Assert.True(All(now).SequenceEqual(All(next)),
+                $"{Seed.Hint}\n{once}\n{string.Join('\n', All(now).Except(All(next)))}");
             string twice = ConfigRewrite.Rewrite(once, next);
             Assert.True(once == twice, $"{Seed.Hint}\n{once}\n--- twice:\n{twice}");
             Assert.StartsWith("# head\n", once, StringComparison.Ordinal);
@@ -103,7 +112,8 @@ public sealed partial class ConfigRewriteTests : IDisposable
             for (int i = random.Next(most + 1); i > 0; i--)
             {
                 var (name, value) = Pair();
-                bool words = name is "save" or "client-output-buffer-limit" or "latency-tracking-info-percentiles" && value.Length > 0;
+                bool words = name is "save" or "client-output-buffer-limit" or "latency-tracking-info-percentiles"
+                    && value.Length > 0;
                 text += $"{name} {(words && value.Length > 0 ? value : ConfigLine.Quote(value))}\n";
             }
 
@@ -125,7 +135,8 @@ public sealed partial class ConfigRewriteTests : IDisposable
     public async Task A_server_writes_the_file_that_it_was_started_with_and_starts_with_it_again(string transport)
     {
         string file = Write("kv.conf", $"port 0\nbind 127.0.0.1\ntransport {transport}\n");
-        if (!OperatingSystem.IsWindows()) File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead);
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead);
         await using (var kv = await KvServer.StartAsync(Parse(file)))
         {
             using var client = new RespClient(kv.Endpoints[0]);
@@ -134,14 +145,18 @@ public sealed partial class ConfigRewriteTests : IDisposable
             Assert.Equal(file, client.Info("config_file"));
         }
 
-        if (!OperatingSystem.IsWindows()) Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead, File.GetUnixFileMode(file));
+        if (!OperatingSystem.IsWindows())
+            Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead,
+                File.GetUnixFileMode(file));
         Assert.Equal([file], Directory.GetFileSystemEntries(_directory));
         await using (var again = await KvServer.StartAsync(Parse(file)))
         {
             using var client = new RespClient(again.Endpoints[0]);
-            Assert.Equal("[\"timeout\" \"77\" \"maxmemory\" \"1073741824\"]", client.Command("CONFIG GET timeout maxmemory").ToString());
+            Assert.Equal("[\"timeout\" \"77\" \"maxmemory\" \"1073741824\"]",
+                client.Command("CONFIG GET timeout maxmemory").ToString());
             Directory.Delete(_directory, recursive: true);
-            Assert.StartsWith("-ERR Rewriting config file: ", client.Command("CONFIG REWRITE").ToString(), StringComparison.Ordinal);
+            Assert.StartsWith("-ERR Rewriting config file: ", client.Command("CONFIG REWRITE").ToString(),
+                StringComparison.Ordinal);
             Directory.CreateDirectory(_directory);
             client.Ok("CONFIG REWRITE");
             Assert.Equal((77, 1L << 30), (Parse(file).Timeout, Parse(file).MaxMemory));
@@ -164,7 +179,8 @@ public sealed partial class ConfigRewriteTests : IDisposable
 
             ended.Cancel();
         });
-        while (!ended.IsCancellationRequested && !writing.IsFaulted) Assert.Matches(@"^timeout \d+\n# the last line\n$", File.ReadAllText(file));
+        while (!ended.IsCancellationRequested && !writing.IsFaulted)
+            Assert.Matches(@"^timeout \d+\n# the last line\n$", File.ReadAllText(file));
         await writing;
         Assert.Equal("timeout 49\n# the last line\n", File.ReadAllText(file));
     }
@@ -180,13 +196,17 @@ public sealed partial class ConfigRewriteTests : IDisposable
         Assert.Equal("timeout 2\n", File.ReadAllText(file));
     }
 
-    // Blank lines that Redis leaves behind, and what it writes of its own (dir, user, percentiles), are left out of the comparison.
+    // Blank lines that Redis leaves behind, and what it writes of its own (dir, user, percentiles), are left out of the
+    // comparison.
     [Fact]
     public void A_real_redis_server_writes_the_same_lines_into_the_same_places()
     {
-        const string text = "# top\ntimeout 5\nmaxmemory 1gb\ntimeout 7\n# saves\nsave 60 1\nsave 300 10\nmaxmemory-policy allkeys-lru\nrequirepass \"a b\"\nloglevel notice\n# last\n";
-        (string, string)[] changes = [("timeout", "9"), ("save", "60 1 900 1"), ("maxmemory", "1536mb"), ("maxclients", "50"), ("requirepass", "c\\d"),
-            ("notify-keyspace-events", "KEA"), ("client-output-buffer-limit", "normal 1mb 2 3"), ("proto-max-bulk-len", "2mb")];
+        const string text = "# top\ntimeout 5\nmaxmemory 1gb\ntimeout 7\n# saves\nsave 60 1\nsave 300 10\n"
+            + "maxmemory-policy allkeys-lru\nrequirepass \"a b\"\nloglevel notice\n# last\n";
+        (string, string)[] changes = [("timeout", "9"), ("save", "60 1 900 1"), ("maxmemory", "1536mb"),
+            ("maxclients", "50"), ("requirepass", "c\\d"),
+            ("notify-keyspace-events", "KEA"), ("client-output-buffer-limit", "normal 1mb 2 3"),
+            ("proto-max-bulk-len", "2mb")];
         string theirs = Write("redis.conf", text), ours = Write("kv.conf", text);
         using (var redis = RedisServer.StartWith(theirs))
         {

@@ -9,7 +9,8 @@ using Kv.Tests.Tidy;
 
 namespace Kv.Tests.Configuration;
 
-/// <summary>Options do what their rows say. (Those of limits, transports and publish/subscribe are tested where they act.)</summary>
+/// <summary>Options do what their rows say. (Those of limits, transports and publish/subscribe are tested where they
+/// act.)</summary>
 public partial class HonouredOptionTests
 {
     [Fact]
@@ -20,7 +21,8 @@ public partial class HonouredOptionTests
         Assert.NotEmpty(readers);
         var properties = PropertyOfRow().Matches(rows).Select(match => match.Groups[1].Value).Distinct().ToList();
         Assert.Equal(typeof(ServerOptions).GetProperties().Length - NotHonoured.Length, properties.Count);
-        Assert.Equal([], properties.Where(name => !readers.Any(code => Regex.IsMatch(code, $@"[oO]ptions\.{name}\b"))).ToArray());
+        Assert.Equal([], properties.Where(name => !readers.Any(code => Regex.IsMatch(code, $@"[oO]ptions\.{name}\b")))
+            .ToArray());
     }
 
     // Read by OptionTable itself, which decides who may set what.
@@ -30,7 +32,8 @@ public partial class HonouredOptionTests
         string directory = Directory.GetCurrentDirectory();
         using var refusing = KvInstance.Start();
         using var client = refusing.Connect();
-        Assert.EndsWith("can't set protected config", client.Command($"CONFIG SET dir {directory}").ToString(), StringComparison.Ordinal);
+        Assert.EndsWith("can't set protected config", client.Command($"CONFIG SET dir {directory}").ToString(),
+            StringComparison.Ordinal);
         using var allowing = KvInstance.Start("--enable-protected-configs", "local");
         using var local = allowing.Connect();
         Assert.Equal("+OK", local.Command($"CONFIG SET dir {directory}").ToString());
@@ -43,7 +46,8 @@ public partial class HonouredOptionTests
         using var client = kv.Connect();
         client.Ok("SET exactly-10 v");
         client.Ok("MSET a 1 b 12345678901");
-        foreach (string line in (string[])["SET 12345678901 v", "GET 12345678901", "MSET a 2 12345678901 3", "DEL a 12345678901", "RENAME a 12345678901",
+        foreach (string line in (string[])["SET 12345678901 v", "GET 12345678901", "MSET a 2 12345678901 3",
+            "DEL a 12345678901", "RENAME a 12345678901",
                      "COPY 12345678901 a", "OBJECT ENCODING 12345678901", "LCS a 12345678901"])
             Assert.Equal("-ERR key is larger than max-key-bytes", client.Command(line).ToString());
         Assert.Equal("[\"1\" \"v\"]", client.Command("MGET a exactly-10").ToString());
@@ -62,7 +66,8 @@ public partial class HonouredOptionTests
         client.Ok($"MSET a {value} n 5");
         client.Ok("CONFIG SET maxmemory 1");
         const string refusal = "-OOM command not allowed when used memory > 'maxmemory'.";
-        foreach (string line in (string[])["SET b 1", "APPEND a x", "INCR n", "MSET c 1 d 2", "SETRANGE a 0 x", "GETSET a x", "COPY a z"])
+        foreach (string line in (string[])["SET b 1", "APPEND a x", "INCR n", "MSET c 1 d 2", "SETRANGE a 0 x",
+            "GETSET a x", "COPY a z"])
             Assert.Equal(refusal, client.Command(line).ToString());
         Assert.Equal(50_000, client.Ok("STRLEN a").Integer);
         Assert.Equal("\"5\"", client.Command("GET n").ToString());
@@ -189,7 +194,8 @@ public partial class HonouredOptionTests
     {
         using var refusing = KvInstance.Start();
         using var stranger = refusing.Connect();
-        Assert.StartsWith("-ERR DEBUG command not allowed.", stranger.Command("DEBUG SLEEP 0").ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-ERR DEBUG command not allowed.", stranger.Command("DEBUG SLEEP 0").ToString(),
+            StringComparison.Ordinal);
         using var allowing = KvInstance.Start("--enable-debug-command", "local");
         using var client = allowing.Connect();
         Assert.Equal("+OK", client.Command("DEBUG SLEEP 0").ToString());
@@ -204,7 +210,8 @@ public partial class HonouredOptionTests
             string pid = Path.Combine(directory, "kv.pid"), log = Path.Combine(directory, "kv.log");
             int port = ServerProgram.FreePort();
             using var kv = KvProcess.StartOn(port, "--pidfile", pid, "--logfile", log, "--loglevel", "debug");
-            Eventually.Holds(() => File.Exists(log) && File.ReadAllText(log).Contains("Ready to accept connections", StringComparison.Ordinal),
+            Eventually.Holds(() => File.Exists(log)
+                && File.ReadAllText(log).Contains("Ready to accept connections", StringComparison.Ordinal),
                 () => "not ready: " + kv.Log, 60_000);
             Assert.Equal(kv.Process.Id.ToString(), File.ReadAllText(pid).Trim());
             using (var client = kv.Connect())
@@ -228,7 +235,8 @@ public partial class HonouredOptionTests
             Assert.False(File.Exists(pid), "the pid file is left behind");
             Assert.Equal("", kv.Log);
             // "verbose" holds the first client's error; that of the second came when only warnings were asked for.
-            Assert.Single(File.ReadAllLines(log), line => line.Contains("Protocol error of client", StringComparison.Ordinal));
+            Assert.Single(File.ReadAllLines(log),
+                line => line.Contains("Protocol error of client", StringComparison.Ordinal));
         }
         finally
         {
@@ -253,11 +261,14 @@ public partial class HonouredOptionTests
     }
 
     private static readonly string[] NotHonoured =
-        [nameof(ServerOptions.MaxMemoryPolicy), nameof(ServerOptions.DbFilename), nameof(ServerOptions.Dir), nameof(ServerOptions.Hz), nameof(ServerOptions.ConfigFile), nameof(ServerOptions.OwnsProcess)];
+        [nameof(ServerOptions.MaxMemoryPolicy), nameof(ServerOptions.DbFilename), nameof(ServerOptions.Dir),
+            nameof(ServerOptions.Hz), nameof(ServerOptions.ConfigFile), nameof(ServerOptions.OwnsProcess)];
 
     // Metrics show what is set; that alone would not make an option do anything.
-    private static bool IsReader(string path) => path.StartsWith("src/", StringComparison.Ordinal) && path.EndsWith(".cs", StringComparison.Ordinal)
-        && !path.StartsWith("src/Server/Metrics/", StringComparison.Ordinal) && !path.EndsWith("/ServerReport.cs", StringComparison.Ordinal)
+    private static bool IsReader(string path) =>
+        path.StartsWith("src/", StringComparison.Ordinal) && path.EndsWith(".cs", StringComparison.Ordinal)
+        && !path.StartsWith("src/Server/Metrics/", StringComparison.Ordinal)
+        && !path.EndsWith("/ServerReport.cs", StringComparison.Ordinal)
         && !path.EndsWith("Options.cs", StringComparison.Ordinal);
 
     [GeneratedRegex(@"o => o\.(\w+)")]

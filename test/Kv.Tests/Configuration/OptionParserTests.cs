@@ -13,9 +13,11 @@ public sealed class OptionParserTests : IDisposable
     [Theory]
     [InlineData("--bind 127.0.0.1 --port 6379 --no-pubsub --no-obj --index 1g",
         "bind=127.0.0.1 port=6379 no-pubsub=yes no-obj=yes index=1000000000")]
-    [InlineData("--bind 10.0.0.4 --port 6379 --logfile '' --save '' --appendonly no --protected-mode no --io-threads 32",
+    [InlineData(
+        "--bind 10.0.0.4 --port 6379 --logfile '' --save '' --appendonly no --protected-mode no --io-threads 32",
         "bind=10.0.0.4 save= appendonly=no protected-mode=no io-threads=32 worker-threads=32")]
-    [InlineData("-m 16g -i 128mb --port 3278 --auth Password --password x", "maxmemory=16000000000 index=134217728 port=3278 requirepass=x")]
+    [InlineData("-m 16g -i 128mb --port 3278 --auth Password --password x",
+        "maxmemory=16000000000 index=134217728 port=3278 requirepass=x")]
     [InlineData("--memory 16g --no-obj --bind ::1", "maxmemory=16000000000 no-obj=yes no-pubsub=no bind=::1")]
     [InlineData("--requirepass secret --save 60 1", "requirepass=secret save=60_1")]
     [InlineData("--save 60 1 --save 300 10", "save=60_1_300_10")]
@@ -31,7 +33,8 @@ public sealed class OptionParserTests : IDisposable
     [InlineData("--PORT 1 --port 2", "port=2")]
     [InlineData("--no-pubsub yes --no-obj no", "no-pubsub=yes no-obj=no")]
     [InlineData("--list-max-listpack-size -2 --transport pipelines", "list-max-listpack-size=-2 transport=pipelines")]
-    [InlineData("--client-output-buffer-limit pubsub 1mb 2 3", "client-output-buffer-limit=normal_0_0_0_slave_268435456_67108864_60_pubsub_1048576_2_3")]
+    [InlineData("--client-output-buffer-limit pubsub 1mb 2 3",
+        "client-output-buffer-limit=normal_0_0_0_slave_268435456_67108864_60_pubsub_1048576_2_3")]
     [InlineData("--replicaof no one --unixsocketperm 700", "replicaof= unixsocketperm=700")]
     public void Understands_the_command_lines_people_have(string line, string expected)
     {
@@ -52,7 +55,8 @@ public sealed class OptionParserTests : IDisposable
 
     [Theory]
     [InlineData("--prot 6380", "command line: '--prot': unknown option '--prot'; did you mean '--port'?")]
-    [InlineData("--maxmemroy=1gb", "command line: '--maxmemroy=1gb': unknown option '--maxmemroy'; did you mean '--maxmemory'?")]
+    [InlineData("--maxmemroy=1gb",
+        "command line: '--maxmemroy=1gb': unknown option '--maxmemroy'; did you mean '--maxmemory'?")]
     [InlineData("--xyzzy", "command line: '--xyzzy': unknown option '--xyzzy'")]
     [InlineData("-port 1", "command line: '-port': did you mean '--port'?")]
     [InlineData("-p 1", "command line: '-p': unknown option")]
@@ -64,8 +68,11 @@ public sealed class OptionParserTests : IDisposable
     [InlineData("--requirepass --port 1", "command line: '--requirepass': needs a value (password)")]
     [InlineData("--requirepass a b", "command line: 'requirepass ***': wrong number of arguments (password)")]
     [InlineData("'--port \"1'", "command line: '--port \"1': unbalanced quotes")]
-    [InlineData("--daemonize yes", "command line: '--daemonize yes': the server stays in the foreground: start it from systemd, a container or with '&'")]
-    [InlineData("--aof", "command line: '--aof': the append-only file does not exist yet: data would not survive a restart")]
+    [InlineData("--daemonize yes",
+        "command line: '--daemonize yes': the server stays in the foreground: start it from systemd, a container or "
+        + "with '&'")]
+    [InlineData("--aof",
+        "command line: '--aof': the append-only file does not exist yet: data would not survive a restart")]
     [InlineData("--loadmodule x.so", "command line: '--loadmodule': modules cannot be loaded")]
     [InlineData("--auth Aad", "command line: '--auth Aad': argument(s) must be one of the following: Password, NoAuth")]
     [InlineData("--no-obj maybe", "command line: '--no-obj maybe': argument must be 'yes' or 'no'")]
@@ -90,9 +97,11 @@ public sealed class OptionParserTests : IDisposable
                HZ 1
             maxclients 1
             """);
-        var environment = new Dictionary<string, string> { ["KV_TCP_KEEPALIVE"] = "3", ["KV_HZ"] = "3", ["KV_PASSWORD"] = "pw" };
+        var environment = new Dictionary<string, string> { ["KV_TCP_KEEPALIVE"] = "3", ["KV_HZ"] = "3",
+            ["KV_PASSWORD"] = "pw" };
         var parsed = OptionParser.Parse(
-            [file, "--hz", "4", "-"], environment, () => new MemoryStream("timeout 2\ntcp-keepalive 2\nhz 2\r\n"u8.ToArray()));
+            [file, "--hz", "4", "-"], environment, () =>
+                new MemoryStream("timeout 2\ntcp-keepalive 2\nhz 2\r\n"u8.ToArray()));
         Assert.Null(parsed.Error);
         var o = parsed.Options!;
         Assert.Equal((1, 1, 2, 3, 4, "pw"), (o.Port, o.MaxClients, o.Timeout, o.TcpKeepAlive, o.Hz, o.RequirePass));
@@ -103,7 +112,8 @@ public sealed class OptionParserTests : IDisposable
     public void An_override_lifts_a_refusal()
     {
         string file = Write("kv.conf", "appendonly yes\ndaemonize yes\n");
-        Assert.Equal($"{file}:1: 'appendonly yes': the append-only file does not exist yet: data would not survive a restart",
+        Assert.Equal(
+            $"{file}:1: 'appendonly yes': the append-only file does not exist yet: data would not survive a restart",
             OptionParser.Parse([file]).Error);
         Assert.Null(OptionParser.Parse([file, "--appendonly", "no", "--daemonize", "no"]).Error);
     }
@@ -129,20 +139,24 @@ public sealed class OptionParserTests : IDisposable
         Assert.Equal(
             [("masterauth", "it's"), ("save", "60 1 300 10 900 1"), ("timeout", "20"), ("maxclients", "77"),
                 ("client-output-buffer-limit", "normal 1 2 3 slave 268435456 67108864 60 pubsub 1024 2 3")],
-            OptionTable.Match(parsed.Options, ["masterauth", "save", "timeout", "maxclients", "client-output-buffer-limit"]));
+            OptionTable.Match(parsed.Options,
+                ["masterauth", "save", "timeout", "maxclients", "client-output-buffer-limit"]));
     }
 
     [Theory]
-    [InlineData("port 1\n\nmaxmemroy 1gb", ":3: 'maxmemroy 1gb': unknown option 'maxmemroy'; did you mean 'maxmemory'?")]
+    [InlineData("port 1\n\nmaxmemroy 1gb",
+        ":3: 'maxmemroy 1gb': unknown option 'maxmemroy'; did you mean 'maxmemory'?")]
     [InlineData("requirepass \"abc", ":1: 'requirepass ***': unbalanced quotes")]
     [InlineData("requirepass \"a\"b", ":1: 'requirepass ***': unbalanced quotes")]
     [InlineData("port 1 2", ":1: 'port 1 2': wrong number of arguments (0..65535)")]
     [InlineData("port", ":1: 'port': wrong number of arguments (0..65535)")]
-    [InlineData("rename-command FLUSHALL \"\"", ":1: 'rename-command FLUSHALL \"\"': commands cannot be renamed: they would answer under their own names")]
+    [InlineData("rename-command FLUSHALL \"\"",
+        ":1: 'rename-command FLUSHALL \"\"': commands cannot be renamed: they would answer under their own names")]
     [InlineData("user default off", ":1: 'user default off': users and ACL files do not exist yet: use requirepass")]
     [InlineData("tls-port 6380", ":1: 'tls-port 6380': TLS does not exist yet: clients would speak in clear")]
     [InlineData("include", ":1: 'include': wrong number of arguments")]
-    [InlineData("include /no/such/file", ":1: 'include /no/such/file': cannot read the configuration file '/no/such/file': No such file")]
+    [InlineData("include /no/such/file",
+        ":1: 'include /no/such/file': cannot read the configuration file '/no/such/file': No such file")]
     public void A_mistake_in_a_file_names_file_and_line(string text, string error)
     {
         string file = Write("kv.conf", text);
@@ -153,14 +167,16 @@ public sealed class OptionParserTests : IDisposable
     public void A_file_that_includes_itself_is_an_error()
     {
         string file = Write("kv.conf", $"include {_directory}/kv.conf\n");
-        Assert.Equal($"{file}:1: 'include {file}': more than 16 files deep: does it include itself?", OptionParser.Parse([file]).Error);
+        Assert.Equal($"{file}:1: 'include {file}': more than 16 files deep: does it include itself?",
+            OptionParser.Parse([file]).Error);
     }
 
     [Fact]
     public void A_file_of_random_bytes_is_an_error_and_not_an_exception()
     {
         string file = Path.Combine(_directory, "kv.conf");
-        foreach (byte[] bytes in (byte[][])[[0xff, 0xfe, 0], [0], "port \"\\xff\""u8.ToArray(), Encoding.UTF8.GetBytes(new string('a', 100_000))])
+        foreach (byte[] bytes in (byte[][])[[0xff, 0xfe, 0], [0], "port \"\\xff\""u8.ToArray(),
+            Encoding.UTF8.GetBytes(new string('a', 100_000))])
         {
             File.WriteAllBytes(file, bytes);
             string error = Assert.IsType<string>(OptionParser.Parse([file]).Error);
@@ -175,7 +191,8 @@ public sealed class OptionParserTests : IDisposable
         string secret = Write("secret", "s3cret\n");
         var parsed = OptionParser.Parse([], new Dictionary<string, string> { ["KV_PASSWORD_FILE"] = secret });
         Assert.Equal("s3cret", parsed.Options!.RequirePass);
-        Assert.Equal("7", OptionParser.Parse([], new Dictionary<string, string> { ["KV_BIO_CPULIST"] = "7" }).Options is { } o
+        Assert.Equal("7", OptionParser.Parse([],
+            new Dictionary<string, string> { ["KV_BIO_CPULIST"] = "7" }).Options is { } o
             ? OptionTable.Find("bio_cpulist")!.Read(o) : "");
         Assert.StartsWith(
             "environment: 'KV_REQUIREPASS_FILE=***': cannot read the file: ",
@@ -189,7 +206,8 @@ public sealed class OptionParserTests : IDisposable
     {
         var parsed = OptionParser.Parse([], new Dictionary<string, string>
         {
-            ["KV_PORT"] = "tcp://10.0.0.1:6379", ["KV_SERVICE_HOST"] = "10.0.0.1", ["KV_PORT_6379_TCP"] = "x", ["KV_"] = "x",
+            ["KV_PORT"] = "tcp://10.0.0.1:6379", ["KV_SERVICE_HOST"] = "10.0.0.1", ["KV_PORT_6379_TCP"] = "x",
+                ["KV_"] = "x",
             ["KV_MAXMEMROY"] = "1gb", ["KV_TIMEOUT"] = "", ["PORT"] = "1",
         });
         Assert.Null(parsed.Error);
@@ -203,7 +221,8 @@ public sealed class OptionParserTests : IDisposable
     [Fact]
     public void What_has_no_effect_is_warned_of_once()
     {
-        var parsed = OptionParser.Parse(["--save", "60", "1", "--save", "5", "5", "--appendfsync", "everysec", "--maxmemory-policy", "allkeys-lru"]);
+        var parsed = OptionParser.Parse(["--save", "60", "1", "--save", "5", "5", "--appendfsync", "everysec",
+            "--maxmemory-policy", "allkeys-lru"]);
         Assert.Equal(
             ["option 'save' has no effect: nothing is saved to disk yet",
                 "option 'maxmemory-policy' has no effect: nothing is evicted yet: above maxmemory writes are refused"],
@@ -222,8 +241,11 @@ public sealed class OptionParserTests : IDisposable
     public void Help_names_every_option_that_has_an_effect_with_its_default(string arg)
     {
         string help = OptionParser.Parse([arg]).Output!;
-        Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured), o => Assert.Contains($"\n  --{o.Name}", help));
-        Assert.Contains("--port                            TCP port; 0 at start takes a free one, afterwards it ends TCP (6379)", help);
+        Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured),
+            o => Assert.Contains($"\n  --{o.Name}", help));
+        Assert.Contains(
+            "--port                            TCP port; 0 at start takes a free one, afterwards it ends TCP (6379)",
+            help);
         Assert.All(help.Split('\n'), line => Assert.True(line.Length <= 120, line));
     }
 

@@ -5,7 +5,8 @@ namespace Kv.Tests.Configuration;
 
 public class OptionTableTests
 {
-    /// <summary>Options that CONFIG SET may change in a server where every handler is in place and files are allowed.</summary>
+    /// <summary>Options that CONFIG SET may change in a server where every handler is in place and files are
+    /// allowed.</summary>
     public static TheoryData<string> Changeable =>
         [.. OptionTable.Rows.Where(o => o.Change != OptionChange.AtStart && !o.IsStartOnly).Select(o => o.Name)];
 
@@ -19,7 +20,8 @@ public class OptionTableTests
         var option = OptionTable.Find(name)!;
         string[] probes =
         [
-            "", "junk", "-1", "0", "1", "16", "yes", "no", "NO", " 1", "+1", "01", "1 ", "1.5", "1kb", "50%", "101%", "a/b",
+            "", "junk", "-1", "0", "1", "16", "yes", "no", "NO", " 1", "+1", "01", "1 ", "1.5", "1kb", "50%",
+            "101%", "a/b",
             "2147483647", "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
             "99999999999999999999999999", "60 1", "normal 0 0 0", "\u0001", "ü", "a\0b", new string('x', 70_000),
         ];
@@ -30,7 +32,8 @@ public class OptionTableTests
             string after = option.Read(options);
             if (result.IsOk)
             {
-                Assert.True(OptionTable.TrySet(options, [(name, after)]).IsOk, $"{name} does not take back its own '{after}'");
+                Assert.True(OptionTable.TrySet(options, [(name, after)]).IsOk,
+                    $"{name} does not take back its own '{after}'");
                 Assert.Equal(after, option.Read(options));
             }
             else
@@ -57,10 +60,12 @@ public class OptionTableTests
             Assert.Equal(Text(max), option.Read(options));
         }
 
-        string range = $"ERR CONFIG SET failed (possibly related to argument '{name}') - argument must be between {min} and {max} inclusive";
+        string range = $"ERR CONFIG SET failed (possibly related to argument '{name}') - argument must be between "
+            + $"{min} and {max} inclusive";
         bool isBytes = option.Expects.StartsWith("bytes", StringComparison.Ordinal);
         if (max < long.MaxValue) Assert.Equal(range, OptionTable.TrySet(options, [(name, Text(max + 1))]).Error);
-        if (min > (isBytes ? 0 : long.MinValue)) Assert.Equal(range, OptionTable.TrySet(options, [(name, Text(min - 1))]).Error);
+        if (min > (isBytes ? 0 : long.MinValue))
+            Assert.Equal(range, OptionTable.TrySet(options, [(name, Text(min - 1))]).Error);
     }
 
     [Theory]
@@ -81,7 +86,8 @@ public class OptionTableTests
         string[] names = [.. OptionTable.Rows.SelectMany(o => (string[])[o.Name, .. o.Aliases, .. o.Switches])];
         Assert.Equal(names.Length, names.Distinct(StringComparer.OrdinalIgnoreCase).Count());
         Assert.All(OptionTable.Rows, o => Assert.False(o.Class == OptionClass.Refused && o.Reason.Length == 0, o.Name));
-        Assert.All(OptionTable.Rows, o => Assert.False(o.Class == OptionClass.Honoured && o.Summary.Length == 0, o.Name));
+        Assert.All(OptionTable.Rows, o => Assert.False(o.Class == OptionClass.Honoured
+            && o.Summary.Length == 0, o.Name));
         Assert.All(names, name => Assert.Equal(name.ToLowerInvariant(), name));
     }
 
@@ -89,24 +95,47 @@ public class OptionTableTests
     [Theory]
     [InlineData("foo 1", "ERR Unknown option or number of arguments for CONFIG SET - 'foo'")]
     [InlineData("timeout 1|FoO 2", "ERR Unknown option or number of arguments for CONFIG SET - 'FoO'")]
-    [InlineData("timeout 4|TIMEOUT 5", "ERR CONFIG SET failed (possibly related to argument 'TIMEOUT') - duplicate parameter")]
-    [InlineData("databases 5|foo 1", "ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config")]
-    [InlineData("timeout x|databases 1", "ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config")]
+    [InlineData("timeout 4|TIMEOUT 5",
+        "ERR CONFIG SET failed (possibly related to argument 'TIMEOUT') - duplicate parameter")]
+    [InlineData("databases 5|foo 1",
+        "ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config")]
+    [InlineData("timeout x|databases 1",
+        "ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config")]
     [InlineData("dir /", "ERR CONFIG SET failed (possibly related to argument 'dir') - can't set protected config")]
-    [InlineData("timeout x", "ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer")]
-    [InlineData("maxmemory -1", "ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value")]
-    [InlineData("maxmemory 1.5gb", "ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value")]
-    [InlineData("activedefrag maybe", "ERR CONFIG SET failed (possibly related to argument 'activedefrag') - argument must be 'yes' or 'no'")]
-    [InlineData("appendfsync x", "ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no")]
-    [InlineData("save 60 1 300", "ERR CONFIG SET failed (possibly related to argument 'save') - Invalid save parameters")]
+    [InlineData("timeout x",
+        "ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer")]
+    [InlineData("maxmemory -1",
+        "ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value")]
+    [InlineData("maxmemory 1.5gb",
+        "ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value")]
+    [InlineData("activedefrag maybe",
+        "ERR CONFIG SET failed (possibly related to argument 'activedefrag') - argument must be 'yes' or 'no'")]
+    [InlineData("appendfsync x",
+        "ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the "
+        + "following: everysec, always, no")]
+    [InlineData("save 60 1 300",
+        "ERR CONFIG SET failed (possibly related to argument 'save') - Invalid save parameters")]
     [InlineData("save 0 1", "ERR CONFIG SET failed (possibly related to argument 'save') - Invalid save parameters")]
-    [InlineData("maxmemory-clients 101%", "ERR CONFIG SET failed (possibly related to argument 'maxmemory-clients') - percentage argument must be less or equal to 100")]
-    [InlineData("notify-keyspace-events Q", "ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")]
-    [InlineData("oom-score-adj-values 1 2", "ERR CONFIG SET failed (possibly related to argument 'oom-score-adj-values') - wrong number of arguments")]
-    [InlineData("latency-tracking-info-percentiles 50 101", "ERR CONFIG SET failed (possibly related to argument 'latency-tracking-info-percentiles') - latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")]
-    [InlineData("client-output-buffer-limit normal 1 2", "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Wrong number of arguments in buffer limit configuration.")]
-    [InlineData("client-output-buffer-limit foo 1 2 3", "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Invalid client class specified in buffer limit configuration.")]
-    [InlineData("client-output-buffer-limit normal 0 0 -5", "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Error in hard, soft or soft_seconds setting in buffer limit configuration.")]
+    [InlineData("maxmemory-clients 101%",
+        "ERR CONFIG SET failed (possibly related to argument 'maxmemory-clients') - percentage argument must be less "
+        + "or equal to 100")]
+    [InlineData("notify-keyspace-events Q",
+        "ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class "
+        + "character. Use 'Ag$lshzxeKEtmdn'.")]
+    [InlineData("oom-score-adj-values 1 2",
+        "ERR CONFIG SET failed (possibly related to argument 'oom-score-adj-values') - wrong number of arguments")]
+    [InlineData("latency-tracking-info-percentiles 50 101",
+        "ERR CONFIG SET failed (possibly related to argument 'latency-tracking-info-percentiles') - "
+        + "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")]
+    [InlineData("client-output-buffer-limit normal 1 2",
+        "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Wrong number of arguments "
+        + "in buffer limit configuration.")]
+    [InlineData("client-output-buffer-limit foo 1 2 3",
+        "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Invalid client class "
+        + "specified in buffer limit configuration.")]
+    [InlineData("client-output-buffer-limit normal 0 0 -5",
+        "ERR CONFIG SET failed (possibly related to argument 'client-output-buffer-limit') - Error in hard, soft or "
+        + "soft_seconds setting in buffer limit configuration.")]
     public void Config_set_refuses_in_the_words_clients_know(string pairs, string error)
     {
         var parsed = pairs.Split('|').Select(p => p.Split(' ', 2)).Select(p => (p[0], p[1])).ToList();
@@ -119,7 +148,8 @@ public class OptionTableTests
         var options = new ServerOptions();
         Assert.False(OptionTable.TrySet(options, [("timeout", "3"), ("maxmemory", "1gb"), ("hz", "x")]).IsOk);
         Assert.Equal((0, 0L), (options.Timeout, options.MaxMemory));
-        Assert.True(OptionTable.TrySet(options, [("timeout", "3"), ("maxmemory", "1gb"), ("tcp-keepalive", "600")]).IsOk);
+        Assert.True(OptionTable.TrySet(options,
+            [("timeout", "3"), ("maxmemory", "1gb"), ("tcp-keepalive", "600")]).IsOk);
         Assert.Equal((3, 1L << 30, 600), (options.Timeout, options.MaxMemory, options.TcpKeepAlive));
     }
 
@@ -129,9 +159,11 @@ public class OptionTableTests
         var options = new ServerOptions();
         var seen = new List<string>();
         options.OnChange("timeout", o => { seen.Add($"timeout {o.Timeout}"); return null; });
-        options.OnChange("port", o => { seen.Add($"port {o.Port}"); return o.Port == 1 ? "Unable to listen on this port" : null; });
+        options.OnChange("port", o =>
+            { seen.Add($"port {o.Port}"); return o.Port == 1 ? "Unable to listen on this port" : null; });
         var result = OptionTable.TrySet(options, [("timeout", "9"), ("port", "1"), ("tcp-keepalive", "20")]);
-        Assert.Equal("ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port", result.Error);
+        Assert.Equal("ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port",
+            result.Error);
         Assert.Equal((0, 6379, 300), (options.Timeout, options.Port, options.TcpKeepAlive));
         Assert.Equal(["timeout 9", "port 1", "timeout 0", "port 6379"], seen);
     }
@@ -144,9 +176,11 @@ public class OptionTableTests
     public void Two_names_of_one_option_may_both_be_set_and_the_later_wins()
     {
         var options = new ServerOptions();
-        Assert.True(OptionTable.TrySet(options, [("hash-max-ziplist-entries", "7"), ("hash-max-listpack-entries", "8")]).IsOk);
+        Assert.True(OptionTable.TrySet(options,
+            [("hash-max-ziplist-entries", "7"), ("hash-max-listpack-entries", "8")]).IsOk);
         Assert.Equal([("hash-max-ziplist-entries", "8")], OptionTable.Match(options, ["hash-max-ziplist-entries"]));
-        Assert.False(OptionTable.TrySet(options, [("hash-max-ziplist-entries", "5"), ("hash-max-listpack-entries", "6"), ("hz", "x")]).IsOk);
+        Assert.False(OptionTable.TrySet(options,
+            [("hash-max-ziplist-entries", "5"), ("hash-max-listpack-entries", "6"), ("hz", "x")]).IsOk);
         Assert.Equal([("hash-max-listpack-entries", "8")], OptionTable.Match(options, ["hash-max-listpack-entries"]));
     }
 
@@ -157,23 +191,27 @@ public class OptionTableTests
         Assert.Equal([("slave-read-only", "yes")], OptionTable.Match(options, ["slave-read-only", "SLAVE-READ-ONLY"]));
         Assert.Equal([("TIMEOUT", "0")], OptionTable.Match(options, ["TIMEOUT", "timeout"]));
         Assert.Equal([("io-threads", "0")], OptionTable.Match(options, ["io-threads"]));
-        Assert.Equal(["replica-read-only", "slave-read-only"], OptionTable.Match(options, ["*-READ-only"]).Select(p => p.Name));
+        Assert.Equal(["replica-read-only", "slave-read-only"],
+            OptionTable.Match(options, ["*-READ-only"]).Select(p => p.Name));
         Assert.Empty(OptionTable.Match(options, ["nothing", "auth", "x*y", "password"]));
     }
 
     [Theory]
     [InlineData("save", "60 1", "", "nothing is saved to disk yet")]
-    [InlineData("maxmemory-policy", "allkeys-lru", "noeviction", "nothing is evicted yet: above maxmemory writes are refused")]
+    [InlineData("maxmemory-policy", "allkeys-lru", "noeviction",
+        "nothing is evicted yet: above maxmemory writes are refused")]
     [InlineData("notify-keyspace-events", "KEA", "", "keyspace events are not published yet")]
     [InlineData("latency-monitor-threshold", "1", "0", "LATENCY does not exist yet")]
     [InlineData("slave-read-only", "no", "yes", null)]
     [InlineData("slowlog-log-slower-than", "0", "-1", "SLOWLOG does not exist yet")]
     [InlineData("lfu-log-factor", "11", "10", null)]
-    public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(string name, string value, string harmless, string? reason)
+    public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(
+        string name, string value, string harmless, string? reason)
     {
         var options = new ServerOptions();
         string before = OptionTable.Find(name)!.Read(options);
-        string error = $"ERR CONFIG SET failed (possibly related to argument '{name}') - the option has no effect yet{(reason is null ? "" : $": {reason}")}";
+        string error = $"ERR CONFIG SET failed (possibly related to argument '{name}') - the option has no effect "
+            + $"yet{(reason is null ? "" : $": {reason}")}";
         Assert.Equal(error, OptionTable.TrySet(options, [("timeout", "5"), (name, value)]).Error);
         Assert.Equal((before, 0), (OptionTable.Find(name)!.Read(options), options.Timeout));
         Assert.Null(OptionTable.TrySet(options, [(name, harmless)]).Error);
@@ -187,11 +225,14 @@ public class OptionTableTests
     {
         var options = OptionParser.Parse(["--appendfsync", "always", "--lazyfree-lazy-expire", "yes", "--hz", "20"]);
         Assert.Equal(
-            ["option 'appendfsync' has no effect: nothing is saved to disk yet", "option 'hz' has no effect: background work goes by its own clock"],
+            ["option 'appendfsync' has no effect: nothing is saved to disk yet",
+                "option 'hz' has no effect: background work goes by its own clock"],
             options.Warnings);
-        Assert.Null(OptionTable.TrySet(options.Options!, [("appendfsync", "always"), ("hz", "20"), ("timeout", "5")]).Error);
+        Assert.Null(OptionTable.TrySet(options.Options!,
+            [("appendfsync", "always"), ("hz", "20"), ("timeout", "5")]).Error);
         Assert.Null(OptionTable.TrySet(options.Options!, [("appendfsync", "everysec")]).Error);
-        Assert.EndsWith("the option has no effect yet: nothing is saved to disk yet", OptionTable.TrySet(options.Options!, [("appendfsync", "always")]).Error);
+        Assert.EndsWith("the option has no effect yet: nothing is saved to disk yet",
+            OptionTable.TrySet(options.Options!, [("appendfsync", "always")]).Error);
     }
 
     // The files that come with 7.2 and 7.4 have a line of the first.
@@ -213,7 +254,8 @@ public class OptionTableTests
     {
         var options = new ServerOptions();
         Assert.StartsWith(
-            "ERR CONFIG SET failed (possibly related to argument 'appendonly') - the append-only file does not exist yet",
+            "ERR CONFIG SET failed (possibly related to argument 'appendonly') - the append-only file does not "
+            + "exist yet",
             OptionTable.TrySet(options, [("appendonly", "yes")]).Error);
         Assert.True(OptionTable.TrySet(options, [("appendonly", "no"), ("tls-port", "0")]).IsOk);
     }
@@ -241,7 +283,8 @@ public class OptionTableTests
     public void Buffer_limits_keep_the_classes_that_were_not_named()
     {
         var options = new ServerOptions();
-        Assert.True(OptionTable.TrySet(options, [("client-output-buffer-limit", "normal 1kb 2 3 pubsub 1mb 2 3")]).IsOk);
+        Assert.True(OptionTable.TrySet(options,
+            [("client-output-buffer-limit", "normal 1kb 2 3 pubsub 1mb 2 3")]).IsOk);
         Assert.Equal(
             [("client-output-buffer-limit", "normal 1024 2 3 slave 268435456 67108864 60 pubsub 1048576 2 3")],
             OptionTable.Match(options, ["client-output-buffer-limit"]));
@@ -254,7 +297,8 @@ public class OptionTableTests
         var options = OptionParser.Parse(["--port", "7000", "--save", "60 1"]).Options!;
         var copy = options.Copy();
         Assert.Null(OptionTable.TrySet(options, [("save", ""), ("timeout", "5")]).Error);
-        Assert.Equal([("save", "60 1"), ("timeout", "0"), ("port", "7000")], OptionTable.Match(copy, ["save", "timeout", "port"]));
+        Assert.Equal([("save", "60 1"), ("timeout", "0"), ("port", "7000")],
+            OptionTable.Match(copy, ["save", "timeout", "port"]));
     }
 
     [Fact]

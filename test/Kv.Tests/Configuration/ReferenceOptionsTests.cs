@@ -6,7 +6,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Configuration;
 
-/// <summary>Options and globs beside a real redis-server 7.0.15. Each intended difference has its reason here.</summary>
+/// <summary>Options and globs beside a real redis-server 7.0.15. Each intended difference has its reason
+/// here.</summary>
 public class ReferenceOptionsTests
 {
     private const string Harness = "the harness gives the reference a value of its own";
@@ -22,11 +23,15 @@ public class ReferenceOptionsTests
     /// <summary>Options of ours that the reference does not have.</summary>
     private static readonly string[] OurOwn =
     [
-        "auth-timeout", "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj", "proto-max-args",
+        "auth-timeout", "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj",
+        "proto-max-args",
         "subscription-limit", "multi-queue-limit", "watch-limit",
         "proto-inline-max-size", "max-key-bytes", "max-reply-bytes", "client-output-pause",
-        "set-max-listpack-entries", "set-max-listpack-value", "cluster-announce-human-nodename", "locale-collate",      // of 7.2
-        "aof-rewrite-cpulist", "bgsave-cpulist", "bio-cpulist", "hide-user-data-from-log", "max-new-connections-per-cycle",     // of 7.4
+        // of 7.2
+        "set-max-listpack-entries", "set-max-listpack-value", "cluster-announce-human-nodename", "locale-collate",
+        // of 7.4
+        "aof-rewrite-cpulist", "bgsave-cpulist", "bio-cpulist", "hide-user-data-from-log",
+        "max-new-connections-per-cycle",
         "max-new-tls-connections-per-cycle", "server-cpulist",
     ];
 
@@ -73,24 +78,31 @@ public class ReferenceOptionsTests
         using var client = redis.Connect();
         string[] probes =
         [
-            "junk", "-1", "0", "1", "7", "yes", "no", "YES", " 1", "+1", "01", "1.5", "1kb", "50%", "101%", "", "none", "local",
-            "1 2 3", "60 1", "normal 0 0 0", "normal 1 2", "slave 1mb 2 3 pubsub 3 4 5", "x 0 0 0", "KEA", "gK$", "99 99.9",
-            "save now", "save nosave", "everysec", "2147483648", "-2147483649", "9223372036854775808", "99999999999999999999",
+            "junk", "-1", "0", "1", "7", "yes", "no", "YES", " 1", "+1", "01", "1.5", "1kb", "50%", "101%", "",
+            "none", "local",
+            "1 2 3", "60 1", "normal 0 0 0", "normal 1 2", "slave 1mb 2 3 pubsub 3 4 5", "x 0 0 0", "KEA",
+            "gK$", "99 99.9",
+            "save now", "save nosave", "everysec", "2147483648", "-2147483649", "9223372036854775808",
+            "99999999999999999999",
         ];
         var wrong = new List<string>();
         foreach (var (name, original) in OptionTable.Match(new ServerOptions(), ["*"]))
         {
             if (OurOwn.Contains(name) || OtherRules.ContainsKey(name) || name is "io-threads") continue;
-            if (OptionTable.Find(name)!.Class == OptionClass.Refused || name.StartsWith("tls-", StringComparison.Ordinal)) continue;
+            if (OptionTable.Find(name)!.Class == OptionClass.Refused
+                || name.StartsWith("tls-", StringComparison.Ordinal)) continue;
             var options = new ServerOptions();
             foreach (string probe in probes)
             {
-                string reply = Set(client, name, probe), error = OptionTable.TrySet(options, [(name, probe)]).Error ?? "OK";
+                string reply = Set(client, name, probe),
+                    error = OptionTable.TrySet(options, [(name, probe)]).Error ?? "OK";
                 string theirs = client.Ok($"CONFIG GET {name}").Items![1].String;
                 string ours = OptionTable.Find(name)!.Read(options);
-                bool isWithoutEffect = reply == "OK" && error.Contains(" - the option has no effect yet", StringComparison.Ordinal);
+                bool isWithoutEffect = reply == "OK"
+                    && error.Contains(" - the option has no effect yet", StringComparison.Ordinal);
                 if (isWithoutEffect) Set(client, name, original);
-                else if (reply != error || ours != theirs) wrong.Add($"{name} '{probe}': {reply} [{theirs}], ours {error} [{ours}]");
+                else if (reply != error || ours != theirs)
+                    wrong.Add($"{name} '{probe}': {reply} [{theirs}], ours {error} [{ours}]");
                 if (ours != original && reply == "OK") Set(client, name, original);
                 options = new ServerOptions();
             }
@@ -111,7 +123,8 @@ public class ReferenceOptionsTests
         for (int round = 0; round < 3_000; round++)
         {
             string pattern = GlobPatternTests.RandomText(random, "ab*?[]^-\\c", 9);
-            var theirs = client.Command("KEYS"u8.ToArray(), Bytes(pattern)).Items!.Select(r => r.String).Order(StringComparer.Ordinal);
+            var theirs = client.Command("KEYS"u8.ToArray(), Bytes(pattern)).Items!.Select(r => r.String)
+                .Order(StringComparer.Ordinal);
             var ours = texts.Where(t => GlobPattern.IsMatch(Bytes(pattern), Bytes(t))).Order(StringComparer.Ordinal);
             if (!theirs.SequenceEqual(ours))
                 Assert.Fail($"'{pattern}': {string.Join(' ', theirs)}, ours {string.Join(' ', ours)}. {Seed.Hint}");

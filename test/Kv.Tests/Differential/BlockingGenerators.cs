@@ -4,8 +4,9 @@ namespace Kv.Tests.Differential;
 
 /// <summary>How random calls of the commands that wait are drawn.</summary>
 /// <remarks>
-/// Mostly a key is given an element just ahead of the call (or is of another type, which is answered at once, too). Where none has, and in no
-/// transaction, the call waits for a moment and gives up: never for ever, since a difference is shrunk by leaving commands out.
+/// Mostly a key is given an element just ahead of the call (or is of another type, which is answered at once, too).
+/// Where none has, and in no transaction, the call waits for a moment and gives up: never for ever, since a difference
+/// is shrunk by leaving commands out.
 /// </remarks>
 internal static class BlockingGenerators
 {
@@ -49,5 +50,7 @@ internal static class BlockingGenerators
 
     private static string Side(Gen g) => g.Word(g.Chance(0.97) ? g.Pick("LEFT", "RIGHT") : "UP");
 
-    private static string Seconds(Gen g) => g.Chance(0.95) ? g.Pick("0.001", "0.001", "0.002", "1e-3", ".0001", "0x0.01p0") : g.Pick("-1", "-0.5", "x", "", "nan", "inf", "-inf", "1e400", " 1", "1 ");
+    private static string Seconds(Gen g) =>
+        g.Chance(0.95) ? g.Pick("0.001", "0.001", "0.002", "1e-3", ".0001", "0x0.01p0")
+        : g.Pick("-1", "-0.5", "x", "", "nan", "inf", "-inf", "1e400", " 1", "1 ");
 }

@@ -13,15 +13,19 @@ public class DebugComparisonTests
     {
         using var redis = RedisServer.Start();
         using var kv = KvInstance.Start("--enable-debug-command", "yes");
-        foreach (string name in "string integer bignum null array set map attrib push verbatim true false nothing VERBATIM Attrib".Split(' '))
+        const string names =
+            "string integer bignum null array set map attrib push verbatim true false nothing VERBATIM Attrib";
+        foreach (string name in names.Split(' '))
         {
             foreach (int resp in (int[])[2, 3])
-                Assert.Equal((name, Raw(redis.EndPoint, resp, $"DEBUG PROTOCOL {name}")), (name, Raw(kv.EndPoint, resp, $"DEBUG PROTOCOL {name}")));
+                Assert.Equal((name, Raw(redis.EndPoint, resp, $"DEBUG PROTOCOL {name}")),
+                    (name, Raw(kv.EndPoint, resp, $"DEBUG PROTOCOL {name}")));
         }
 
         // As 7.2 writes doubles; 7.0 has 17 digits.
         Assert.Equal(",3.141\r\n", Raw(kv.EndPoint, 3, "DEBUG PROTOCOL double"));
-        foreach (string line in (string[])["DEBUG ERROR \"a\\nb\\r\"", "DEBUG ERROR x y", "DEBUG DIGEST-VALUE", "DEBUG DIGEST x", "DEBUG SET-DISABLE-DENY-SCRIPTS 1"])
+        foreach (string line in (string[])["DEBUG ERROR \"a\\nb\\r\"", "DEBUG ERROR x y", "DEBUG DIGEST-VALUE",
+            "DEBUG DIGEST x", "DEBUG SET-DISABLE-DENY-SCRIPTS 1"])
             Assert.Equal((line, Raw(redis.EndPoint, 2, line)), (line, Raw(kv.EndPoint, 2, line)));
     }
 
@@ -51,7 +55,8 @@ public class DebugComparisonTests
                     Both($"SADD i{count} {any}");
                     Both($"SADD t{count} {any} x{any}");
                     Both($"HSET h{count} f{any} {any} {i} v{any}");
-                    Both($"ZADD z{count} {(any % 7 == 0 ? "inf" : any % 3 == 0 ? $"{any}" : $"{any}.1e-7")} m{i} -0.0 zero {any * 1e15:R} big{any}");
+                    Both($"ZADD z{count} {(any % 7 == 0 ? "inf" : any % 3 == 0 ? $"{any}" : $"{any}.1e-7")} m{i} -0.0 "
+                        + $"zero {any * 1e15:R} big{any}");
                     Both($"XADD x{count} {i + 1}-{i % 4} f {any} g v{i}");
                 }
 

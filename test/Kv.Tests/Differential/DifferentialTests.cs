@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
 
-/// <summary>Random commands to Kv and to a real redis-server, side by side: replies and the state at the end are equal.</summary>
+/// <summary>Random commands to Kv and to a real redis-server, side by side: replies and the state at the end are
+/// equal.</summary>
 /// <remarks>
 /// KV_DIFF_COMMANDS=10000000 runs that many of a fresh seed (KV_SEED repeats one). A difference is replayed from
 /// empty servers, must show again, and is printed as the shortest redis-cli script that shows it.
@@ -14,7 +15,8 @@ public class DifferentialTests(ITestOutputHelper output)
 
     // What the random commands are drawn from: each name once, those that change most keys several times.
     private static readonly string[] Names =
-        [.. CommandGenerators.All.Keys, .. Enumerable.Repeat("SET GET APPEND SETRANGE INCRBY EXPIRE GETEX COPY RENAME".Split(' '), 2).SelectMany(n => n),
+        [.. CommandGenerators.All.Keys, .. Enumerable.Repeat(
+            "SET GET APPEND SETRANGE INCRBY EXPIRE GETEX COPY RENAME".Split(' '), 2).SelectMany(n => n),
             .. Enumerable.Repeat("XADD", 6), .. Enumerable.Repeat("XREADGROUP", 4), .. Enumerable.Repeat("EXEC", 8)];
 
     public static TheoryData<int, ulong> FixedSeeds()
@@ -60,13 +62,15 @@ public class DifferentialTests(ITestOutputHelper output)
                 name => successes.GetValueOrDefault(name) < 1000);
     }
 
-    /// <summary>The comparison itself: two equal servers differ in nothing, so what it reports is a difference.</summary>
+    /// <summary>The comparison itself: two equal servers differ in nothing, so what it reports is a
+    /// difference.</summary>
     [Fact]
     public void The_reference_answers_random_commands_as_itself()
     {
         using var one = StartRedis();
         using var other = StartRedis();
-        for (int resp = 2; resp <= 3; resp++) CheckRound(one, other, resp, Seed.Value, 0, new Dictionary<string, int>());
+        for (int resp = 2; resp <= 3; resp++)
+            CheckRound(one, other, resp, Seed.Value, 0, new Dictionary<string, int>());
     }
 
     [Fact]
@@ -121,7 +125,8 @@ public class DifferentialTests(ITestOutputHelper output)
                 ? [.. duel.StateQueries()]
                 : Enumerable.Range(0, CommandsInBatch)
                     .SelectMany(_ => CommandGenerators.Next(gen, Names[random.Next(Names.Length)])).ToArray();
-            int index = duel.Run(commands, random, (command, reply) => Count(successes, command, reply), out var mine, out var other);
+            int index = duel.Run(commands, random, (command, reply) => Count(successes, command, reply), out var mine,
+                out var other);
             sent.AddRange(index < 0 ? commands : commands.Take(index + 1));
             if (index >= 0) Report(duel, new Difference(sent, mine, other), resp, seed, round);
         }

@@ -34,8 +34,10 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
         _theirs = theirs.Connect(resp, PatienceMs);
     }
 
-    /// <summary>Sends a pipeline to both, ours cut at random bytes; gives the index of the first reply that differs, or -1.</summary>
-    internal int Run(IReadOnlyList<byte[][]> batch, Random cuts, Action<byte[][], Reply>? onReply, out Reply? mine, out Reply? other)
+    /// <summary>Sends a pipeline to both, ours cut at random bytes; gives the index of the first reply that differs, or
+    /// -1.</summary>
+    internal int Run(IReadOnlyList<byte[][]> batch, Random cuts, Action<byte[][], Reply>? onReply, out Reply? mine,
+        out Reply? other)
     {
         var wire = new MemoryStream();
         foreach (byte[][] command in batch) wire.Write(RespText.Encode(command));
@@ -65,7 +67,9 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
         }
         catch (TimeoutException)
         {
-            Assert.Fail($"{server.Name} does not answer the last of\n{string.Join('\n', batch.Take(index + 1).Select(RespText.Line))}");
+            Assert.Fail(
+                $"{server.Name} does not answer the last of\n"
+                + $"{string.Join('\n', batch.Take(index + 1).Select(RespText.Line))}");
             return null;
         }
     }
@@ -81,24 +85,30 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
         if (isQueued || name != "EXEC") return IsEqualOne(command, mine, other);
         byte[][][] queued = [.. _queued];
         _queued.Clear();
-        if (mine.Items is null || other.Items is null || other.Items.Count != queued.Length) return ReplyComparer.IsEqual(command, mine, other);
+        if (mine.Items is null || other.Items is null || other.Items.Count != queued.Length)
+            return ReplyComparer.IsEqual(command, mine, other);
         return mine.Items.Count == queued.Length
             && queued.Select((one, at) => IsEqualInExec(one, mine.Items[at], other.Items[at])).All(equal => equal);
     }
 
-    // The reference's queue refers to its arguments, too: OBJECT REFCOUNT of a value that was set in the transaction says 2.
+    // The reference's queue refers to its arguments, too: OBJECT REFCOUNT of a value that was set in the transaction
+    // says 2.
     private bool IsEqualInExec(byte[][] command, Reply mine, Reply other) =>
-        (mine.Type == ':' && other.Type == ':' && Reply.Latin(command[0]).Equals("OBJECT", StringComparison.OrdinalIgnoreCase))
+        (mine.Type == ':' && other.Type == ':'
+            && Reply.Latin(command[0]).Equals("OBJECT", StringComparison.OrdinalIgnoreCase))
         || IsEqualOne(command, mine, other);
 
     private bool IsEqualOne(byte[][] command, Reply mine, Reply other) =>
-        ReplyComparer.IsEqual(command, mine, other) || (mine.Text.AsSpan().SequenceEqual("listpack"u8) && other.Text.AsSpan().SequenceEqual("skiplist"u8) && _sorted.Contains(Reply.Latin(command[^1])));
+        ReplyComparer.IsEqual(command, mine, other)
+        || (mine.Text.AsSpan().SequenceEqual("listpack"u8) && other.Text.AsSpan().SequenceEqual("skiplist"u8)
+            && _sorted.Contains(Reply.Latin(command[^1])));
 
     // The reference unpacks a sorted set to sort it, and leaves it so.
     private void NoteSorted(string name, byte[][] command)
     {
         if (command.Length > 1 && name is ("SORT" or "SORT_RO")) _sorted.Add(Reply.Latin(command[1]));
-        if (command.Length > 2 && name is ("COPY" or "RENAME" or "RENAMENX") && _sorted.Contains(Reply.Latin(command[1]))) _sorted.Add(Reply.Latin(command[2]));
+        if (command.Length > 2 && name is ("COPY" or "RENAME" or "RENAMENX")
+            && _sorted.Contains(Reply.Latin(command[1]))) _sorted.Add(Reply.Latin(command[2]));
     }
 
     /// <summary>From empty servers: whether these commands, one pipeline or one by one, show a difference.</summary>
@@ -139,13 +149,15 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
                     _ => ["GET"],
                 };
                 yield return [RespText.Bytes(read[0]), key.Text!, .. read.Skip(1).Select(RespText.Bytes)];
-                if (type.String == "stream") yield return [.. RespText.Split("XINFO STREAM"), key.Text!, .. RespText.Split("FULL COUNT 0")];
+                if (type.String == "stream")
+                    yield return [.. RespText.Split("XINFO STREAM"), key.Text!, .. RespText.Split("FULL COUNT 0")];
                 yield return [.. RespText.Split("PEXPIRETIME"), key.Text!];
             }
         }
     }
 
-    /// <summary>Fewer commands that show a difference too: halves first, then one by one. Ends: each round removes some.</summary>
+    /// <summary>Fewer commands that show a difference too: halves first, then one by one. Ends: each round removes
+    /// some.</summary>
     internal Difference Shrink(Difference found)
     {
         for (int size = found.Commands.Count / 2; size >= 1; size /= 2)

@@ -4,10 +4,12 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
 
-/// <summary>What one server dumps the other restores; and what both were given in the same order they dump in the same bytes.</summary>
+/// <summary>What one server dumps the other restores; and what both were given in the same order they dump in the same
+/// bytes.</summary>
 public sealed class DumpTests : IDisposable
 {
-    private readonly TestServer _kv = RemoteServer.Address is { } address ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start("--proto-max-bulk-len", "512mb");
+    private readonly TestServer _kv = RemoteServer.Address is { } address
+        ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start("--proto-max-bulk-len", "512mb");
     private readonly RespClient _ours, _theirs;
     private readonly Random _random = Seed.NewRandom(920);
 
@@ -40,7 +42,10 @@ public sealed class DumpTests : IDisposable
             byte[] random = new byte[length], letters = new byte[length], few = new byte[length];
             _random.NextBytes(random);
             for (int i = 0; i < length; i++) letters[i] = (byte)"ab"[_random.Next(2)];
-            byte[] words = Encoding.UTF8.GetBytes(string.Concat(Enumerable.Range(0, (length / 2) + 1).Select(_ => _random.Next(4) switch { 0 => "日本", 1 => "foo", 2 => "hello world ", _ => "é" })))[..length];
+            byte[] words = Encoding.UTF8.GetBytes(
+                string.Concat(Enumerable.Range(0, (length / 2) + 1)
+                    .Select(_ => _random.Next(4) switch { 0 => "日本", 1 => "foo", 2 => "hello world ", _ => "é" })))[
+                    ..length];
             foreach (byte[] text in (byte[][])[random, letters, few, words])
             {
                 Both("SET", "k", text);
@@ -85,7 +90,9 @@ public sealed class DumpTests : IDisposable
             Check($"a hash of {count}", sameBytes: IsPacked());
             Make("SADD", words);
             Check($"a set of {count}", sameBytes: false);
-            Make("SADD", [.. words.Select(_ => Encoding.ASCII.GetBytes($"{_random.NextInt64(-1000, 1000) << _random.Next(40)}"))]);
+            Make("SADD",
+                [.. words.Select(_ =>
+                Encoding.ASCII.GetBytes($"{_random.NextInt64(-1000, 1000) << _random.Next(40)}"))]);
             Check($"a set of {count} integers", sameBytes: IsPacked());
             Make("ZADD", [.. words.SelectMany(word => (byte[][])[Score(), word])]);
             Check($"a sorted set of {count}", sameBytes: true);
@@ -117,7 +124,8 @@ public sealed class DumpTests : IDisposable
         for (int i = 1; i <= entries; i++)
         {
             byte[] field = _random.Next(5) == 0 ? Word() : "field"u8.ToArray();
-            Both(["XADD"u8.ToArray(), "k"u8.ToArray(), Encoding.ASCII.GetBytes($"{1000 + (i / 3)}-{i}"), "id"u8.ToArray(), Word(), field, Word()]);
+            Both(["XADD"u8.ToArray(), "k"u8.ToArray(), Encoding.ASCII.GetBytes($"{1000 + (i / 3)}-{i}"),
+                "id"u8.ToArray(), Word(), field, Word()]);
         }
 
         Check($"a stream of {entries}", sameBytes: entries == 0);
@@ -151,7 +159,8 @@ public sealed class DumpTests : IDisposable
     public void A_list_of_a_million_elements_goes_over_and_comes_back()
     {
         for (int i = 0; i < 200; i++)
-            _ours.Command([.. RespText.Split("RPUSH k"), .. Enumerable.Range(i * 5000, 5000).Select(n => Encoding.ASCII.GetBytes($"element {n}"))]);
+            _ours.Command([.. RespText.Split("RPUSH k"),
+                .. Enumerable.Range(i * 5000, 5000).Select(n => Encoding.ASCII.GetBytes($"element {n}"))]);
         byte[] dump = Bytes(_ours.Command("DUMP k"));
         Both("RESTORE", "r", "0", dump);
         foreach (string index in (string[])["0", "1", "499999", "999998", "-1"])
@@ -167,15 +176,19 @@ public sealed class DumpTests : IDisposable
 
     private static readonly string[] Integers =
     [
-        "0", "1", "-1", "12", "13", "127", "128", "-128", "-129", "4095", "4096", "-4096", "-4097", "32767", "32768", "-32768", "-32769", "8388607", "8388608", "-8388608", "-8388609",
-        "2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "12345678901", "99999999999", "-0", "007", "+1", " 1",
+        "0", "1", "-1", "12", "13", "127", "128", "-128", "-129", "4095", "4096", "-4096", "-4097", "32767", "32768",
+        "-32768", "-32769", "8388607", "8388608", "-8388608", "-8388609",
+        "2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "-9223372036854775808",
+        "9223372036854775808", "12345678901", "99999999999", "-0", "007", "+1", " 1",
     ];
 
     // No -0: Redis forgets the sign in a small sorted set, and then knows it no more in a large one.
     private static readonly string[] Scores =
     [
-        "0", "1", "-1", "1.5", "0.1", "-0.1", "1e20", "1e-7", "123456789012345678", "4503599627370496", "9007199254740993", "4611686018427387904", "4611686018427387905", "9223372036854775807",
-        "inf", "-inf", "3.14159265358979", "1e300", "5e-324", "1e16", "1e17", "123456.789e3", "0.0001", "0.00001", "99999999999999999", "1.7976931348623157e308",
+        "0", "1", "-1", "1.5", "0.1", "-0.1", "1e20", "1e-7", "123456789012345678", "4503599627370496",
+        "9007199254740993", "4611686018427387904", "4611686018427387905", "9223372036854775807",
+        "inf", "-inf", "3.14159265358979", "1e300", "5e-324", "1e16", "1e17", "123456.789e3", "0.0001", "0.00001",
+        "99999999999999999", "1.7976931348623157e308",
     ];
 
     private byte[] Word()
@@ -193,12 +206,15 @@ public sealed class DumpTests : IDisposable
 
     private byte[] LongWord()
     {
-        byte[] bytes = new byte[_random.Next(5) switch { 0 => _random.Next(100), 1 => 1020 + _random.Next(10), 2 => 4090 + _random.Next(10), 3 => 8170 + _random.Next(30), _ => _random.Next(40_000) }];
+        byte[] bytes = new byte[_random.Next(5) switch { 0 => _random.Next(100), 1 => 1020 + _random.Next(10),
+            2 => 4090 + _random.Next(10), 3 => 8170 + _random.Next(30), _ => _random.Next(40_000) }];
         if (_random.Next(2) == 0) _random.NextBytes(bytes);
         return bytes;
     }
 
-    private byte[] Score() => Encoding.ASCII.GetBytes(_random.Next(2) == 0 ? Scores[_random.Next(Scores.Length)] : $"{_random.Next(-1000, 1000)}");
+    private byte[] Score() =>
+        Encoding.ASCII.GetBytes(_random.Next(2) == 0
+            ? Scores[_random.Next(Scores.Length)] : $"{_random.Next(-1000, 1000)}");
 
     private void Make(string command, byte[][] words)
     {
@@ -208,7 +224,8 @@ public sealed class DumpTests : IDisposable
 
     private bool IsPacked() => _theirs.Command("OBJECT ENCODING k").String is "listpack" or "intset";
 
-    private void Both(params object[] words) => Both([.. words.Select(word => word as byte[] ?? Encoding.UTF8.GetBytes((string)word))]);
+    private void Both(params object[] words) =>
+        Both([.. words.Select(word => word as byte[] ?? Encoding.UTF8.GetBytes((string)word))]);
 
     private void Both(byte[][] words)
     {
@@ -220,10 +237,14 @@ public sealed class DumpTests : IDisposable
     private void Check(string what, bool sameBytes)
     {
         byte[] ours = Bytes(_ours.Command("DUMP k")), theirs = Bytes(_theirs.Command("DUMP k"));
-        if (sameBytes) Assert.True(ours.AsSpan().SequenceEqual(theirs), $"{what}: byte {ours.AsSpan().CommonPrefixLength(theirs)} of {ours.Length}, {theirs.Length}; {Seed.Hint}");
+        if (sameBytes)
+            Assert.True(ours.AsSpan().SequenceEqual(theirs),
+                $"{what}: byte {ours.AsSpan().CommonPrefixLength(theirs)} of {ours.Length}, {theirs.Length}; "
+                + $"{Seed.Hint}");
         foreach ((RespClient client, byte[] dump) in ((RespClient, byte[])[])[(_ours, theirs), (_theirs, ours)])
         {
-            Reply reply = client.Command("RESTORE"u8.ToArray(), "r"u8.ToArray(), "0"u8.ToArray(), dump, "REPLACE"u8.ToArray());
+            Reply reply = client.Command("RESTORE"u8.ToArray(), "r"u8.ToArray(), "0"u8.ToArray(), dump,
+                "REPLACE"u8.ToArray());
             Assert.True(reply.ToString() == "+OK", $"{what}: {reply}; {Seed.Hint}");
         }
 
@@ -232,7 +253,9 @@ public sealed class DumpTests : IDisposable
         Assert.True(expected == here, $"{what}, from there to here: {here}, not {expected}; {Seed.Hint}");
         string there = Content(_theirs, "r");
         Assert.True(expected == there, $"{what}, from here to there: {there}, not {expected}; {Seed.Hint}");
-        if (sameBytes) Assert.True(Bytes(_ours.Command("DUMP r")).AsSpan().SequenceEqual(theirs), $"{what}, dumped again; {Seed.Hint}");
+        if (sameBytes)
+            Assert.True(Bytes(_ours.Command("DUMP r")).AsSpan().SequenceEqual(theirs),
+                $"{what}, dumped again; {Seed.Hint}");
     }
 
     private static string Content(RespClient client, string key)
@@ -250,7 +273,9 @@ public sealed class DumpTests : IDisposable
         if (type is "string") return reply.String;
         if (type is "stream") return Stream(client, key, reply);
         IEnumerable<string> items = reply.Items!.Select(item => item.String);
-        if (type is "zset") items = items.Chunk(2).Select(pair => $"{pair[0]} {double.Parse(pair[1].Replace("inf", "Infinity"), CultureInfo.InvariantCulture):R}");
+        if (type is "zset")
+            items = items.Chunk(2).Select(pair =>
+                $"{pair[0]} {double.Parse(pair[1].Replace("inf", "Infinity"), CultureInfo.InvariantCulture):R}");
         if (type is "hash") items = items.Chunk(2).Select(pair => $"{pair[0]}={pair[1]}");
         if (type is "hash" or "set") items = items.Order(StringComparer.Ordinal);
         return string.Join('\n', items);
@@ -261,18 +286,22 @@ public sealed class DumpTests : IDisposable
     {
         var text = new StringBuilder(entries.ToString());
         var full = client.Command($"XINFO STREAM {key} FULL COUNT 0");
-        text.Append(string.Join('\n', full.Items!.Chunk(2).Where(pair => pair[0].String is "length" or "last-generated-id" or "entries-added" or "max-deleted-entry-id" or "recorded-first-entry-id")
+        text.Append(string.Join('\n', full.Items!.Chunk(2).Where(pair => pair[0].String is "length"
+            or "last-generated-id" or "entries-added" or "max-deleted-entry-id" or "recorded-first-entry-id")
             .Select(pair => $"{pair[0]} {pair[1]}")));
         foreach (Reply group in client.Command($"XINFO GROUPS {key}").Items!)
         {
             text.Append('\n').Append(group);
             string name = group.Items![1].String;
-            text.Append(string.Join(' ', client.Command($"XPENDING {key} {name} - + 10000").Items!.Select(item => $"{item.Items![0]} {item.Items[1]} {item.Items[3]}")));
-            text.Append(string.Join(' ', client.Command($"XINFO CONSUMERS {key} {name}").Items!.Select(item => $"{item.Items![1]} {item.Items[3]}")));
+            text.Append(string.Join(' ', client.Command($"XPENDING {key} {name} - + 10000").Items!.Select(
+                item => $"{item.Items![0]} {item.Items[1]} {item.Items[3]}")));
+            text.Append(string.Join(' ', client.Command($"XINFO CONSUMERS {key} {name}").Items!.Select(
+                item => $"{item.Items![1]} {item.Items[3]}")));
         }
 
         return text.ToString();
     }
 
-    private static byte[] Bytes(Reply reply) => [.. reply.Text ?? throw new InvalidOperationException($"{reply} is no payload")];
+    private static byte[] Bytes(Reply reply) =>
+        [.. reply.Text ?? throw new InvalidOperationException($"{reply} is no payload")];
 }

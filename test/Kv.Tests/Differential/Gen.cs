@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
 
-/// <summary>Draws arguments: few keys, so that commands meet, and the values that servers have been wrong about.</summary>
+/// <summary>Draws arguments: few keys, so that commands meet, and the values that servers have been wrong
+/// about.</summary>
 internal sealed class Gen(Random random)
 {
     private static readonly string[] Integers =
@@ -21,7 +22,8 @@ internal sealed class Gen(Random random)
 
     private static readonly byte[][] Values =
     [
-        [], [0], [13, 10], [255], "v"u8.ToArray(), "hello"u8.ToArray(), "Hello World"u8.ToArray(), "ohmytext"u8.ToArray(),
+        [], [0], [13, 10], [255], "v"u8.ToArray(), "hello"u8.ToArray(), "Hello World"u8.ToArray(),
+        "ohmytext"u8.ToArray(),
         "mynewtext"u8.ToArray(), Filled(44), Filled(45), Filled(64), Filled(100), Filled(1100),
     ];
 
@@ -52,7 +54,8 @@ internal sealed class Gen(Random random)
     }
 
     /// <summary>What a draw gave, as bytes.</summary>
-    internal static byte[][] Words(object[] words) => [.. words.Select(word => word as byte[] ?? RespText.Bytes((string)word))];
+    internal static byte[][] Words(object[] words) =>
+        [.. words.Select(word => word as byte[] ?? RespText.Bytes((string)word))];
 
     /// <summary>Mostly a key of a few that hold a type, so that its commands meet it.</summary>
     internal byte[] Key(string type) => Chance(0.93) ? RespText.Bytes(type + (char)('0' + random.Next(4))) : Key();
@@ -62,7 +65,8 @@ internal sealed class Gen(Random random)
     {
         < 4 => RespText.Bytes(random.Next(-20, 20).ToString(CultureInfo.InvariantCulture)),
         < 7 => RespText.Bytes("m" + random.Next(30)),
-        7 => RespText.Bytes(random.Next(3) == 0 ? "00" : (random.Next(40) * 1_000_003L * random.Next(1, 4000)).ToString(CultureInfo.InvariantCulture)),
+        7 => RespText.Bytes(random.Next(3) == 0
+            ? "00" : (random.Next(40) * 1_000_003L * random.Next(1, 4000)).ToString(CultureInfo.InvariantCulture)),
         _ => Value(),
     };
 
@@ -84,10 +88,12 @@ internal sealed class Gen(Random random)
         ? (random.Next(-1000, 1000) / 8.0).ToString(CultureInfo.InvariantCulture)
         : Pick(Floats);
 
-    internal string Database() => Chance(0.9) ? Pick("0", "0", "1", "2") : Pick("15", "16", "-1", "x", "", "99999999999");
+    internal string Database() =>
+        Chance(0.9) ? Pick("0", "0", "1", "2") : Pick("15", "16", "-1", "x", "", "99999999999");
 
     /// <summary>Seconds from now: hours away, or wrong; never about to pass while the test runs.</summary>
-    internal string Seconds() => Chance(0.8) ? Far(7200, 10) : Pick("0", "-1", "-100", "", "x", "1.5", "9223372036854775807",
+    internal string Seconds() => Chance(0.8)
+        ? Far(7200, 10) : Pick("0", "-1", "-100", "", "x", "1.5", "9223372036854775807",
         "9223372036854775", "9223372036854776", "-9223372036854775808", "4294967296");
 
     internal string Milliseconds() => Chance(0.8) ? Far(7_200_000, 10_000) : Pick("0", "-1", "-5000", "", "x",
@@ -102,14 +108,16 @@ internal sealed class Gen(Random random)
         ? Pick("1", "1000000000000", "33177117420000", "33177117420001", "33177117420500", "40000000000000")
         : Pick("0", "-1", "", "x", "9223372036854775807", "-9223372036854775808", "9223372036854775808");
 
-    internal string Pattern() => Pick("*", "k*", "k?", "k[0-3]", "k[^0-3]", "k[", "k\\0", "", "nothing", "[k]1", "*1*", "k[3-0]");
+    internal string Pattern() =>
+        Pick("*", "k*", "k?", "k[0-3]", "k[^0-3]", "k[", "k\\0", "", "nothing", "[k]1", "*1*", "k[3-0]");
 
     /// <summary>The word as it is, now and then in another case.</summary>
     internal string Word(string word) => Chance(0.9) ? word : Chance(0.5) ? word.ToLowerInvariant()
         : string.Concat(word.Select((c, i) => i % 2 == 0 ? char.ToLowerInvariant(c) : c));
 
     // Spaced so that two draws are almost never equal: what GT and LT say then does not hang on milliseconds.
-    private string Far(long least, long step) => (least + step * random.Next(100_000)).ToString(CultureInfo.InvariantCulture);
+    private string Far(long least, long step) =>
+        (least + step * random.Next(100_000)).ToString(CultureInfo.InvariantCulture);
 
     private static byte[] Filled(int count)
     {

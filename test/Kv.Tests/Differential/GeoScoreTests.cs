@@ -8,9 +8,12 @@ public class GeoScoreTests
 {
     private static readonly double[] Edges =
     [
-        0, -0.0, 0.5, -0.5, 1, -1, 4503599627370495, 4503599627370496, 4503599627370497, 4294967295, 4294967296, 9007199254740991, 9007199254740992,
-        -4503599627370495, -4503599627370496, 9223372036854774784.0, 9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0,
-        18446744073709549568.0, 18446744073709551616.0, -18446744073709551616.0, 1e300, -1e300, double.MaxValue, double.MinValue, double.Epsilon,
+        0, -0.0, 0.5, -0.5, 1, -1, 4503599627370495, 4503599627370496, 4503599627370497, 4294967295, 4294967296,
+        9007199254740991, 9007199254740992,
+        -4503599627370495, -4503599627370496, 9223372036854774784.0, 9223372036854775808.0, -9223372036854775808.0,
+        -9223372036854777856.0,
+        18446744073709549568.0, 18446744073709551616.0, -18446744073709551616.0, 1e300, -1e300, double.MaxValue,
+        double.MinValue, double.Epsilon,
         double.PositiveInfinity, double.NegativeInfinity,
     ];
 
@@ -22,7 +25,8 @@ public class GeoScoreTests
         using RespClient theirs = redis.Connect(), ours = kv.Connect();
         var random = Seed.NewRandom();
         var scores = new List<double>(Edges);
-        for (int i = 0; i < 2000; i++) scores.Add(BitConverter.UInt64BitsToDouble((ulong)random.NextInt64(long.MinValue, long.MaxValue)));
+        for (int i = 0; i < 2000; i++)
+            scores.Add(BitConverter.UInt64BitsToDouble((ulong)random.NextInt64(long.MinValue, long.MaxValue)));
         for (int i = 0; i < 2000; i++) scores.Add((random.NextDouble() - 0.5) * Math.Pow(2, random.Next(1, 70)));
         scores.RemoveAll(double.IsNaN);
         for (int i = 0; i < scores.Count; i++) Both($"ZADD z {Text(scores[i])} m{i}");
@@ -36,7 +40,8 @@ public class GeoScoreTests
         void Both(string line)
         {
             string expected = theirs.Command(line).ToString(), actual = ours.Command(line).ToString();
-            Assert.True(expected == actual, $"{line} of {(line.StartsWith("ZADD", StringComparison.Ordinal) ? "" : line[(line.IndexOf('m') + 1)..])}: {expected}, ours {actual}");
+            string member = line.StartsWith("ZADD", StringComparison.Ordinal) ? "" : line[(line.IndexOf('m') + 1)..];
+            Assert.True(expected == actual, $"{line} of {member}: {expected}, ours {actual}");
         }
     }
 

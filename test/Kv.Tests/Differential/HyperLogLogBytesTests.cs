@@ -77,19 +77,22 @@ public class HyperLogLogBytesTests
         }
     }
 
-    // Most of these are none any more, or corrupt; what the rest is both have to agree on, and on what PFADD makes of it.
+    // Most of these are none any more, or corrupt; what the rest is both have to agree on, and on what PFADD makes of
+    // it.
     [Fact]
     public void Damaged_bytes_are_refused_or_counted_alike()
     {
         using var pair = new Pair(3000);
         Random random = Seed.NewRandom(84);
         foreach (int size in (int[])[0, 2, 40, 700, 4000]) pair.Add($"h{size}", size, random);
-        string[] commands = ["PFCOUNT m", "PFCOUNT m h40", "PFMERGE d m", "PFMERGE m h2", "PFDEBUG DECODE m", "PFDEBUG GETREG m", "PFDEBUG TODENSE m", "PFDEBUG ENCODING m", "PFADD m"];
+        string[] commands = ["PFCOUNT m", "PFCOUNT m h40", "PFMERGE d m", "PFMERGE m h2", "PFDEBUG DECODE m",
+            "PFDEBUG GETREG m", "PFDEBUG TODENSE m", "PFDEBUG ENCODING m", "PFADD m"];
         for (int round = TimeBudget.Count(1500); round > 0; round--)
         {
             byte[] text = pair.Text($"h{random.Next(5) switch { 0 => 0, 1 => 2, 2 => 40, 3 => 700, _ => 4000 }}");
             for (int count = random.Next(1, 4); count > 0; count--)
-                text[random.Next(3) == 0 ? random.Next(Math.Min(20, text.Length)) : random.Next(text.Length)] = (byte)random.Next(256);
+                text[random.Next(3) == 0 ? random.Next(Math.Min(20, text.Length)) : random.Next(text.Length)] =
+                    (byte)random.Next(256);
             pair.Set("m", text);
             pair.Send("DEL d");
             pair.Send(commands[random.Next(commands.Length)]);
@@ -101,7 +104,8 @@ public class HyperLogLogBytesTests
     /// <summary>Kv and the reference, side by side.</summary>
     private sealed class Pair : IDisposable
     {
-        private readonly TestServer _kv = RemoteServer.Address is { } address ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start();
+        private readonly TestServer _kv = RemoteServer.Address is { } address
+            ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start();
         private readonly RespClient _ours, _theirs;
 
         public Pair(int sparseBytesMax)
@@ -150,7 +154,8 @@ public class HyperLogLogBytesTests
 
         public void Set(string key, byte[] value)
         {
-            foreach (var client in (RespClient[])[_ours, _theirs]) client.Command("SET"u8.ToArray(), RespText.Bytes(key), value);
+            foreach (var client in (RespClient[])[_ours, _theirs])
+                client.Command("SET"u8.ToArray(), RespText.Bytes(key), value);
         }
 
         /// <summary>What each has at one key becomes the other's at another.</summary>
@@ -165,7 +170,10 @@ public class HyperLogLogBytesTests
         {
             Reply ours = _ours.Command($"GET {key}"), theirs = _theirs.Command($"GET {key}");
             if (ours.IsSame(theirs)) return;
-            string at = ours.Text == null || theirs.Text == null ? "one has none" : $"byte {ours.Text.AsSpan().CommonPrefixLength(theirs.Text)} of {ours.Text.Length}, {theirs.Text.Length}";
+            string at = ours.Text == null || theirs.Text == null
+                ? "one has none"
+                : $"byte {ours.Text.AsSpan().CommonPrefixLength(theirs.Text)} of {ours.Text.Length}, "
+                    + $"{theirs.Text.Length}";
             Assert.Fail($"{when}: {at}; {Seed.Hint}");
         }
     }

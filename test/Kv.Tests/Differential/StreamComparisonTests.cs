@@ -3,13 +3,16 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
 
-/// <summary>Streams beside a real server: what trimming removes at every edge of its nodes, and what claims leave of what is pending.</summary>
-/// <remarks>A script of redis-cli lines goes to both; a difference is shrunk and printed. Idle times are told by days, so that it does not matter when a line runs.</remarks>
+/// <summary>Streams beside a real server: what trimming removes at every edge of its nodes, and what claims leave of
+/// what is pending.</summary>
+/// <remarks>A script of redis-cli lines goes to both; a difference is shrunk and printed. Idle times are told by days,
+/// so that it does not matter when a line runs.</remarks>
 public sealed class StreamComparisonTests : IDisposable
 {
     private const long Day = 86_400_000;
 
-    private readonly TestServer _kv = RemoteServer.Address is { } address ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start();
+    private readonly TestServer _kv = RemoteServer.Address is { } address
+        ? new RemoteServer(address) : KvInstance.Start(), _redis = RedisServer.Start();
 
     public void Dispose()
     {
@@ -18,7 +21,8 @@ public sealed class StreamComparisonTests : IDisposable
     }
 
     /// <summary>What a node holds at most: entries, bytes (0: any number).</summary>
-    public static TheoryData<int, int> Nodes => new() { { 1, 4096 }, { 2, 0 }, { 7, 4096 }, { 7, 200 }, { 100, 4096 }, { 0, 300 }, { 0, 0 } };
+    public static TheoryData<int, int> Nodes =>
+        new() { { 1, 4096 }, { 2, 0 }, { 7, 4096 }, { 7, 200 }, { 100, 4096 }, { 0, 300 }, { 0, 0 } };
 
     [Theory, MemberData(nameof(Nodes))]
     public void Trimming_removes_the_same_entries_at_every_edge(int nodeEntries, int nodeBytes)
@@ -29,8 +33,10 @@ public sealed class StreamComparisonTests : IDisposable
             {
                 List<string> script = [.. Limits(nodeEntries, nodeBytes), .. Filled("base", entries)];
                 if (hasGaps) script.AddRange(Deleted(entries, nodeEntries));
-                foreach (string how in Thresholds(entries, nodeEntries).SelectMany(threshold => Ways(threshold, nodeEntries)))
-                    script.AddRange(["COPY base x REPLACE", $"XTRIM x {how}", "XLEN x", "XINFO STREAM x", "XRANGE x - + COUNT 3", "XREVRANGE x + - COUNT 2"]);
+                foreach (string how in Thresholds(entries, nodeEntries)
+                    .SelectMany(threshold => Ways(threshold, nodeEntries)))
+                    script.AddRange(["COPY base x REPLACE", $"XTRIM x {how}", "XLEN x", "XINFO STREAM x",
+                        "XRANGE x - + COUNT 3", "XREVRANGE x + - COUNT 2"]);
                 Compare(script, (entries % 2) + 2);
             }
         }
@@ -42,13 +48,16 @@ public sealed class StreamComparisonTests : IDisposable
         int[] sizes = nodeEntries == 0 ? [3, 40, 250] : [nodeEntries, 2 * nodeEntries + 1, 210];
         foreach (int size in sizes)
         {
-            foreach (string way in Ways(size, nodeEntries).Where(way => way.StartsWith("MAXLEN", StringComparison.Ordinal)))
+            foreach (string way in Ways(size, nodeEntries)
+                .Where(way => way.StartsWith("MAXLEN", StringComparison.Ordinal)))
             {
                 List<string> script = [.. Limits(nodeEntries, nodeBytes)];
                 for (int i = 1; i <= size + 120; i++)
                 {
                     script.Add($"XADD x {way} {i / 3}-{i % 3 + 1} field {new string('v', i * 7 % 40)}");
-                    if (i % 11 == 0) script.Add($"XDEL x {i / 3}-{i % 3 + 1} {i / 6}-1 {(i - size / 2) / 3}-2".Replace("--", "-", StringComparison.Ordinal));
+                    if (i % 11 == 0)
+                        script.Add($"XDEL x {i / 3}-{i % 3 + 1} {i / 6}-1 {(i - size / 2) / 3}-2".Replace(
+                            "--", "-", StringComparison.Ordinal));
                     if (i % 13 == 0) script.Add("XINFO STREAM x");
                 }
 
@@ -57,13 +66,16 @@ public sealed class StreamComparisonTests : IDisposable
             }
 
             // By age, as who keeps an hour does: the least id goes on with the entries.
-            foreach (string way in (string[])["MINID", "MINID =", "MINID ~", "MINID ~ {0} LIMIT 0", "MINID ~ {0} LIMIT 3"])
+            foreach (string way in (string[])["MINID", "MINID =", "MINID ~", "MINID ~ {0} LIMIT 0",
+                "MINID ~ {0} LIMIT 3"])
             {
                 List<string> script = [.. Limits(nodeEntries, nodeBytes)];
                 for (int i = 1; i <= size + 120; i++)
                 {
                     string least = $"{Math.Max(0, i - size)}-{i % 2}";
-                    script.Add($"XADD x {(way.Contains('{', StringComparison.Ordinal) ? string.Format(CultureInfo.InvariantCulture, way, least) : $"{way} {least}")} {i}-1 f{i % 5 / 4} {i}");
+                    string trim = way.Contains('{', StringComparison.Ordinal)
+                        ? string.Format(CultureInfo.InvariantCulture, way, least) : $"{way} {least}";
+                    script.Add($"XADD x {trim} {i}-1 f{i % 5 / 4} {i}");
                     if (i % 13 == 0) script.Add("XINFO STREAM x");
                 }
 
@@ -99,17 +111,27 @@ public sealed class StreamComparisonTests : IDisposable
     public void Very_many_at_once_are_given_claimed_and_acknowledged_alike(int resp)
     {
         const int entries = 6000;
-        string Ids(int first, int count, int every = 1) => string.Join(' ', Enumerable.Range(0, count).Select(i => $"{first + (i * every)}-0"));
+        string Ids(int first, int count, int every = 1) =>
+            string.Join(' ', Enumerable.Range(0, count).Select(i => $"{first + (i * every)}-0"));
         List<string> script = [.. Limits(100, 4096)];
         for (int i = 1; i <= entries; i++) script.Add($"XADD x {i}-0 field {i}");
         script.AddRange(
         [
-            "XGROUP CREATE x g 0", "XGROUP CREATE x h 0", "XREADGROUP GROUP g a COUNT 4500 STREAMS x >", "XREADGROUP GROUP g b STREAMS x >", "XREADGROUP GROUP h a COUNT 5000 NOACK STREAMS x >",
-            $"XCLAIM x g c {Day} {Ids(1, 5000)}", $"XCLAIM x g c 0 {Ids(2, 5000)} IDLE {2 * Day} JUSTID", $"XCLAIM x h c 0 {Ids(500, 5000)} FORCE IDLE {3 * Day} RETRYCOUNT 5 LASTID 5900-0",
-            $"XCLAIM x h c 0 {Ids(500, 5000)} LASTID", $"XCLAIM x h c 0 {Ids(500, 5000)} none", $"XPENDING x g IDLE {Day} - + 100000", $"XPENDING x g IDLE {Day} (7 5500 4400 c", $"XPENDING x h IDLE {9 * Day} - + 1",
-            $"XDEL x {Ids(3, 4500, 7)}", $"XDEL x {Ids(4, 4500)} 5-", "XREADGROUP GROUP g c STREAMS x 0", "XREADGROUP GROUP g c COUNT 4200 STREAMS x x 30 >", "XREADGROUP GROUP h a STREAMS x x > 0",
-            $"XCLAIM x g d {Day} {Ids(1, 6000)}", $"XAUTOCLAIM x h d {Day} 0 COUNT 4200", $"XAUTOCLAIM x h e {Day} 0 COUNT 5000 JUSTID", $"XAUTOCLAIM x h e {9 * Day} 0 COUNT 500", "XPENDING x g", "XPENDING x h",
-            $"XACK x g {Ids(10, 5000)}", $"XACK x h {Ids(1, 9000)} word", $"XACK x none {Ids(1, 5000)} word", "XINFO STREAM x FULL COUNT 0", "XGROUP SETID x g 0", "XREADGROUP GROUP g z STREAMS x >", "XPENDING x g", "XINFO STREAM x FULL COUNT 0",
+            "XGROUP CREATE x g 0", "XGROUP CREATE x h 0", "XREADGROUP GROUP g a COUNT 4500 STREAMS x >",
+            "XREADGROUP GROUP g b STREAMS x >", "XREADGROUP GROUP h a COUNT 5000 NOACK STREAMS x >",
+            $"XCLAIM x g c {Day} {Ids(1, 5000)}", $"XCLAIM x g c 0 {Ids(2, 5000)} IDLE {2 * Day} JUSTID",
+            $"XCLAIM x h c 0 {Ids(500, 5000)} FORCE IDLE {3 * Day} RETRYCOUNT 5 LASTID 5900-0",
+            $"XCLAIM x h c 0 {Ids(500, 5000)} LASTID", $"XCLAIM x h c 0 {Ids(500, 5000)} none",
+            $"XPENDING x g IDLE {Day} - + 100000", $"XPENDING x g IDLE {Day} (7 5500 4400 c",
+            $"XPENDING x h IDLE {9 * Day} - + 1",
+            $"XDEL x {Ids(3, 4500, 7)}", $"XDEL x {Ids(4, 4500)} 5-", "XREADGROUP GROUP g c STREAMS x 0",
+            "XREADGROUP GROUP g c COUNT 4200 STREAMS x x 30 >", "XREADGROUP GROUP h a STREAMS x x > 0",
+            $"XCLAIM x g d {Day} {Ids(1, 6000)}", $"XAUTOCLAIM x h d {Day} 0 COUNT 4200",
+            $"XAUTOCLAIM x h e {Day} 0 COUNT 5000 JUSTID", $"XAUTOCLAIM x h e {9 * Day} 0 COUNT 500", "XPENDING x g",
+            "XPENDING x h",
+            $"XACK x g {Ids(10, 5000)}", $"XACK x h {Ids(1, 9000)} word", $"XACK x none {Ids(1, 5000)} word",
+            "XINFO STREAM x FULL COUNT 0", "XGROUP SETID x g 0", "XREADGROUP GROUP g z STREAMS x >", "XPENDING x g",
+            "XINFO STREAM x FULL COUNT 0",
         ]);
         Compare(script, resp);
     }
@@ -165,20 +187,26 @@ public sealed class StreamComparisonTests : IDisposable
 
     private static void Check(Duel duel, List<string> script)
     {
-        if (duel.Replay([.. script.Select(RespText.Split)], 200) is { } difference) Assert.Fail($"{Seed.Hint}\n{Duel.Describe(duel.Shrink(difference))}");
+        if (duel.Replay([.. script.Select(RespText.Split)], 200) is { } difference)
+            Assert.Fail($"{Seed.Hint}\n{Duel.Describe(duel.Shrink(difference))}");
     }
 
-    private static string[] Limits(int entries, int bytes) => [$"CONFIG SET stream-node-max-entries {entries}", $"CONFIG SET stream-node-max-bytes {bytes}"];
+    private static string[] Limits(int entries, int bytes) =>
+        [$"CONFIG SET stream-node-max-entries {entries}", $"CONFIG SET stream-node-max-bytes {bytes}"];
 
     private static IEnumerable<string> Filled(string key, int entries) =>
-        Enumerable.Range(1, entries).Select(i => $"XADD {key} {(i + 1) / 2}-{(i + 1) % 2} field {new string('v', i * 7 % 40)}{(i % 9 == 0 ? " other 1" : "")}")
+        Enumerable.Range(1, entries)
+            .Select(i =>
+                $"XADD {key} {(i + 1) / 2}-{(i + 1) % 2} field "
+                + $"{new string('v', i * 7 % 40)}{(i % 9 == 0 ? " other 1" : "")}")
             .DefaultIfEmpty($"XGROUP CREATE {key} g $ MKSTREAM");
 
     // Of the first node all but one, of the second all, and here and there one.
     private static IEnumerable<string> Deleted(int entries, int nodeEntries)
     {
         int node = Math.Clamp(nodeEntries, 1, 9);
-        return Enumerable.Range(1, entries).Where(i => (i > 1 && i <= 2 * node) || i % 5 == 3 || i == entries).Where(i => entries > 1)
+        return Enumerable.Range(1, entries).Where(i => (i > 1 && i <= 2 * node) || i % 5 == 3 || i == entries)
+            .Where(i => entries > 1)
             .Select(i => $"XDEL base {(i + 1) / 2}-{(i + 1) % 2}");
     }
 
@@ -192,7 +220,8 @@ public sealed class StreamComparisonTests : IDisposable
     private static IEnumerable<int> Thresholds(int entries, int nodeEntries)
     {
         int node = Math.Max(1, nodeEntries);
-        return ((int[])[0, 1, node - 1, node, node + 1, entries / 2, entries - node - 1, entries - node, entries - node + 1, entries - 1, entries, entries + 1]).Where(t => t >= 0).Distinct();
+        return ((int[])[0, 1, node - 1, node, node + 1, entries / 2, entries - node - 1, entries - node,
+            entries - node + 1, entries - 1, entries, entries + 1]).Where(t => t >= 0).Distinct();
     }
 
     private static string[] Ways(int threshold, int nodeEntries)
@@ -201,13 +230,17 @@ public sealed class StreamComparisonTests : IDisposable
         string least = $"{threshold / 2}-{threshold % 2}";
         return
         [
-            $"MAXLEN {threshold}", $"MAXLEN = {threshold}", $"MAXLEN ~ {threshold}", $"MAXLEN ~ {threshold} LIMIT 0", $"MAXLEN ~ {threshold} LIMIT 1",
-            $"MAXLEN ~ {threshold} LIMIT {node}", $"MAXLEN ~ {threshold} LIMIT {(2 * node) + 1}", $"MAXLEN {threshold} LIMIT 5",
-            $"MINID {least}", $"MINID = {threshold}", $"MINID ~ {least}", $"MINID ~ {least} LIMIT 0", $"MINID ~ {least} LIMIT {node}", $"MINID ~ {least} LIMIT {node - 1}", $"MINID = {least} LIMIT 5",
+            $"MAXLEN {threshold}", $"MAXLEN = {threshold}", $"MAXLEN ~ {threshold}", $"MAXLEN ~ {threshold} LIMIT 0",
+            $"MAXLEN ~ {threshold} LIMIT 1",
+            $"MAXLEN ~ {threshold} LIMIT {node}", $"MAXLEN ~ {threshold} LIMIT {(2 * node) + 1}",
+            $"MAXLEN {threshold} LIMIT 5",
+            $"MINID {least}", $"MINID = {threshold}", $"MINID ~ {least}", $"MINID ~ {least} LIMIT 0",
+            $"MINID ~ {least} LIMIT {node}", $"MINID ~ {least} LIMIT {node - 1}", $"MINID = {least} LIMIT 5",
         ];
     }
 
-    /// <summary>A stream with two groups, each of whose consumers have something that is idle for days, and some of it deleted.</summary>
+    /// <summary>A stream with two groups, each of whose consumers have something that is idle for days, and some of it
+    /// deleted.</summary>
     private static IEnumerable<string> Pending(Random random, int entries)
     {
         for (int i = 1; i <= entries; i++) yield return $"XADD x {i}-0 field {i}";
@@ -222,7 +255,9 @@ public sealed class StreamComparisonTests : IDisposable
             }
 
             for (int i = 1; i <= entries; i += 3)
-                yield return $"XCLAIM x {group} c{random.Next(4)} 0 {string.Join(' ', Enumerable.Range(i, 3).Select(id => $"{id}-0"))} JUSTID IDLE {random.Next(4) * Day}";
+                yield return $"XCLAIM x {group} c{random.Next(4)} 0 "
+                    + $"{string.Join(' ', Enumerable.Range(i, 3).Select(id => $"{id}-0"))} JUSTID IDLE "
+                    + $"{random.Next(4) * Day}";
         }
 
         for (int i = entries / 10; i >= 0; i--) yield return $"XDEL x {random.Next(entries) + 1}-0";
@@ -234,21 +269,30 @@ public sealed class StreamComparisonTests : IDisposable
         string From() => random.Next(3) switch { 0 => "-", 1 => Id(), _ => $"({Id()}" };
         string Few() => string.Join(' ', Enumerable.Range(0, random.Next(1, 5)).Select(_ => Id()));
         string If(int of, string words) => random.Next(of) == 0 ? $" {words}" : "";
-        string group = random.Next(4) == 0 ? "h" : "g", consumer = $"c{random.Next(6)}", idle = $"{(random.Next(5) * Day) - (Day / 2)}";
+        string group = random.Next(4) == 0 ? "h" : "g", consumer = $"c{random.Next(6)}",
+            idle = $"{(random.Next(5) * Day) - (Day / 2)}";
         return random.Next(20) switch
         {
-            < 4 => $"XAUTOCLAIM x {group} {consumer} {idle} {From()}{If(2, $"COUNT {random.Next(1, 12)}")}{If(3, "JUSTID")}",
-            < 8 => $"XCLAIM x {group} {consumer} {idle} {Few()}{If(3, $"IDLE {random.Next(5) * Day}")}{If(5, "TIME 1000")}{If(3, $"RETRYCOUNT {random.Next(9)}")}{If(3, "FORCE")}{If(3, "JUSTID")}{If(6, $"LASTID {Id()}")}",
-            < 11 => $"XPENDING x {group} IDLE {Math.Max(0, (random.Next(5) * Day) - (Day / 2))} {From()} + {random.Next(1, 40)}{If(3, consumer)}",
+            < 4 => $"XAUTOCLAIM x {group} {consumer} {idle} "
+                + $"{From()}{If(2, $"COUNT {random.Next(1, 12)}")}{If(3, "JUSTID")}",
+            < 8 => $"XCLAIM x {group} {consumer} {idle} "
+                + $"{Few()}{If(3, $"IDLE {random.Next(5) * Day}")}{If(5, "TIME 1000")}"
+                + $"{If(3, $"RETRYCOUNT {random.Next(9)}")}{If(3, "FORCE")}{If(3, "JUSTID")}{If(6, $"LASTID {Id()}")}",
+            < 11 => $"XPENDING x {group} IDLE {Math.Max(0, (random.Next(5) * Day) - (Day / 2))} {From()} + "
+                + $"{random.Next(1, 40)}{If(3, consumer)}",
             11 => $"XPENDING x {group} {From()} {Id()} {random.Next(1, 40)}{If(2, consumer)}",
             12 => $"XACK x {group} {Few()}",
             13 => $"XDEL x {Few()}",
-            14 => $"XREADGROUP GROUP {group} {consumer} COUNT {random.Next(1, 6)}{If(4, "NOACK")} STREAMS x {(random.Next(2) == 0 ? ">" : Id())}",
+            14 => $"XREADGROUP GROUP {group} {consumer} COUNT {random.Next(1, 6)}{If(4, "NOACK")} STREAMS x "
+                + $"{(random.Next(2) == 0 ? ">" : Id())}",
             15 => $"XINFO STREAM x FULL COUNT {random.Next(entries)}",
             16 => $"XINFO {(random.Next(2) == 0 ? "GROUPS x" : $"CONSUMERS x {group}")}",
             17 => $"XPENDING x {group}",
-            18 => random.Next(8) switch { 0 => $"XGROUP DELCONSUMER x {group} {consumer}", 1 => $"XTRIM x MINID ~ {Id()}", 2 => $"XTRIM x MAXLEN {entries - random.Next(entries / 4)}", _ => $"XGROUP CREATECONSUMER x {group} {consumer}" },
-            _ => $"XGROUP SETID x {group} {(random.Next(6) == 0 ? "$" : Id())}{If(3, $"ENTRIESREAD {random.Next(entries)}")}",
+            18 => random.Next(8) switch { 0 => $"XGROUP DELCONSUMER x {group} {consumer}",
+                1 => $"XTRIM x MINID ~ {Id()}", 2 => $"XTRIM x MAXLEN {entries - random.Next(entries / 4)}",
+                _ => $"XGROUP CREATECONSUMER x {group} {consumer}" },
+            _ => $"XGROUP SETID x {group} "
+                + $"{(random.Next(6) == 0 ? "$" : Id())}{If(3, $"ENTRIESREAD {random.Next(entries)}")}",
         };
     }
 }

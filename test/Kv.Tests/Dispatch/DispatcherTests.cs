@@ -41,7 +41,8 @@ public sealed class DispatcherTests
         await using var server = await Start(transport);
         using var client = new RespClient(server.Endpoints[0]);
         using var other = new RespClient(server.Endpoints[0]);
-        client.Send([.. RespText.Encode("PING"), .. RespText.Encode("STEPS"), .. RespText.Encode("PING"), .. RespText.Encode("STEPS"), .. RespText.Encode("PING")]);
+        client.Send([.. RespText.Encode("PING"), .. RespText.Encode("STEPS"), .. RespText.Encode("PING"),
+            .. RespText.Encode("STEPS"), .. RespText.Encode("PING")]);
         for (int i = 0; i < 20; i++) Assert.Equal("PONG", other.Command("PING").String);
         Assert.Equal("PONG", client.Read().String);
         Assert.Equal(1_000, client.Read().Integer);
@@ -56,7 +57,8 @@ public sealed class DispatcherTests
         await using var server = await Start(transport);
         using var client = new RespClient(server.Endpoints[0]);
         using var other = new RespClient(server.Endpoints[0]);
-        client.Send([.. RespText.Encode("WAITS"), .. RespText.Encode("PING"), .. RespText.Encode("WAITS"), .. RespText.Encode("PING")]);
+        client.Send([.. RespText.Encode("WAITS"), .. RespText.Encode("PING"), .. RespText.Encode("WAITS"),
+            .. RespText.Encode("PING")]);
         Assert.Equal("PONG", other.Command("PING").String);
         Assert.Equal(1, client.Read().Integer);
         Assert.Equal("PONG", client.Read().String);
@@ -82,7 +84,8 @@ public sealed class DispatcherTests
         client.Ok("PING");
         client.Send("POURS");
         var session = Assert.Single(server.Connections.Snapshot());
-        Eventually.Holds(() => session.OutputPaused, () => $"{session.OutputBytes} bytes wait, but the client is not paused");
+        Eventually.Holds(() => session.OutputPaused,
+            () => $"{session.OutputBytes} bytes wait, but the client is not paused");
         Assert.InRange(session.OutputBytes, 1, 3 << 20);
         var reply = client.Read();
         Assert.Equal(Pouring.Pieces, reply.Items!.Count);
@@ -116,7 +119,8 @@ public sealed class DispatcherTests
     }
 
     private static Task<KvServer> Start(string transport, params string[] more) => KvServer.StartAsync(
-        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--max-reply-bytes", "100mb", .. more]),
+        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1",
+            "--max-reply-bytes", "100mb", .. more]),
         null, TimeProvider.System, WithBadOnes, default);
 
     private static Command Row(string name, CommandHandler handler) => new(name, 1, handler)

@@ -6,7 +6,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;
 
-/// <summary>The order that SORT finds is that of an obvious sort, at every size and for every range of places.</summary>
+/// <summary>The order that SORT finds is that of an obvious sort, at every size and for every range of
+/// places.</summary>
 public class ElementOrderTests
 {
     [Theory]
@@ -28,7 +29,8 @@ public class ElementOrderTests
             double[]? scores = random.Next(2) == 0 ? [.. texts.Select(_ => Score(random))] : null;
             bool[] none = [.. texts.Select(_ => scores == null && random.Next(4) == 0)];
             bool isDescending = random.Next(2) == 0;
-            int from = count == 0 ? 0 : random.Next(3) == 0 ? random.Next(count) : 0, to = count == 0 ? 0 : random.Next(2) == 0 ? random.Next(from, count + 1) : count;
+            int from = count == 0 ? 0 : random.Next(3) == 0 ? random.Next(count) : 0,
+                to = count == 0 ? 0 : random.Next(2) == 0 ? random.Next(from, count + 1) : count;
             using var sorted = new SortTexts(store);
             for (int i = 0; i < count; i++)
             {
@@ -49,7 +51,8 @@ public class ElementOrderTests
             Comparison<int> compare = (left, right) => Compare(left, right) * (isDescending ? -1 : 1);
             expected = [.. expected.Order(Comparer<int>.Create(compare))];
             for (int place = from; place < to; place++)
-                Assert.True(expected[place] == order[place], $"place {place} of {count}, {from} to {to}, {(scores == null ? "texts" : "scores")}; {Seed.Hint}");
+                Assert.True(expected[place] == order[place],
+                    $"place {place} of {count}, {from} to {to}, {(scores == null ? "texts" : "scores")}; {Seed.Hint}");
 
             int Compare(int left, int right)
             {

@@ -3,7 +3,8 @@ using Kv.Tests.Facts;
 
 namespace Kv.Tests.Dispatch;
 
-/// <summary>Every row agrees with what is known of the command, field by field: clients decide by these fields.</summary>
+/// <summary>Every row agrees with what is known of the command, field by field: clients decide by these
+/// fields.</summary>
 public class FactsTests
 {
     public static IEnumerable<TheoryDataRow<string>> Names() => CommandRows.Names();
@@ -30,7 +31,8 @@ public class FactsTests
     [Fact]
     public void Summaries_differ()
     {
-        var twice = CommandRows.All.Where(row => row.Name != "HELP").GroupBy(row => row.Summary).Where(rows => rows.Count() > 1);
+        var twice = CommandRows.All.Where(row => row.Name != "HELP").GroupBy(row => row.Summary)
+            .Where(rows => rows.Count() > 1);
         Assert.Empty(twice.Select(rows => $"{rows.Key} {string.Join(", ", rows.Select(CommandFact.NameOf))}"));
     }
 
@@ -66,12 +68,15 @@ public class FactsTests
         $"tips {Sorted(fact.Tips)}",
         $"note {fact.Note}");
 
+    private const CommandFlags OwnFlags =
+        CommandFlags.OwnReplies | CommandFlags.ChangesSession | CommandFlags.NotQueued;
+
     private static string Told(Command row) => string.Join('\n',
         $"arity {row.Arity}",
         $"usage {row.Usage}",
         $"since {row.Since}",
         $"group {row.Group.ToString().ToLowerInvariant()}",
-        $"flags {Sorted(Words(row.Flags & ~(CommandFlags.OwnReplies | CommandFlags.ChangesSession | CommandFlags.NotQueued)))}",
+        $"flags {Sorted(Words(row.Flags & ~OwnFlags))}",
         $"categories {Sorted(Words(AclCategoryRules.Of(row)))}",
         $"keys {string.Join(" ; ", row.Keys.Select(Text).Select(SortedKeys))}",
         $"tips {Sorted(row.Tips)}",
@@ -111,8 +116,10 @@ public class FactsTests
     {
         (KeyAccess, string)[] words =
         [
-            (KeyAccess.RO, "RO"), (KeyAccess.RW, "RW"), (KeyAccess.OW, "OW"), (KeyAccess.RM, "RM"), (KeyAccess.Access, "ACCESS"),
-            (KeyAccess.Update, "UPDATE"), (KeyAccess.Insert, "INSERT"), (KeyAccess.Delete, "DELETE"), (KeyAccess.NotKey, "NOT_KEY"),
+            (KeyAccess.RO, "RO"), (KeyAccess.RW, "RW"), (KeyAccess.OW, "OW"), (KeyAccess.RM, "RM"),
+            (KeyAccess.Access, "ACCESS"),
+            (KeyAccess.Update, "UPDATE"), (KeyAccess.Insert, "INSERT"), (KeyAccess.Delete, "DELETE"),
+            (KeyAccess.NotKey, "NOT_KEY"),
             (KeyAccess.Incomplete, "INCOMPLETE"), (KeyAccess.VariableFlags, "VARIABLE_FLAGS"),
         ];
         return words.Where(word => (access & word.Item1) != 0).Select(word => word.Item2);

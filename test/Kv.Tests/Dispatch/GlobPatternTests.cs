@@ -43,7 +43,8 @@ public class GlobPatternTests
     [InlineData("[\\A]", "a", false)]
     [InlineData("é", "É", false)]
     public void Can_ignore_the_case_of_ascii_letters(string pattern, string text, bool matches) =>
-        Assert.Equal(matches, GlobPattern.IsMatch(Encoding.UTF8.GetBytes(pattern), Encoding.UTF8.GetBytes(text), ignoreCase: true));
+        Assert.Equal(matches, GlobPattern.IsMatch(Encoding.UTF8.GetBytes(pattern), Encoding.UTF8.GetBytes(text),
+            ignoreCase: true));
 
     // CVE-2022-36021 and CVE-2024-31228. Counted in steps by shape: with recursion or backtracking over all stars these
     // would take longer than the age of the universe, or overflow the stack.
@@ -58,7 +59,8 @@ public class GlobPatternTests
         Assert.False(Matches("*" + new string('a', 1023) + "b", text));
     }
 
-    // Each fails late at every place of the text, so that trying the places one by one compares some 500 bytes for each.
+    // Each fails late at every place of the text, so that trying the places one by one compares some 500 bytes for
+    // each.
     [Theory]
     [InlineData("*{500 a}b")]
     [InlineData("*b{500 a}")]
@@ -74,7 +76,9 @@ public class GlobPatternTests
     public void Known_S11_a_pattern_costs_no_more_than_some_words_for_each_byte_of_the_text(string shape)
     {
         string pattern = System.Text.RegularExpressions.Regex.Replace(shape, @"\{(\d+) ([^}]+)\}",
-            match => string.Concat(Enumerable.Repeat(match.Groups[2].Value.Replace(@"\\", @"\"), int.Parse(match.Groups[1].Value))));
+            match =>
+                string.Concat(Enumerable.Repeat(match.Groups[2].Value.Replace(@"\\", @"\"),
+                    int.Parse(match.Groups[1].Value))));
         Assert.InRange(pattern.Length, 1, GlobPattern.BytesMax);
         byte[] text = new byte[200_000];
         Array.Fill(text, (byte)'a');
@@ -97,17 +101,22 @@ public class GlobPatternTests
                 if (random.Next(4) != 0) pattern.Append('*');
                 string rare = random.Next(2) == 0 ? "b" : "a";
                 for (int left = lengths[random.Next(lengths.Length)]; left > 0; left--)
-                    pattern.Append(random.Next(40) != 0 ? "a" : (string)(random.Next(5) switch { 0 => "?", 1 => "[ab]", 2 => "[^b]", 3 => "\\a", _ => rare }));
+                    pattern.Append(random.Next(40) != 0
+                        ? "a" : (string)(
+                        random.Next(5) switch { 0 => "?", 1 => "[ab]", 2 => "[^b]", 3 => "\\a", _ => rare }));
             }
 
             if (random.Next(3) != 0) pattern.Append('*');
             var text = new StringBuilder();
-            for (int left = random.Next(600); left > 0; left--) text.Append(random.Next(60) == 0 ? 'b' : random.Next(200) == 0 ? 'B' : 'a');
+            for (int left = random.Next(600); left > 0; left--)
+                text.Append(random.Next(60) == 0 ? 'b' : random.Next(200) == 0 ? 'B' : 'a');
             foreach (bool ignoreCase in (bool[])[false, true])
             {
-                bool expected = Backtracking(Encoding.ASCII.GetBytes(pattern.ToString()), Encoding.ASCII.GetBytes(text.ToString()), ignoreCase);
+                bool expected = Backtracking(Encoding.ASCII.GetBytes(pattern.ToString()),
+                    Encoding.ASCII.GetBytes(text.ToString()), ignoreCase);
                 if (Matches(pattern.ToString(), text.ToString(), ignoreCase) != expected)
-                    Assert.Fail($"{Seed.Hint}: '{pattern}' on '{text}' should be {expected}, ignoring case: {ignoreCase}");
+                    Assert.Fail(
+                        $"{Seed.Hint}: '{pattern}' on '{text}' should be {expected}, ignoring case: {ignoreCase}");
             }
         }
     }
@@ -141,15 +150,18 @@ public class GlobPatternTests
     [Fact]
     public void Agrees_with_an_obvious_matcher_on_random_patterns()
     {
-        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given) ? given : Random.Shared.Next();
+        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given)
+            ? given : Random.Shared.Next();
         var random = new Random(seed);
         for (int round = 0; round < 200_000; round++)
         {
             string pattern = RandomText(random, "ab*?[]^-\\", 9), text = RandomText(random, "ab]^-[\\", 6);
             bool ignoreCase = random.Next(2) == 0;
             bool expected = Slow(pattern, text);
-            if (Matches(pattern, text) != expected) Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}' should be {expected}");
-            if (ignoreCase && Matches(pattern, text, true) != expected) Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}', any case");
+            if (Matches(pattern, text) != expected)
+                Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}' should be {expected}");
+            if (ignoreCase && Matches(pattern, text, true) != expected)
+                Assert.Fail($"KV_SEED={seed}: '{pattern}' on '{text}', any case");
         }
     }
 

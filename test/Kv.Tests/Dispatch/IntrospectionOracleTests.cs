@@ -7,8 +7,10 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;
 
-/// <summary>COMMAND INFO and DOCS beside those of a real server, in both versions of RESP: the same shape, the same words.</summary>
-/// <remarks>The reference is Redis 7.0, the facts are those of 7.2: what changed in between is listed here, each once.</remarks>
+/// <summary>COMMAND INFO and DOCS beside those of a real server, in both versions of RESP: the same shape, the same
+/// words.</summary>
+/// <remarks>The reference is Redis 7.0, the facts are those of 7.2: what changed in between is listed here, each
+/// once.</remarks>
 public class IntrospectionOracleTests
 {
     private const string NowAny = "7.2 takes a command without arguments";
@@ -148,8 +150,10 @@ public class IntrospectionOracleTests
     private static void CheckReviewed(Dictionary<string, string> reviewed, List<string> differences)
     {
         var differing = differences.ToDictionary(text => text[..text.IndexOf('\n')]);
-        Assert.Equal("", string.Join('\n', differing.Where(pair => !reviewed.ContainsKey(pair.Key)).Select(pair => pair.Value)));
-        var settled = reviewed.Keys.Where(name => !differing.ContainsKey(name) && CommandRows.All.Any(row => row.FullName == name));
+        Assert.Equal("", string.Join('\n', differing.Where(pair => !reviewed.ContainsKey(pair.Key))
+            .Select(pair => pair.Value)));
+        var settled = reviewed.Keys.Where(name => !differing.ContainsKey(name)
+            && CommandRows.All.Any(row => row.FullName == name));
         Assert.Equal("", string.Join(' ', settled));
     }
 
@@ -160,7 +164,8 @@ public class IntrospectionOracleTests
     private static string DocsText(Reply docs)
     {
         var fields = docs.Items![1];
-        string told = string.Join(' ', new[] { "since", "group", "doc_flags", "deprecated_since", "arguments" }.Select(name => $"{name}={Text(Field(fields, name))}"));
+        string told = string.Join(' ', new[] { "since", "group", "doc_flags", "deprecated_since", "arguments" }.Select(
+            name => $"{name}={Text(Field(fields, name))}"));
         return $"{docs.Type}{fields.Type} {told} {Field(fields, "subcommands")?.Type}";
     }
 
@@ -170,7 +175,8 @@ public class IntrospectionOracleTests
         if (value is null) return "";
         if (value.Items is null || value.Items.Count == 0 || value.Items[0].Items is null) return Sorted(value);
         return "[" + string.Join(' ', value.Items.Select(argument => argument.Type + "("
-            + string.Join(' ', new[] { Field(argument, "arguments") is null ? "name" : "", "type", "token", "flags", "key_spec_index", "arguments" }
+            + string.Join(' ', new[] { Field(argument, "arguments") is null ? "name" : "", "type", "token", "flags",
+                "key_spec_index", "arguments" }
                 .Select(name => Text(Field(argument, name)))) + ")")) + "]";
     }
 
@@ -199,7 +205,8 @@ public class IntrospectionOracleTests
     {
         using var writer = new ReplyWriter { Version = resp == 3 ? RespVersion.Resp3 : RespVersion.Resp2 };
         write(writer);
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, System.Net.Sockets.ProtocolType.Tcp);
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream,
+            System.Net.Sockets.ProtocolType.Tcp);
         listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         listener.Listen();
         using var client = new RespClient(listener.LocalEndPoint!);

@@ -38,9 +38,12 @@ public class KeyFinderTests
     public void Known_S14_a_call_whose_keys_cannot_be_is_refused_and_allocates_nothing(string call)
     {
         Assert.Equal("invalid", Find(call));
-        With(call, static (args, spec) => Assert.Equal(KeySearch.Invalid, KeyFinder.Find(spec, args, 0, out _)), Spec(call));     // what loads, loads now
+        // what loads, loads now
+        With(call, static (args, spec) => Assert.Equal(KeySearch.Invalid, KeyFinder.Find(spec, args, 0, out _)),
+            Spec(call));
         long before = GC.GetAllocatedBytesForCurrentThread();
-        With(call, static (args, spec) => Assert.Equal(KeySearch.Invalid, KeyFinder.Find(spec, args, 0, out _)), Spec(call));
+        With(call, static (args, spec) => Assert.Equal(KeySearch.Invalid, KeyFinder.Find(spec, args, 0, out _)),
+            Spec(call));
         Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 4096);
     }
 
@@ -87,7 +90,8 @@ public class KeyFinderTests
         {
             var search = KeyFinder.Find(spec, args, 0, out var range);
             var keys = new List<string>();
-            for (int i = 0; i < range.Count; i++) keys.Add(Encoding.Latin1.GetString(args[range.First + i * range.Step].Span));
+            for (int i = 0; i < range.Count; i++)
+                keys.Add(Encoding.Latin1.GetString(args[range.First + i * range.Step].Span));
             found = search == KeySearch.Invalid ? "invalid" : string.Join(' ', keys);
         }, Spec(call));
         return found;
@@ -100,7 +104,8 @@ public class KeyFinderTests
         byte[][] words = [.. call.Split(' ').Select(Encoding.Latin1.GetBytes)];
         var pins = words.Select(word => GCHandle.Alloc(word, GCHandleType.Pinned)).ToArray();
         var items = stackalloc Argument[words.Length];
-        for (int i = 0; i < words.Length; i++) items[i] = new Argument { Pointer = (byte*)pins[i].AddrOfPinnedObject(), Length = words[i].Length };
+        for (int i = 0; i < words.Length; i++)
+            items[i] = new Argument { Pointer = (byte*)pins[i].AddrOfPinnedObject(), Length = words[i].Length };
         check(new CommandArguments(items, words.Length, null!, 0, 0, 0, null), spec);
         foreach (var pin in pins) pin.Free();
     }

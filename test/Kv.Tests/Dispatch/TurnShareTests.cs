@@ -24,7 +24,8 @@ public sealed class TurnShareTests
                 foreach (string name in (string[])["SPINS", "POURS"])
                 {
                     cases.Add(transport.Data, name, "0");
-                    cases.Add(transport.Data, name, "4gb");       // with maxmemory every command is looked at before it is run
+                    // with maxmemory every command is looked at before it is run
+                    cases.Add(transport.Data, name, "4gb");
                 }
             }
 
@@ -33,7 +34,8 @@ public sealed class TurnShareTests
     }
 
     [Theory, MemberData(nameof(Cases))]
-    public async Task Others_have_a_turn_long_before_a_slow_or_wordy_pipeline_is_done(string transport, string name, string maxMemory)
+    public async Task Others_have_a_turn_long_before_a_slow_or_wordy_pipeline_is_done(string transport, string name,
+        string maxMemory)
     {
         await using var server = await Start(transport, "--maxmemory", maxMemory);
         using var client = new RespClient(server.Endpoints[0], 60_000);
@@ -52,7 +54,8 @@ public sealed class TurnShareTests
     }
 
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
-    public async Task What_is_left_for_later_turns_is_done_in_order_with_big_arguments_and_an_end_of_input_behind_it(string transport)
+    public async Task What_is_left_for_later_turns_is_done_in_order_with_big_arguments_and_an_end_of_input_behind_it(
+        string transport)
     {
         await using var server = await Start(transport);
         using var client = new RespClient(server.Endpoints[0], 60_000);
@@ -88,12 +91,15 @@ public sealed class TurnShareTests
         for (int i = 0; i < 100; i++) Assert.Equal("OK", client.Read().String);
         Assert.True(client.IsClosedByServer());
         using var last = new RespClient(server.Endpoints[0]);
-        Assert.Equal(Enumerable.Range(0, 150).Select(i => $"{i}"), last.Command("LRANGE order 0 -1").Items!.Select(item => item.String));
+        Assert.Equal(Enumerable.Range(0, 150).Select(i => $"{i}"),
+            last.Command("LRANGE order 0 -1").Items!.Select(item => item.String));
     }
 
     private Task<KvServer> Start(string transport, params string[] more) => KvServer.StartAsync(
-        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--client-output-pause", "1gb", .. more]),
-        null, TimeProvider.System, new CommandTable([.. CommandTable.Instance.All, Row("SPINS", Spins), Row("POURS", Pours), Row("OTHER", Other)]), default);
+        KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1",
+            "--client-output-pause", "1gb", .. more]),
+        null, TimeProvider.System, new CommandTable(
+            [.. CommandTable.Instance.All, Row("SPINS", Spins), Row("POURS", Pours), Row("OTHER", Other)]), default);
 
     private static Command Row(string name, CommandHandler handler) => new(name, 1, handler)
     {

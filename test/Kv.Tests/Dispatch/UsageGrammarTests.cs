@@ -6,9 +6,11 @@ namespace Kv.Tests.Dispatch;
 public class UsageGrammarTests
 {
     /// <summary>Their arity is not in their usage line: containers, and old habits of Redis.</summary>
-    private static readonly string[] ArityElsewhere = ["COMMAND", "DEBUG", "PSYNC", "QUIT", "REPLCONF", "SENTINEL SIMULATE-FAILURE"];
+    private static readonly string[] ArityElsewhere =
+        ["COMMAND", "DEBUG", "PSYNC", "QUIT", "REPLCONF", "SENTINEL SIMULATE-FAILURE"];
 
-    public static IEnumerable<TheoryDataRow<string>> Names() => CommandFact.All.Select(fact => new TheoryDataRow<string>(fact.Name));
+    public static IEnumerable<TheoryDataRow<string>> Names() =>
+        CommandFact.All.Select(fact => new TheoryDataRow<string>(fact.Name));
 
     [Theory, MemberData(nameof(Names))]
     public void A_usage_line_read_and_written_again_is_the_same(string name)
@@ -43,7 +45,8 @@ public class UsageGrammarTests
     [InlineData("[GET a | SET b c [GET a | SET b c ...]]", "a_b_c*?<GET:a | SET:b_c(b c)>")]
     [InlineData("[TYPE a | b [TYPE a | b ...]]", "TYPE:type**?<a | b>")]
     [InlineData("<* | id>", "*_id<* | id>")]
-    public void A_usage_line_has_a_tree(string usage, string tree) => Assert.Equal(tree, Tree(UsageGrammar.Parse(usage)));
+    public void A_usage_line_has_a_tree(string usage, string tree) =>
+        Assert.Equal(tree, Tree(UsageGrammar.Parse(usage)));
 
     [Theory]
     [InlineData("[key")]
@@ -51,7 +54,8 @@ public class UsageGrammarTests
     [InlineData("<a | b]")]
     [InlineData("key [member ...]")]
     [InlineData("[key ...]")]
-    public void A_malformed_usage_line_is_refused(string usage) => Assert.Throws<FormatException>(() => UsageGrammar.Parse(usage));
+    public void A_malformed_usage_line_is_refused(string usage) =>
+        Assert.Throws<FormatException>(() => UsageGrammar.Parse(usage));
 
     private static string Tree(UsageArgument[] arguments) => string.Join(' ', arguments.Select(Tree));
 

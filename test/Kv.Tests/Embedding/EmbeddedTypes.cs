@@ -27,7 +27,8 @@ internal static class EmbeddedTypes
 
             session.Lists.Push("jobs"u8, ListEnd.Left, "first"u8);
             session.Lists.Push("jobs"u8, ListEnd.Left, "second"u8);
-            session.Lists.Move("jobs"u8, ListEnd.Right, "taken"u8, ListEnd.Left, out var job);      // one step: never in both, never in none
+            // one step: never in both, never in none
+            session.Lists.Move("jobs"u8, ListEnd.Right, "taken"u8, ListEnd.Left, out var job);
             using (job) output.WriteLine(Encoding.UTF8.GetString(job.Span));
 
             session.Sets.Add("red"u8, "apple"u8);
@@ -39,16 +40,19 @@ internal static class EmbeddedTypes
             session.SortedSets.Set("points"u8, "Ada"u8, 12);
             session.SortedSets.Increment("points"u8, "Bob"u8, 20.5, out _);
             session.SortedSets.GetRange("points"u8, 0, 9, scores, descending: true);
-            for (int i = 0; i < scores.Count; i++) output.WriteLine($"{i + 1}. {Encoding.UTF8.GetString(scores.Member(i))} {scores.Score(i)}");
+            for (int i = 0; i < scores.Count; i++)
+                output.WriteLine($"{i + 1}. {Encoding.UTF8.GetString(scores.Member(i))} {scores.Score(i)}");
 
             session.StreamGroups.Create("log"u8, "readers"u8, StreamId.Zero, out _);
             session.Streams.Add("log"u8, "event"u8, "start"u8, out var started);
             session.Streams.Add("log"u8, "event"u8, "stop"u8, out _);
-            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries, most: 1);      // the next time it gets the one behind
+            // the next time it gets the one behind
+            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries, most: 1);
             output.WriteLine($"{Encoding.UTF8.GetString(entries.Value(0, 0))}, {entries.Id(0) == started}");
             session.StreamGroups.Acknowledge("log"u8, "readers"u8, entries.Id(0));
 
-            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries);              // and is gone for good, without a word
+            // and is gone for good, without a word
+            session.StreamGroups.Read("log"u8, "readers"u8, "one"u8, entries);
             StreamId next = StreamId.Zero;
             session.StreamGroups.ClaimIdle("log"u8, "readers"u8, "two"u8, ref next, idleMs: 0, entries);
             output.WriteLine($"{Encoding.UTF8.GetString(entries.Value(0, 0))}, {next == StreamId.Zero}");

@@ -9,14 +9,17 @@ public partial class EmbeddingDocumentTests
     [Fact]
     public void The_page_shows_the_programs_that_are_tested()
     {
-        string[] shown = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "csharp").Select(match => match.Groups[2].Value)];
-        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedConnection"), Program("EmbeddedStore"), Program("EmbeddedTypes")], shown);
+        string[] shown = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "csharp")
+            .Select(match => match.Groups[2].Value)];
+        Assert.Equal([Program("EmbeddedServer"), Program("EmbeddedConnection"), Program("EmbeddedStore"),
+            Program("EmbeddedTypes")], shown);
     }
 
     [Fact]
     public async Task They_print_what_the_page_says()
     {
-        string[] printed = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "text").Select(match => match.Groups[2].Value)];
+        string[] printed = [.. CodeBlock().Matches(Page()).Where(match => match.Groups[1].Value == "text")
+            .Select(match => match.Groups[2].Value)];
         using var server = new StringWriter { NewLine = "\n" };
         await EmbeddedServer.RunAsync(server);
         using var connection = new StringWriter { NewLine = "\n" };
@@ -34,7 +37,8 @@ public partial class EmbeddingDocumentTests
     private static string Program(string name)
     {
         string source = Repository.Read($"test/Kv.Tests/Embedding/{name}.cs").ReplaceLineEndings("\n");
-        var parts = Part().Matches(source).Select(match => Regex.Replace(match.Groups[2].Value, $"(?m)^{match.Groups[1].Value}", ""));
+        var parts = Part().Matches(source)
+            .Select(match => Regex.Replace(match.Groups[2].Value, $"(?m)^{match.Groups[1].Value}", ""));
         return string.Join("\n", parts).Replace("output.WriteLine", "Console.WriteLine", StringComparison.Ordinal)
             .Replace("private struct", "struct", StringComparison.Ordinal);
     }

@@ -4,7 +4,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Embedding;
 
-/// <summary>Operations of the types about one element leave the managed heap alone; those about many do so in a buffer that is used again.</summary>
+/// <summary>Operations of the types about one element leave the managed heap alone; those about many do so in a buffer
+/// that is used again.</summary>
 public sealed class TypedStoreAllocationTests
 {
     private const int Runs = 2_000;
@@ -39,7 +40,8 @@ public sealed class TypedStoreAllocationTests
         {
             test.Begin();
             byte[] name = names[i % elements];
-            var (hashes, lists, sets, sorted) = (test.Session.Hashes, test.Session.Lists, test.Session.Sets, test.Session.SortedSets);
+            var (hashes, lists, sets, sorted) =
+                (test.Session.Hashes, test.Session.Lists, test.Session.Sets, test.Session.SortedSets);
             hashes.Set("h"u8, name, "value"u8);
             hashes.SetIfAbsent("h"u8, "new"u8, "value"u8, out _);
             hashes.Get("h"u8, name, out var bytes);
@@ -109,8 +111,10 @@ public sealed class TypedStoreAllocationTests
         using var client = server.Connect();
         using var other = server.Connect();
         client.Send("BLPOP queue 0");
-        Eventually.Holds(() => other.Ok("INFO clients").String.Contains("blocked_clients:1", StringComparison.Ordinal), () => "nobody is blocked");
-        using (var guard = server.Server.Store.Enter()) Assert.Equal(StoreStatus.Ok, guard.Session.Lists.Push("queue"u8, ListEnd.Left, "job"u8));
+        Eventually.Holds(() => other.Ok("INFO clients").String.Contains("blocked_clients:1", StringComparison.Ordinal),
+            () => "nobody is blocked");
+        using (var guard = server.Server.Store.Enter())
+            Assert.Equal(StoreStatus.Ok, guard.Session.Lists.Push("queue"u8, ListEnd.Left, "job"u8));
         Assert.Equal("job", client.Read().Items![1].String);
     }
 }

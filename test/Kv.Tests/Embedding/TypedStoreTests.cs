@@ -5,7 +5,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Embedding;
 
-/// <summary>The data types of a store as .NET code works with them: what each operation answers, and what it leaves behind.</summary>
+/// <summary>The data types of a store as .NET code works with them: what each operation answers, and what it leaves
+/// behind.</summary>
 public sealed class TypedStoreTests : IDisposable
 {
     private readonly TestStore _test = new();
@@ -64,7 +65,8 @@ public sealed class TypedStoreTests : IDisposable
     public void A_number_in_a_field_is_added_to_unless_it_is_none_or_would_overflow()
     {
         Assert.Equal((IncrementStatus.Ok, 5L), (Hashes.Increment("h"u8, "n"u8, 5, out long sum), sum));
-        Assert.Equal((IncrementStatus.Ok, long.MaxValue), (Hashes.Increment("h"u8, "n"u8, long.MaxValue - 5, out sum), sum));
+        Assert.Equal((IncrementStatus.Ok, long.MaxValue),
+            (Hashes.Increment("h"u8, "n"u8, long.MaxValue - 5, out sum), sum));
         Assert.Equal((IncrementStatus.Overflow, 0L), (Hashes.Increment("h"u8, "n"u8, 1, out sum), sum));
         Assert.Equal((IncrementStatus.Ok, -1L), (Hashes.Increment("h"u8, "n"u8, long.MinValue, out sum), sum));
         Hashes.Set("h"u8, "text"u8, "5x"u8);
@@ -106,9 +108,12 @@ public sealed class TypedStoreTests : IDisposable
         Hashes.Set("h"u8, "a"u8, "1"u8);
         Hashes.Set("h"u8, "b"u8, "2"u8);
         long soon = _test.Clock.Ms + 1000;
-        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Changed), (Hashes.SetExpiry("h"u8, "a"u8, soon, FieldExpiryRule.Always, out var result), result));
-        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Unchanged), (Hashes.SetExpiry("h"u8, "a"u8, soon, FieldExpiryRule.IfNone, out result), result));
-        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.NoField), (Hashes.SetExpiry("h"u8, "c"u8, soon, FieldExpiryRule.Always, out result), result));
+        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Changed),
+            (Hashes.SetExpiry("h"u8, "a"u8, soon, FieldExpiryRule.Always, out var result), result));
+        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Unchanged),
+            (Hashes.SetExpiry("h"u8, "a"u8, soon, FieldExpiryRule.IfNone, out result), result));
+        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.NoField),
+            (Hashes.SetExpiry("h"u8, "c"u8, soon, FieldExpiryRule.Always, out result), result));
         Assert.Equal((StoreStatus.Ok, soon), (Hashes.GetExpiry("h"u8, "a"u8, out long expiryMs), expiryMs));
         Assert.Equal((StoreStatus.Ok, -1L), (Hashes.GetExpiry("h"u8, "b"u8, out expiryMs), expiryMs));
         Assert.Equal(StoreStatus.NotFound, Hashes.GetExpiry("h"u8, "c"u8, out _));
@@ -119,9 +124,11 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Equal(StoreStatus.NotFound, Hashes.Get("h"u8, "a"u8, out _));
         Assert.Equal(StoreStatus.Ok, Hashes.GetAll("h"u8, _fields));
         Assert.Equal("b", Encoding.ASCII.GetString(_fields.Field(0)));
-        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Removed), (Hashes.SetExpiry("h"u8, "b"u8, 1, FieldExpiryRule.Always, out result), result));
+        Assert.Equal((StoreStatus.Ok, FieldExpiryStatus.Removed),
+            (Hashes.SetExpiry("h"u8, "b"u8, 1, FieldExpiryRule.Always, out result), result));
         Assert.Equal(StoreStatus.NotFound, Hashes.GetAll("h"u8, _fields));
-        Assert.Throws<ArgumentOutOfRangeException>(() => Hashes.SetExpiry("h"u8, "b"u8, 1L << 46, FieldExpiryRule.Always, out _));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            () => Hashes.SetExpiry("h"u8, "b"u8, 1L << 46, FieldExpiryRule.Always, out _));
     }
 
     [Fact]
@@ -143,7 +150,8 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Equal("a B x c d y", All("l"));
         Assert.Equal((StoreStatus.Ok, 3L), (Lists.Find("l"u8, "c"u8, out long index), index));
         Assert.Equal((StoreStatus.NotFound, -1L), (Lists.Find("l"u8, "C"u8, out index), index));
-        Assert.Equal((StoreStatus.Ok, 1L), (Lists.Remove("l"u8, "x"u8, long.MaxValue, ListEnd.Left, out long removed), removed));
+        Assert.Equal((StoreStatus.Ok, 1L),
+            (Lists.Remove("l"u8, "x"u8, long.MaxValue, ListEnd.Left, out long removed), removed));
         Assert.Equal(StoreStatus.Ok, Lists.Trim("l"u8, 1, -2));
         Assert.Equal("B c d", All("l"));
         Assert.Equal("B", Text(Lists.Pop("l"u8, ListEnd.Left, out element), element));
@@ -210,17 +218,24 @@ public sealed class TypedStoreTests : IDisposable
 
         Sets.Add("t"u8, "other"u8);
         ReadOnlyMemory<byte>[] both = [Bytes("s"), Bytes("t")], withMissing = [Bytes("t"), Bytes("missing")];
-        Assert.Equal((StoreStatus.Ok, members + 1), (Sets.Combine(SetOperation.Union, both, _elements), _elements.Count));
-        Assert.Equal((StoreStatus.Ok, members / 2), (Sets.Combine(SetOperation.Intersection, both, _elements), _elements.Count));
-        Assert.Equal((StoreStatus.Ok, members / 2), (Sets.Combine(SetOperation.Difference, both, _elements), _elements.Count));
-        Assert.Equal((StoreStatus.Ok, 0), (Sets.Combine(SetOperation.Intersection, withMissing, _elements), _elements.Count));
+        Assert.Equal((StoreStatus.Ok, members + 1),
+            (Sets.Combine(SetOperation.Union, both, _elements), _elements.Count));
+        Assert.Equal((StoreStatus.Ok, members / 2),
+            (Sets.Combine(SetOperation.Intersection, both, _elements), _elements.Count));
+        Assert.Equal((StoreStatus.Ok, members / 2),
+            (Sets.Combine(SetOperation.Difference, both, _elements), _elements.Count));
+        Assert.Equal((StoreStatus.Ok, 0),
+            (Sets.Combine(SetOperation.Intersection, withMissing, _elements), _elements.Count));
         _test.Set("u", "a string goes");
-        Assert.Equal((StoreStatus.Ok, members / 2L), (Sets.CombineInto(SetOperation.Intersection, "u"u8, both, out long count), count));
+        Assert.Equal((StoreStatus.Ok, members / 2L),
+            (Sets.CombineInto(SetOperation.Intersection, "u"u8, both, out long count), count));
         Assert.Equal(StoreStatus.Ok, Sets.Contains("u"u8, "m2"u8));
-        Assert.Equal((StoreStatus.Ok, 0L), (Sets.CombineInto(SetOperation.Intersection, "u"u8, withMissing, out count), count));
+        Assert.Equal((StoreStatus.Ok, 0L),
+            (Sets.CombineInto(SetOperation.Intersection, "u"u8, withMissing, out count), count));
         Assert.Equal(StoreStatus.NotFound, Sets.Count("u"u8, out _));
         _test.Set("text", "v");
-        Assert.Equal(StoreStatus.WrongType, Sets.CombineInto(SetOperation.Union, "u"u8, [Bytes("s"), Bytes("text")], out _));
+        Assert.Equal(StoreStatus.WrongType,
+            Sets.CombineInto(SetOperation.Union, "u"u8, [Bytes("s"), Bytes("text")], out _));
         Assert.Throws<ArgumentOutOfRangeException>(() => Sets.Combine(SetOperation.Union, [], _elements));
         var met = new HashSet<string>();
         ulong cursor = 0;
@@ -245,7 +260,8 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Equal((StoreStatus.Ok, 7L), (SortedSets.GetRank("z"u8, "m00007"u8, out long rank, out _), rank));
         Assert.Equal((StoreStatus.Ok, (long)members), (SortedSets.Count("z"u8, out long count), count));
         Assert.Equal((StoreStatus.Ok, 3L), (SortedSets.Count("z"u8, new ScoreRange(1, 2), out count), count));
-        Assert.Equal((StoreStatus.Ok, 1L), (SortedSets.Count("z"u8, new ScoreRange(1, 2, true, true), out count), count));
+        Assert.Equal((StoreStatus.Ok, 1L),
+            (SortedSets.Count("z"u8, new ScoreRange(1, 2, true, true), out count), count));
         Assert.Equal((StoreStatus.Ok, 0L), (SortedSets.Count("z"u8, new ScoreRange(double.NaN, 2), out count), count));
         Assert.Equal(StoreStatus.Ok, SortedSets.GetRange("z"u8, 0, 2, _scores));
         Assert.Equal(["m00000 0", "m00001 0.5", "m00002 1"], Scored());
@@ -255,7 +271,8 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Equal(0, _scores.Count);
         Assert.Equal(StoreStatus.Ok, SortedSets.GetRange("z"u8, new ScoreRange(1, 3), _scores, skip: 1, most: 2));
         Assert.Equal(["m00003 1.5", "m00004 2"], Scored());
-        Assert.Equal(StoreStatus.Ok, SortedSets.GetRange("z"u8, new ScoreRange(1, 3), _scores, skip: 1, most: 2, descending: true));
+        Assert.Equal(StoreStatus.Ok,
+            SortedSets.GetRange("z"u8, new ScoreRange(1, 3), _scores, skip: 1, most: 2, descending: true));
         Assert.Equal(["m00005 2.5", "m00004 2"], Scored());
         Assert.Equal(StoreStatus.Ok, SortedSets.GetRange("z"u8, new ScoreRange(1, 3), _scores, skip: 9));
         Assert.Equal(0, _scores.Count);
@@ -270,7 +287,8 @@ public sealed class TypedStoreTests : IDisposable
         Assert.Equal(members, met.Count);
         Assert.Equal("m00000", Text(SortedSets.Pop("z"u8, greatest: false, out var member, out score), member));
         Assert.Equal((StoreStatus.Ok, 2L), (SortedSets.RemoveRange("z"u8, 0, 1, out long removed), removed));
-        Assert.Equal((StoreStatus.Ok, 1L), (SortedSets.RemoveRange("z"u8, new ScoreRange(1.5, 1.5), out removed), removed));
+        Assert.Equal((StoreStatus.Ok, 1L),
+            (SortedSets.RemoveRange("z"u8, new ScoreRange(1.5, 1.5), out removed), removed));
         Assert.Equal(StoreStatus.Ok, SortedSets.Pop("z"u8, greatest: true, int.MaxValue, _scores));
         Assert.Equal(members - 4, _scores.Count);
         Assert.Equal(StoreStatus.NotFound, SortedSets.Pop("z"u8, greatest: true, out _, out _));
@@ -281,13 +299,18 @@ public sealed class TypedStoreTests : IDisposable
     {
         Assert.Equal(StoreStatus.NotFound, SortedSets.Set("z"u8, "a"u8, 1, ScoreRule.OnlyExisting, out _));
         Assert.Equal(StoreStatus.Ok, SortedSets.Set("z"u8, "a"u8, 1));
-        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused), (SortedSets.Set("z"u8, "a"u8, 0, ScoreRule.OnlyGreater, out var outcome), outcome));
-        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Changed), (SortedSets.Set("z"u8, "a"u8, 2, ScoreRule.OnlyGreater, out outcome), outcome));
-        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused), (SortedSets.Set("z"u8, "b"u8, 2, ScoreRule.OnlyExisting, out outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused),
+            (SortedSets.Set("z"u8, "a"u8, 0, ScoreRule.OnlyGreater, out var outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Changed),
+            (SortedSets.Set("z"u8, "a"u8, 2, ScoreRule.OnlyGreater, out outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused),
+            (SortedSets.Set("z"u8, "b"u8, 2, ScoreRule.OnlyExisting, out outcome), outcome));
         Assert.Equal((IncrementStatus.Ok, 4.5), (SortedSets.Increment("z"u8, "a"u8, 2.5, out double score), score));
         Assert.Equal((IncrementStatus.Ok, 7.0), (SortedSets.Increment("z"u8, "c"u8, 7, out score), score));
-        Assert.Equal((IncrementStatus.Ok, double.PositiveInfinity), (SortedSets.Increment("z"u8, "a"u8, double.PositiveInfinity, out score), score));
-        Assert.Equal((IncrementStatus.NotANumber, 0.0), (SortedSets.Increment("z"u8, "a"u8, double.NegativeInfinity, out score), score));
+        Assert.Equal((IncrementStatus.Ok, double.PositiveInfinity),
+            (SortedSets.Increment("z"u8, "a"u8, double.PositiveInfinity, out score), score));
+        Assert.Equal((IncrementStatus.NotANumber, 0.0),
+            (SortedSets.Increment("z"u8, "a"u8, double.NegativeInfinity, out score), score));
         Assert.Throws<ArgumentException>(() => SortedSets.Set("z"u8, "a"u8, double.NaN));
         Assert.Equal(StoreStatus.Ok, SortedSets.Remove("z"u8, "a"u8));
         Assert.Equal(StoreStatus.NotFound, SortedSets.Remove("z"u8, "a"u8));
@@ -302,13 +325,19 @@ public sealed class TypedStoreTests : IDisposable
         for (int i = 5; i < 15; i++) SortedSets.Set("y"u8, Bytes("m" + i), 100);
         Sets.Add("s"u8, "m7"u8);
         ReadOnlyMemory<byte>[] all = [Bytes("z"), Bytes("y"), Bytes("s")];
-        Assert.Equal((StoreStatus.Ok, 15L), (SortedSets.CombineInto(SetOperation.Union, "u"u8, all, ScoreAggregate.Sum, [2, 1, 10], out long count), count));
+        Assert.Equal((StoreStatus.Ok, 15L),
+            (SortedSets.CombineInto(SetOperation.Union, "u"u8, all, ScoreAggregate.Sum, [2, 1, 10],
+            out long count), count));
         Assert.Equal((StoreStatus.Ok, 124.0), (SortedSets.GetScore("u"u8, "m7"u8, out double score), score));
-        Assert.Equal((StoreStatus.Ok, 1L), (SortedSets.CombineInto(SetOperation.Intersection, "u"u8, all, ScoreAggregate.Greatest, [], out count), count));
+        Assert.Equal((StoreStatus.Ok, 1L),
+            (SortedSets.CombineInto(SetOperation.Intersection, "u"u8, all, ScoreAggregate.Greatest, [],
+            out count), count));
         Assert.Equal((StoreStatus.Ok, 100.0), (SortedSets.GetScore("u"u8, "m7"u8, out score), score));
-        Assert.Equal((StoreStatus.Ok, 5L), (SortedSets.CombineInto(SetOperation.Difference, "z"u8, all, ScoreAggregate.Sum, [], out count), count));
+        Assert.Equal((StoreStatus.Ok, 5L),
+            (SortedSets.CombineInto(SetOperation.Difference, "z"u8, all, ScoreAggregate.Sum, [], out count), count));
         Assert.Equal((StoreStatus.Ok, 5L), (SortedSets.Count("z"u8, out count), count));
-        Assert.Throws<ArgumentException>(() => SortedSets.CombineInto(SetOperation.Union, "u"u8, [Bytes("z")], ScoreAggregate.Sum, [1, 2], out _));
+        Assert.Throws<ArgumentException>(
+            () => SortedSets.CombineInto(SetOperation.Union, "u"u8, [Bytes("z")], ScoreAggregate.Sum, [1, 2], out _));
     }
 
     [Fact]
@@ -330,18 +359,23 @@ public sealed class TypedStoreTests : IDisposable
         _test.Set("text", "12345");       // kept as a number
         Assert.Equal((StoreStatus.Ok, 17L), (bitmaps.Count("text"u8, out count), count));
         bitmaps.Set("s"u8, 10, true, out _);
-        Assert.Equal((StoreStatus.Ok, 125_001L), (bitmaps.CombineInto(BitOperation.Xor, "t"u8, [Bytes("h"), Bytes("s"), Bytes("missing")], out long bytes), bytes));
+        Assert.Equal((StoreStatus.Ok, 125_001L),
+            (bitmaps.CombineInto(BitOperation.Xor, "t"u8, [Bytes("h"), Bytes("s"), Bytes("missing")],
+            out long bytes), bytes));
         Assert.Equal((StoreStatus.Ok, 1L), (bitmaps.Count("t"u8, out count), count));
-        Assert.Equal((StoreStatus.Ok, 2L), (bitmaps.CombineInto(BitOperation.Not, "s"u8, [Bytes("s")], out bytes), bytes));
+        Assert.Equal((StoreStatus.Ok, 2L),
+            (bitmaps.CombineInto(BitOperation.Not, "s"u8, [Bytes("s")], out bytes), bytes));
         Assert.Equal((StoreStatus.Ok, 15L), (bitmaps.Count("s"u8, out count), count));
-        Assert.Equal((StoreStatus.Ok, 0L), (bitmaps.CombineInto(BitOperation.And, "s"u8, [Bytes("missing")], out bytes), bytes));
+        Assert.Equal((StoreStatus.Ok, 0L),
+            (bitmaps.CombineInto(BitOperation.And, "s"u8, [Bytes("missing")], out bytes), bytes));
         Assert.Equal(StoreStatus.NotFound, bitmaps.Count("s"u8, out _));
         Lists.Push("l"u8, ListEnd.Left, "x"u8);
         Assert.Equal(StoreStatus.WrongType, bitmaps.Get("l"u8, 0, out _));
         Assert.Equal(StoreStatus.WrongType, bitmaps.Set("l"u8, 0, true, out _));
         Assert.Equal(StoreStatus.WrongType, bitmaps.CombineInto(BitOperation.Or, "t"u8, [Bytes("l")], out _));
         Assert.Throws<ArgumentOutOfRangeException>(() => bitmaps.Set("h"u8, -1, true, out _));
-        Assert.Throws<ArgumentException>(() => bitmaps.CombineInto(BitOperation.Not, "t"u8, [Bytes("h"), Bytes("s")], out _));
+        Assert.Throws<ArgumentException>(
+            () => bitmaps.CombineInto(BitOperation.Not, "t"u8, [Bytes("h"), Bytes("s")], out _));
     }
 
     // The places and distances of Redis' documentation.
@@ -351,8 +385,11 @@ public sealed class TypedStoreTests : IDisposable
         var geo = _test.Session.GeoSets;
         Assert.Equal(StoreStatus.NotFound, geo.Search("z"u8, new GeoPlace(15, 37), 1, _scores));
         Assert.Equal(StoreStatus.Ok, geo.Set("z"u8, "Palermo"u8, new GeoPlace(13.361389, 38.115556)));
-        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Added), (geo.Set("z"u8, "Catania"u8, new GeoPlace(15.087269, 37.502669), ScoreRule.OnlyNew, out var outcome), outcome));
-        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused), (geo.Set("z"u8, "Catania"u8, new GeoPlace(0, 0), ScoreRule.OnlyNew, out outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Added),
+            (geo.Set("z"u8, "Catania"u8, new GeoPlace(15.087269, 37.502669), ScoreRule.OnlyNew,
+            out var outcome), outcome));
+        Assert.Equal((StoreStatus.Ok, ScoreOutcome.Refused),
+            (geo.Set("z"u8, "Catania"u8, new GeoPlace(0, 0), ScoreRule.OnlyNew, out outcome), outcome));
         Assert.Equal(StoreStatus.Ok, geo.GetPlace("z"u8, "Palermo"u8, out var place));
         Assert.Equal(13.36138933897018433, place.Longitude, 1e-12);
         Assert.Equal(38.11555639549629859, place.Latitude, 1e-12);
@@ -409,22 +446,31 @@ public sealed class TypedStoreTests : IDisposable
     {
         _test.Set("text", "v");
         ulong cursor = 5;
-        foreach (var (key, expected) in ((string, StoreStatus)[])[("text", StoreStatus.WrongType), ("missing", StoreStatus.NotFound)])
+        foreach (var (key, expected) in ((string, StoreStatus)[])[("text", StoreStatus.WrongType),
+            ("missing", StoreStatus.NotFound)])
         {
             byte[] name = Bytes(key);
             StoreStatus[] told =
             [
-                Hashes.Get(name, "f"u8, out _), Hashes.Contains(name, "f"u8), Hashes.Count(name, out _), Hashes.Remove(name, "f"u8), Hashes.GetAll(name, _fields),
-                Hashes.Scan(name, ref cursor, _fields), Hashes.Sample(name, 1, _fields), Hashes.SetExpiry(name, "f"u8, 1, FieldExpiryRule.Always, out _),
+                Hashes.Get(name, "f"u8, out _), Hashes.Contains(name, "f"u8), Hashes.Count(name, out _),
+                Hashes.Remove(name, "f"u8), Hashes.GetAll(name, _fields),
+                Hashes.Scan(name, ref cursor, _fields), Hashes.Sample(name, 1, _fields),
+                Hashes.SetExpiry(name, "f"u8, 1, FieldExpiryRule.Always, out _),
                 Hashes.Persist(name, "f"u8, out _), Hashes.GetExpiry(name, "f"u8, out _),
-                Lists.Pop(name, ListEnd.Left, out _), Lists.Pop(name, ListEnd.Left, 1, _elements), Lists.Move(name, ListEnd.Left, "l"u8, ListEnd.Left, out _), Lists.Count(name, out _),
-                Lists.Get(name, 0, out _), Lists.Set(name, 0, "x"u8), Lists.Insert(name, 0, "x"u8), Lists.Find(name, "x"u8, out _), Lists.GetRange(name, 0, -1, _elements),
+                Lists.Pop(name, ListEnd.Left, out _), Lists.Pop(name, ListEnd.Left, 1, _elements),
+                Lists.Move(name, ListEnd.Left, "l"u8, ListEnd.Left, out _), Lists.Count(name, out _),
+                Lists.Get(name, 0, out _), Lists.Set(name, 0, "x"u8), Lists.Insert(name, 0, "x"u8),
+                Lists.Find(name, "x"u8, out _), Lists.GetRange(name, 0, -1, _elements),
                 Lists.Trim(name, 0, -1), Lists.Remove(name, "x"u8, 1, ListEnd.Left, out _),
-                Sets.Remove(name, "x"u8), Sets.Contains(name, "x"u8), Sets.Count(name, out _), Sets.Move(name, "s"u8, "x"u8), Sets.Pop(name, out _), Sets.Sample(name, 1, _elements),
+                Sets.Remove(name, "x"u8), Sets.Contains(name, "x"u8), Sets.Count(name, out _),
+                Sets.Move(name, "s"u8, "x"u8), Sets.Pop(name, out _), Sets.Sample(name, 1, _elements),
                 Sets.GetAll(name, _elements), Sets.Scan(name, ref cursor, _elements),
-                SortedSets.Remove(name, "x"u8), SortedSets.GetScore(name, "x"u8, out _), SortedSets.GetRank(name, "x"u8, out _, out _), SortedSets.Count(name, out _),
-                SortedSets.GetRange(name, 0, -1, _scores), SortedSets.GetRange(name, ScoreRange.All, _scores), SortedSets.RemoveRange(name, 0, -1, out _),
-                SortedSets.RemoveRange(name, ScoreRange.All, out _), SortedSets.Pop(name, false, out _, out _), SortedSets.Pop(name, false, 1, _scores), SortedSets.Scan(name, ref cursor, _scores),
+                SortedSets.Remove(name, "x"u8), SortedSets.GetScore(name, "x"u8, out _),
+                SortedSets.GetRank(name, "x"u8, out _, out _), SortedSets.Count(name, out _),
+                SortedSets.GetRange(name, 0, -1, _scores), SortedSets.GetRange(name, ScoreRange.All, _scores),
+                SortedSets.RemoveRange(name, 0, -1, out _),
+                SortedSets.RemoveRange(name, ScoreRange.All, out _), SortedSets.Pop(name, false, out _, out _),
+                SortedSets.Pop(name, false, 1, _scores), SortedSets.Scan(name, ref cursor, _scores),
             ];
             Assert.All(told, status => Assert.Equal(expected, status));
             Assert.Equal(0UL, cursor);
@@ -438,8 +484,10 @@ public sealed class TypedStoreTests : IDisposable
         _scores.Add("x"u8, 1);
         StoreStatus[] writes =
         [
-            Hashes.Set("text"u8, "f"u8, "v"u8), Hashes.Set("text"u8, _fields, out _), Hashes.SetIfAbsent("text"u8, "f"u8, "v"u8, out _),
-            Lists.Push("text"u8, ListEnd.Left, "x"u8), Lists.Push("text"u8, ListEnd.Left, _elements, out _), Sets.Add("text"u8, "x"u8), Sets.Add("text"u8, _elements, out _),
+            Hashes.Set("text"u8, "f"u8, "v"u8), Hashes.Set("text"u8, _fields, out _),
+            Hashes.SetIfAbsent("text"u8, "f"u8, "v"u8, out _),
+            Lists.Push("text"u8, ListEnd.Left, "x"u8), Lists.Push("text"u8, ListEnd.Left, _elements, out _),
+            Sets.Add("text"u8, "x"u8), Sets.Add("text"u8, _elements, out _),
             SortedSets.Set("text"u8, "x"u8, 1), SortedSets.Set("text"u8, _scores, out _),
         ];
         Assert.All(writes, status => Assert.Equal(StoreStatus.WrongType, status));
@@ -464,10 +512,14 @@ public sealed class TypedStoreTests : IDisposable
         _test.Store.Budget.Refuse = () => true;
         StoreStatus[] told =
         [
-            Hashes.Set("h"u8, "large"u8, large), Hashes.Set("h"u8, _fields, out _), Hashes.SetIfAbsent("h"u8, "large"u8, large, out _), Hashes.Set("new"u8, "f"u8, large),
-            Lists.Push("l"u8, ListEnd.Left, large), Lists.Push("l"u8, ListEnd.Left, _elements, out _), Lists.Set("l"u8, 5, large), Lists.Insert("l"u8, 5, large),
-            Sets.Add("s"u8, large), Sets.Add("s"u8, _elements, out _), Sets.CombineInto(SetOperation.Union, "u"u8, [Bytes("s")], out _),
-            SortedSets.Set("z"u8, large, 1), SortedSets.Set("z"u8, _scores, out _), SortedSets.CombineInto(SetOperation.Union, "u"u8, [Bytes("z")], ScoreAggregate.Sum, [], out _),
+            Hashes.Set("h"u8, "large"u8, large), Hashes.Set("h"u8, _fields, out _),
+            Hashes.SetIfAbsent("h"u8, "large"u8, large, out _), Hashes.Set("new"u8, "f"u8, large),
+            Lists.Push("l"u8, ListEnd.Left, large), Lists.Push("l"u8, ListEnd.Left, _elements, out _),
+            Lists.Set("l"u8, 5, large), Lists.Insert("l"u8, 5, large),
+            Sets.Add("s"u8, large), Sets.Add("s"u8, _elements, out _),
+            Sets.CombineInto(SetOperation.Union, "u"u8, [Bytes("s")], out _),
+            SortedSets.Set("z"u8, large, 1), SortedSets.Set("z"u8, _scores, out _),
+            SortedSets.CombineInto(SetOperation.Union, "u"u8, [Bytes("z")], ScoreAggregate.Sum, [], out _),
         ];
         _test.Store.Budget.Refuse = null;
         Assert.All(told, status => Assert.Equal(StoreStatus.OutOfMemory, status));
@@ -505,9 +557,12 @@ public sealed class TypedStoreTests : IDisposable
             {
                 using var guard = _test.Store.Enter();
                 var lists = guard.Session.Lists;
-                var status = (i + thread) % 2 == 0 ? lists.Move("l"u8, ListEnd.Left, "m"u8, ListEnd.Right, out var moved) : lists.Move("m"u8, ListEnd.Left, "l"u8, ListEnd.Right, out moved);
+                var status = (i + thread) % 2 == 0
+                    ? lists.Move("l"u8, ListEnd.Left, "m"u8, ListEnd.Right, out var moved)
+                    : lists.Move("m"u8, ListEnd.Left, "l"u8, ListEnd.Right, out moved);
                 moved.Dispose();
-                if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) throw new InvalidOperationException($"{status}");
+                if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
+                    throw new InvalidOperationException($"{status}");
             }
         });
         _test.Begin();
@@ -534,12 +589,17 @@ public sealed class TypedStoreTests : IDisposable
         return string.Join(' ', Texts());
     }
 
-    private string[] Texts() => [.. Enumerable.Range(0, _elements.Count).Select(i => Encoding.ASCII.GetString(_elements[i]))];
+    private string[] Texts() =>
+        [.. Enumerable.Range(0, _elements.Count).Select(i => Encoding.ASCII.GetString(_elements[i]))];
 
-    private string[] Scored() => [.. Enumerable.Range(0, _scores.Count).Select(i => FormattableString.Invariant($"{Encoding.ASCII.GetString(_scores.Member(i))} {_scores.Score(i)}"))];
+    private string[] Scored() =>
+        [.. Enumerable.Range(0, _scores.Count)
+            .Select(i =>
+            FormattableString.Invariant($"{Encoding.ASCII.GetString(_scores.Member(i))} {_scores.Score(i)}"))];
 
     private Dictionary<string, string> Pairs() =>
-        Enumerable.Range(0, _fields.Count).ToDictionary(i => Encoding.ASCII.GetString(_fields.Field(i)), i => Encoding.ASCII.GetString(_fields.Value(i)));
+        Enumerable.Range(0, _fields.Count).ToDictionary(i => Encoding.ASCII.GetString(_fields.Field(i)),
+            i => Encoding.ASCII.GetString(_fields.Value(i)));
 
     private struct SumOfBytes : IElementRead
     {

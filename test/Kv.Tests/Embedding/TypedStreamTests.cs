@@ -62,7 +62,8 @@ public sealed class TypedStreamTests : IDisposable
     [InlineData(3000)]
     public void Entries_are_read_in_both_directions_removed_and_trimmed(int entries)
     {
-        for (int i = 1; i <= entries; i++) Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, Id(i), "n"u8, TestStore.Bytes($"{i}")));
+        for (int i = 1; i <= entries; i++)
+            Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, Id(i), "n"u8, TestStore.Bytes($"{i}")));
         Assert.Equal(["2-0 n=2", "3-0 n=3"], Range(2, 3));
         Assert.Equal([], Range(3, 2));
         Assert.Equal(StoreStatus.Ok, Streams.GetRange("x"u8, Id(4), StreamId.Max, _entries, most: 2));
@@ -78,14 +79,16 @@ public sealed class TypedStreamTests : IDisposable
         Assert.Equal((StoreStatus.Ok, 1), (Streams.Remove("x"u8, [Id(3), Id(2), Id(entries + 1)], out int gone), gone));
         Assert.Equal(["1-0 n=1", "4-0 n=4"], Range(1, 4));
         Assert.Equal((StoreStatus.Ok, 2L), (Streams.Trim("x"u8, StreamKeep.From(Id(5)), out long removed), removed));
-        Assert.Equal((StoreStatus.Ok, 0L), (Streams.Trim("x"u8, StreamKeep.From(Id(6), isApproximate: true), out removed), removed));
+        Assert.Equal((StoreStatus.Ok, 0L),
+            (Streams.Trim("x"u8, StreamKeep.From(Id(6), isApproximate: true), out removed), removed));
         Assert.Equal((StoreStatus.Ok, entries - 5L), (Streams.Trim("x"u8, StreamKeep.Newest(1), out removed), removed));
         Assert.Equal(StoreStatus.Ok, Streams.Remove("x"u8, Id(entries)));
         Assert.Equal((StoreStatus.Ok, 0L), (Streams.Count("x"u8, out long count), count));
         Assert.Equal((StoreStatus.Ok, Id(entries)), (Streams.LastId("x"u8, out var last), last));
         Assert.Equal(StreamAddStatus.NotAboveLast, Streams.Add("x"u8, Id(entries), "n"u8, "again"u8));
         Assert.Throws<ArgumentOutOfRangeException>(() => StreamKeep.Newest(-1));
-        Assert.Throws<ArgumentOutOfRangeException>(() => Streams.GetRange("x"u8, StreamId.Zero, StreamId.Max, _entries, most: -1));
+        Assert.Throws<ArgumentOutOfRangeException>(
+            () => Streams.GetRange("x"u8, StreamId.Zero, StreamId.Max, _entries, most: -1));
     }
 
     [Fact]
@@ -116,13 +119,16 @@ public sealed class TypedStreamTests : IDisposable
         Assert.Equal(StoreStatus.NotFound, Groups.Acknowledge("x"u8, "all"u8, Id(1)));
         StreamId next = Id(1);
         Assert.Equal(StoreStatus.NotFound, Groups.Claim("x"u8, "all"u8, "one"u8, [Id(1)], 0, _entries));
-        Assert.Equal((StoreStatus.NotFound, Id(1)), (Groups.ClaimIdle("x"u8, "all"u8, "one"u8, ref next, 0, _entries), next));
+        Assert.Equal((StoreStatus.NotFound, Id(1)),
+            (Groups.ClaimIdle("x"u8, "all"u8, "one"u8, ref next, 0, _entries), next));
     }
 
     [Fact]
     public void What_is_added_takes_the_place_of_the_oldest()
     {
-        for (int i = 1; i <= 500; i++) Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, Id(i), "n"u8, TestStore.Bytes($"{i}"), StreamKeep.Newest(3)));
+        for (int i = 1; i <= 500; i++)
+            Assert.Equal(StreamAddStatus.Ok,
+                Streams.Add("x"u8, Id(i), "n"u8, TestStore.Bytes($"{i}"), StreamKeep.Newest(3)));
         Assert.Equal(["498-0 n=498", "499-0 n=499", "500-0 n=500"], Range(0, 1000));
         _fields.Add("a"u8, "1"u8);
         Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, Id(501), _fields, StreamKeep.From(Id(500))));
@@ -130,7 +136,9 @@ public sealed class TypedStreamTests : IDisposable
         Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, "n"u8, "now"u8, out var id, StreamKeep.From(StreamId.Max)));
         Assert.Equal((StoreStatus.Ok, 0L), (Streams.Count("x"u8, out long count), count));
         Assert.Equal((StoreStatus.Ok, id), (Streams.LastId("x"u8, out var last), last));
-        for (int i = 0; i < 1000; i++) Assert.Equal(StreamAddStatus.Ok, Streams.Add("x"u8, _fields, out _, StreamKeep.Newest(250, isApproximate: true)));
+        for (int i = 0; i < 1000; i++)
+            Assert.Equal(StreamAddStatus.Ok,
+                Streams.Add("x"u8, _fields, out _, StreamKeep.Newest(250, isApproximate: true)));
         Streams.Count("x"u8, out count);
         Assert.InRange(count, 250, 250 + 99);
         // What is refused removes nothing.
@@ -153,7 +161,8 @@ public sealed class TypedStreamTests : IDisposable
         Assert.Equal(["1-0 n=1", "3-0 n=3"], Pending("two"));
         Assert.Equal(["4-0 n=4", "5-0 n=5"], Pending("one"));
         Assert.Equal([], Claim("three", 1, 1, 3));
-        Assert.Equal(["1-0 n=1", "5-0 n=5", "6-0 n=6"], Claim("three", 0, new ClaimOptions { AlsoNotPending = true }, 1, 5, 2, 6));
+        Assert.Equal(["1-0 n=1", "5-0 n=5", "6-0 n=6"],
+            Claim("three", 0, new ClaimOptions { AlsoNotPending = true }, 1, 5, 2, 6));
         Assert.Equal(StoreStatus.Ok, Groups.Acknowledge("x"u8, "all"u8, Id(6)));
         Assert.Throws<ArgumentOutOfRangeException>(() => Claim("two", -1, 1));
         Assert.Throws<ArgumentOutOfRangeException>(() => Claim("two", 0, new ClaimOptions { Deliveries = -1 }, 1));
@@ -186,7 +195,8 @@ public sealed class TypedStreamTests : IDisposable
         next = StreamId.Zero;
         do claimed.AddRange(ClaimIdle("three", 500, 9, ref next));
         while (next != StreamId.Zero);
-        Assert.Equal(Enumerable.Range(1, entries).Where(i => i != 5).Select(i => i is 500 or entries ? $"{i}-0" : $"{i}-0 n={i}"), claimed);
+        Assert.Equal(Enumerable.Range(1, entries).Where(i => i != 5)
+            .Select(i => i is 500 or entries ? $"{i}-0" : $"{i}-0 n={i}"), claimed);
         Assert.Equal((0, 0, entries - 3), (Pending("one").Length, Pending("two").Length, Pending("three").Length));
         Assert.Equal([], ClaimIdle("four", 1, int.MaxValue, ref next));
         Assert.Equal(StreamId.Zero, next);
@@ -228,16 +238,22 @@ public sealed class TypedStreamTests : IDisposable
     {
         _test.Set("text", "v");
         StreamId next = Id(7);
-        foreach (var (key, expected) in ((string, StoreStatus)[])[("text", StoreStatus.WrongType), ("missing", StoreStatus.NotFound)])
+        foreach (var (key, expected) in ((string, StoreStatus)[])[("text", StoreStatus.WrongType),
+            ("missing", StoreStatus.NotFound)])
         {
             byte[] name = TestStore.Bytes(key);
             StoreStatus[] told =
             [
-                Streams.Count(name, out _), Streams.LastId(name, out _), Streams.GetRange(name, StreamId.Zero, StreamId.Max, _entries),
-                Streams.GetReverseRange(name, StreamId.Zero, StreamId.Max, _entries), Streams.Remove(name, Id(1)), Streams.Remove(name, [Id(1)], out _),
-                Streams.Trim(name, StreamKeep.Newest(0), out _), Streams.Trim(name, default, out _), Groups.Read(name, "g"u8, "c"u8, _entries),
-                Groups.ReadPending(name, "g"u8, "c"u8, StreamId.Zero, _entries), Groups.Acknowledge(name, "g"u8, Id(1)), Groups.Remove(name, "g"u8),
-                Groups.Claim(name, "g"u8, "c"u8, [Id(1)], 0, _entries), Groups.ClaimIdle(name, "g"u8, "c"u8, ref next, 0, _entries),
+                Streams.Count(name, out _), Streams.LastId(name, out _),
+                Streams.GetRange(name, StreamId.Zero, StreamId.Max, _entries),
+                Streams.GetReverseRange(name, StreamId.Zero, StreamId.Max, _entries), Streams.Remove(name, Id(1)),
+                Streams.Remove(name, [Id(1)], out _),
+                Streams.Trim(name, StreamKeep.Newest(0), out _), Streams.Trim(name, default, out _),
+                Groups.Read(name, "g"u8, "c"u8, _entries),
+                Groups.ReadPending(name, "g"u8, "c"u8, StreamId.Zero, _entries), Groups.Acknowledge(name, "g"u8, Id(1)),
+                Groups.Remove(name, "g"u8),
+                Groups.Claim(name, "g"u8, "c"u8, [Id(1)], 0, _entries),
+                Groups.ClaimIdle(name, "g"u8, "c"u8, ref next, 0, _entries),
             ];
             Assert.All(told, status => Assert.Equal(expected, status));
         }
@@ -258,11 +274,13 @@ public sealed class TypedStreamTests : IDisposable
         byte[] large = new byte[300_000];
         _fields.Add("large"u8, large);
         _test.Store.Budget.Refuse = () => true;
-        StreamAddStatus[] told = [Streams.Add("x"u8, "n"u8, large, out _), Streams.Add("x"u8, _fields, out _), Streams.Add("x"u8, Id(5000), _fields), Streams.Add("new"u8, "n"u8, large, out _)];
+        StreamAddStatus[] told = [Streams.Add("x"u8, "n"u8, large, out _), Streams.Add("x"u8, _fields, out _),
+            Streams.Add("x"u8, Id(5000), _fields), Streams.Add("new"u8, "n"u8, large, out _)];
         var created = Groups.Create("x"u8, large, StreamId.Zero, out bool isNew);
         var read = Groups.Read("x"u8, "g"u8, "c"u8, _entries);
         StreamId next = Id(2);
-        StoreStatus[] claimed = [Groups.Claim("x"u8, "g"u8, large, [Id(1)], 0, _entries), Groups.ClaimIdle("x"u8, "g"u8, large, ref next, 0, _entries)];
+        StoreStatus[] claimed = [Groups.Claim("x"u8, "g"u8, large, [Id(1)], 0, _entries),
+            Groups.ClaimIdle("x"u8, "g"u8, large, ref next, 0, _entries)];
         _test.Store.Budget.Refuse = null;
         Assert.All(told, status => Assert.Equal(StreamAddStatus.OutOfMemory, status));
         Assert.Equal((StoreStatus.OutOfMemory, false), (created, isNew));
@@ -285,13 +303,15 @@ public sealed class TypedStreamTests : IDisposable
 
     private string[] Read(string group, string consumer, int most)
     {
-        Assert.Equal(StoreStatus.Ok, Groups.Read("x"u8, TestStore.Bytes(group), TestStore.Bytes(consumer), _entries, most));
+        Assert.Equal(StoreStatus.Ok,
+            Groups.Read("x"u8, TestStore.Bytes(group), TestStore.Bytes(consumer), _entries, most));
         return Texts();
     }
 
     private string[] Pending(string consumer)
     {
-        Assert.Equal(StoreStatus.Ok, Groups.ReadPending("x"u8, "all"u8, TestStore.Bytes(consumer), StreamId.Zero, _entries));
+        Assert.Equal(StoreStatus.Ok,
+            Groups.ReadPending("x"u8, "all"u8, TestStore.Bytes(consumer), StreamId.Zero, _entries));
         return Texts();
     }
 
@@ -299,13 +319,15 @@ public sealed class TypedStreamTests : IDisposable
 
     private string[] Claim(string consumer, long idleMs, ClaimOptions options, params int[] ids)
     {
-        Assert.Equal(StoreStatus.Ok, Groups.Claim("x"u8, "all"u8, TestStore.Bytes(consumer), [.. ids.Select(Id)], idleMs, _entries, options));
+        Assert.Equal(StoreStatus.Ok,
+            Groups.Claim("x"u8, "all"u8, TestStore.Bytes(consumer), [.. ids.Select(Id)], idleMs, _entries, options));
         return Texts();
     }
 
     private string[] ClaimIdle(string consumer, long idleMs, int most, ref StreamId next)
     {
-        Assert.Equal(StoreStatus.Ok, Groups.ClaimIdle("x"u8, "all"u8, TestStore.Bytes(consumer), ref next, idleMs, _entries, most));
+        Assert.Equal(StoreStatus.Ok,
+            Groups.ClaimIdle("x"u8, "all"u8, TestStore.Bytes(consumer), ref next, idleMs, _entries, most));
         return Texts();
     }
 
@@ -315,7 +337,8 @@ public sealed class TypedStreamTests : IDisposable
     {
         var text = new StringBuilder(_entries.Id(index).ToString());
         for (int i = 0; i < _entries.FieldCount(index); i++)
-            text.Append(' ').Append(Encoding.ASCII.GetString(_entries.Field(index, i))).Append('=').Append(Encoding.ASCII.GetString(_entries.Value(index, i)));
+            text.Append(' ').Append(Encoding.ASCII.GetString(_entries.Field(index, i))).Append('=')
+                .Append(Encoding.ASCII.GetString(_entries.Value(index, i)));
         return text.ToString();
     }
 }

@@ -107,7 +107,8 @@ public sealed class EpochTests
         Assert.Equal(0, test.Store.Stats.PendingFrees);
     }
 
-    // M04: a session that stands still holds back what is freed, and nothing else; when it goes on, all of it comes back.
+    // M04: a session that stands still holds back what is freed, and nothing else; when it goes on, all of it comes
+    // back.
     [Fact]
     public void Known_M04_writers_go_on_while_a_session_stands_still_and_memory_comes_back_after_it()
     {

@@ -76,7 +76,8 @@ public sealed class StallTests
     public async Task Known_M04_a_guard_that_is_held_is_logged_with_its_threads_name_and_counted()
     {
         var log = new CapturedLog();
-        await using var kv = await KvServer.StartAsync(KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1"]), log);
+        await using var kv = await KvServer.StartAsync(
+            KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1"]), log);
         using var client = new RespClient(kv.Endpoints[0]);
         client.Ok("SET k v");
         using var held = new ManualResetEventSlim();
@@ -95,8 +96,10 @@ public sealed class StallTests
         {
             held.Wait();
             client.Ok("FLUSHALL");
-            Eventually.Holds(() => log.Lines.Any(line => line.StartsWith("Warning Freeing has waited ", StringComparison.Ordinal)
-                && line.Contains(" for thread stands-still: ", StringComparison.Ordinal)), () => string.Join('\n', log.Lines));
+            Eventually.Holds(() =>
+                log.Lines.Any(line => line.StartsWith("Warning Freeing has waited ", StringComparison.Ordinal)
+                && line.Contains(" for thread stands-still: ", StringComparison.Ordinal)), () =>
+                    string.Join('\n', log.Lines));
             Assert.NotEqual("0", client.Info("kv_stalls"));
         }
         finally
@@ -122,8 +125,11 @@ public sealed class StallTests
             goOn.Wait();
             context.Reply.WriteOk();
         };
-        var table = new CommandTable([.. CommandTable.Instance.All, Row("STANDS", -1, handler, Row("WORD", 2, handler))]);
-        await using var kv = await KvServer.StartAsync(KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--worker-threads", "2"]), log, TimeProvider.System, table, default);
+        var table = new CommandTable(
+            [.. CommandTable.Instance.All, Row("STANDS", -1, handler, Row("WORD", 2, handler))]);
+        await using var kv = await KvServer.StartAsync(
+            KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--worker-threads", "2"]), log,
+            TimeProvider.System, table, default);
         using var client = new RespClient(kv.Endpoints[0], 60_000);
         using var other = new RespClient(kv.Endpoints[0], 60_000);
         long id = client.Command("CLIENT ID").Integer;
@@ -133,8 +139,10 @@ public sealed class StallTests
         {
             held.Wait();
             other.Ok("FLUSHALL");
-            Eventually.Holds(() => log.Lines.Any(each => each.StartsWith("Warning Freeing has waited ", StringComparison.Ordinal)
-                && each.Contains($", {name} of client {id}: ", StringComparison.Ordinal)), () => string.Join('\n', log.Lines));
+            Eventually.Holds(() =>
+                log.Lines.Any(each => each.StartsWith("Warning Freeing has waited ", StringComparison.Ordinal)
+                && each.Contains($", {name} of client {id}: ", StringComparison.Ordinal)), () =>
+                    string.Join('\n', log.Lines));
         }
         finally
         {
@@ -144,9 +152,11 @@ public sealed class StallTests
         Assert.Equal("OK", client.Read().String);
     }
 
-    private static Command Row(string name, int arity, CommandHandler handler, params Command[] subcommands) => new(name, arity, handler)
+    private static Command Row(string name, int arity, CommandHandler handler, params Command[] subcommands) =>
+        new(name, arity, handler)
     {
-        Summary = "For tests.", Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server, Subcommands = subcommands,
+        Summary = "For tests.", Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Subcommands = subcommands,
     };
 
     /// <summary>A value that is replaced by another: its block waits for an epoch to pass.</summary>

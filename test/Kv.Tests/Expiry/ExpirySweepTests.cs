@@ -5,8 +5,8 @@ namespace Kv.Tests.Expiry;
 
 public sealed unsafe class ExpirySweepTests
 {
-    // What a writer is doing at the moment when the sweep comes by: the record has its extent, and nothing else yet. The
-    // segment was used before, so what stands there is somebody's old bytes.
+    // What a writer is doing at the moment when the sweep comes by: the record has its extent, and nothing else yet.
+    // The segment was used before, so what stands there is somebody's old bytes.
     [Fact]
     public void A_record_that_is_being_made_is_not_read_by_the_sweep()
     {
@@ -75,7 +75,8 @@ public sealed unsafe class ExpirySweepTests
         for (int i = 0; i < 2; i++)
         {
             Assert.False(test.Session.Exists(test.Session.Key("key"u8)));
-            using (var held = test.Session.Hold(test.Session.Key("key"u8), DataType.Any)) Assert.Equal(StoreStatus.NotFound, held.Status);
+            using (var held = test.Session.Hold(test.Session.Key("key"u8), DataType.Any))
+                Assert.Equal(StoreStatus.NotFound, held.Status);
             Assert.Equal((isHeld ? 1L : 0, isHeld ? 0L : 1), (test.Store.Count(0), test.Store.Stats.ExpiredKeys));
             isHeld = false;
         }
@@ -121,7 +122,8 @@ public sealed unsafe class ExpirySweepTests
         Assert.Equal(0, test.Store.Count(0));
     }
 
-    /// <summary>In the middle of the first read, the key expires, another session removes it, and memory is given back.</summary>
+    /// <summary>In the middle of the first read, the key expires, another session removes it, and memory is given
+    /// back.</summary>
     private ref struct Interrupted(TestStore test, string expected) : IValueRead
     {
         public int Reads;

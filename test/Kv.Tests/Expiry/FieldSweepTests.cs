@@ -16,7 +16,8 @@ public sealed class FieldSweepTests
         for (int i = 0; i < fields; i++)
         {
             Set(test, "h", "field" + i);
-            Assert.Equal(FieldExpiryStatus.Changed, SetExpiry(test, "h", "field" + i, test.Clock.Ms + 500 + (i * 10_000L / fields)));
+            Assert.Equal(FieldExpiryStatus.Changed,
+                SetExpiry(test, "h", "field" + i, test.Clock.Ms + 500 + (i * 10_000L / fields)));
         }
 
         long begin = test.Clock.Ms;
@@ -37,7 +38,8 @@ public sealed class FieldSweepTests
         Assert.Equal(0, test.Store.Budget.BlockBytes);
     }
 
-    // A second's round looks at 300,000 fields of one hash at most, some 600 under one lock; the rest has its turn later.
+    // A second's round looks at 300,000 fields of one hash at most, some 600 under one lock; the rest has its turn
+    // later.
     [Fact]
     public void A_hash_that_is_very_large_is_swept_in_parts()
     {

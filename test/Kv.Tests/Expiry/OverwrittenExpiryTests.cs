@@ -65,7 +65,8 @@ public sealed unsafe class OverwrittenExpiryTests
         test.Check();
     }
 
-    // Lengths around the padded sizes, so that in place and by copy come by turns; the check compares counts, sums and marks.
+    // Lengths around the padded sizes, so that in place and by copy come by turns; the check compares counts, sums and
+    // marks.
     [Fact]
     public void Counts_and_marks_stay_right_whatever_is_set_over_what()
     {
@@ -83,7 +84,8 @@ public sealed unsafe class OverwrittenExpiryTests
             if (random.Next(50) == 0) test.Settle();
             else test.Begin();
             foreach (var (name, one) in expected)
-                Assert.Equal(one.ExpiryMs != NewValue.NoExpiry && one.ExpiryMs <= test.Clock.Ms ? null : one.Value, test.Get(name));
+                Assert.Equal(one.ExpiryMs != NewValue.NoExpiry && one.ExpiryMs <= test.Clock.Ms ? null : one.Value,
+                    test.Get(name));
             if (random.Next(10) == 0) test.Check();
         }
     }

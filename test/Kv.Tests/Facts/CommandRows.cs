@@ -6,9 +6,11 @@ namespace Kv.Tests.Facts;
 internal static class CommandRows
 {
     /// <summary>Commands and subcommands.</summary>
-    public static IEnumerable<Command> All => CommandTable.Instance.All.SelectMany(command => command.Subcommands.Prepend(command));
+    public static IEnumerable<Command> All =>
+        CommandTable.Instance.All.SelectMany(command => command.Subcommands.Prepend(command));
 
-    public static IEnumerable<TheoryDataRow<string>> Names() => All.Select(command => new TheoryDataRow<string>(CommandFact.NameOf(command)));
+    public static IEnumerable<TheoryDataRow<string>> Names() =>
+        All.Select(command => new TheoryDataRow<string>(CommandFact.NameOf(command)));
 
     /// <summary>"GET", "CLIENT LIST".</summary>
     public static Command Find(string name) => All.First(command => CommandFact.NameOf(command) == name);

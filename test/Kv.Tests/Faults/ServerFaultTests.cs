@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Faults;
 
-/// <summary>An exception at each point, as clients see it: one error in the reply's place, or their connection's end, and nobody else notices.</summary>
+/// <summary>An exception at each point, as clients see it: one error in the reply's place, or their connection's end,
+/// and nobody else notices.</summary>
 /// <remarks>Alone: points are the process', and no other server's workers are to pass them.</remarks>
 [Collection(Alone.Name)]
 public sealed class ServerFaultTests
@@ -45,7 +46,8 @@ public sealed class ServerFaultTests
         ["pubsub.publish"] = ([], "PUBLISH channel message", Outcome.Error),
     };
 
-    public static IEnumerable<string> Points => Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command"]);
+    public static IEnumerable<string> Points =>
+        Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command"]);
 
     public static TheoryData<string, string> CasesOnBoth()
     {
@@ -92,7 +94,8 @@ public sealed class ServerFaultTests
     }
 
     [Theory, MemberData(nameof(CasesOnBoth))]
-    public void Known_M05_an_exception_costs_a_client_one_command_or_its_connection_and_others_nothing(string point, string transport)
+    public void Known_M05_an_exception_costs_a_client_one_command_or_its_connection_and_others_nothing(
+        string point, string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
         using var client = server.Connect();
@@ -151,7 +154,8 @@ public sealed class ServerFaultTests
     }
 
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
-    public void Known_M05_a_message_that_finds_no_place_costs_its_subscriber_and_neither_publisher_nor_the_others(string transport)
+    public void Known_M05_a_message_that_finds_no_place_costs_its_subscriber_and_neither_publisher_nor_the_others(
+        string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
         using var publisher = server.Connect();
@@ -167,8 +171,10 @@ public sealed class ServerFaultTests
         // The one that joined last is the first of the list.
         Assert.True(late.IsClosedByServer());
         Assert.Equal("message", early.Read().Items![2].String);
-        Eventually.Holds(() => publisher.Ok("PUBSUB NUMSUB channel").Items![1].Integer == 1, () => "the lost subscriber is in the list still");
-        Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0, () => $"{server.Server.PubSub.MessageBytes} bytes of messages are left");
+        Eventually.Holds(() => publisher.Ok("PUBSUB NUMSUB channel").Items![1].Integer == 1,
+            () => "the lost subscriber is in the list still");
+        Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0,
+            () => $"{server.Server.PubSub.MessageBytes} bytes of messages are left");
         early.Dispose();
         CheckOthers(server, publisher);
     }
@@ -197,7 +203,8 @@ public sealed class ServerFaultTests
     }
 
     private static string State(RespClient client, bool hasKey) =>
-        string.Join(' ', client.Ok("GET it"), client.Ok("TTL it"), hasKey ? client.Ok("DBSIZE").ToString() : "", client.Ok("PUBSUB CHANNELS"),
+        string.Join(' ', client.Ok("GET it"), client.Ok("TTL it"), hasKey ? client.Ok("DBSIZE").ToString() : "",
+            client.Ok("PUBSUB CHANNELS"),
             client.Ok("PUBSUB NUMPAT"));
 
     /// <summary>Others read, write, and go through every list that the failing command may have held.</summary>
@@ -217,8 +224,10 @@ public sealed class ServerFaultTests
 
         other.Ok("SWAPDB 0 1");
         other.Ok("FLUSHALL");
-        Eventually.Holds(() => server.Server.PubSub.ChannelCount == 0 && server.Server.PubSub.SubscriberCount == 0, () => "a subscription is left");
+        Eventually.Holds(() => server.Server.PubSub.ChannelCount == 0
+            && server.Server.PubSub.SubscriberCount == 0, () => "a subscription is left");
         server.Server.Store.CheckIntegrity();
-        Eventually.Holds(() => server.Server.Store.Stats is { LogBytes: 0, BlockBytes: 0, IndexBytes: 0 }, () => $"{server.Server.Store.Stats} is left");
+        Eventually.Holds(() => server.Server.Store.Stats is { LogBytes: 0, BlockBytes: 0, IndexBytes: 0 },
+            () => $"{server.Server.Store.Stats} is left");
     }
 }

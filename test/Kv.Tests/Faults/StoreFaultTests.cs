@@ -5,7 +5,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Faults;
 
-/// <summary>An exception at each point of the store, with locks held: none stays locked, nothing is lost, another session goes on.</summary>
+/// <summary>An exception at each point of the store, with locks held: none stays locked, nothing is lost, another
+/// session goes on.</summary>
 /// <remarks>Alone, since points are the process'; and only passes of the test's own thread count.</remarks>
 [Collection(Alone.Name)]
 public sealed unsafe class StoreFaultTests
@@ -71,7 +72,8 @@ public sealed unsafe class StoreFaultTests
     public static TheoryData<string, int> OtherPasses() => Passes(GoingOn.Keys);
 
     [Theory, MemberData(nameof(FailingPasses))]
-    public void Known_M05_an_exception_under_a_lock_of_the_store_changes_nothing_and_leaves_nothing_locked(string point, int nth)
+    public void Known_M05_an_exception_under_a_lock_of_the_store_changes_nothing_and_leaves_nothing_locked(
+        string point, int nth)
     {
         using var test = Prepare();
         using (Fault.Arm(point, nth, Thread.CurrentThread)) Assert.Throws<FaultException>(() => Failing[point](test));
@@ -97,7 +99,8 @@ public sealed unsafe class StoreFaultTests
     {
         Exception? reported = null;
         var clock = new TestClock();
-        using var store = new Store(new StoreOptions { Time = clock, UpkeepFailed = exception => Volatile.Write(ref reported, exception) });
+        using var store = new Store(
+            new StoreOptions { Time = clock, UpkeepFailed = exception => Volatile.Write(ref reported, exception) });
         using (var guard = store.Enter())
             guard.Session.Set(guard.Session.Key("short"u8), "v"u8, default, clock.Ms + 10);
         var armed = Fault.Arm("upkeep.round");
@@ -106,7 +109,8 @@ public sealed unsafe class StoreFaultTests
             Eventually.Holds(() =>
             {
                 if (Volatile.Read(ref reported) != null) return true;
-                if (armed.Fired) armed = Fault.Arm("upkeep.round");     // another store's thread may have had the last one
+                // another store's thread may have had the last one
+                if (armed.Fired) armed = Fault.Arm("upkeep.round");
                 return false;
             }, () => "no round failed");
         }
@@ -132,7 +136,8 @@ public sealed unsafe class StoreFaultTests
         return test;
     }
 
-    /// <summary>Everything is as it was, unlocked: for this session, for another, for upkeep, and for the integrity check.</summary>
+    /// <summary>Everything is as it was, unlocked: for this session, for another, for upkeep, and for the integrity
+    /// check.</summary>
     private static void CheckAll(TestStore test)
     {
         test.Begin();
@@ -238,7 +243,9 @@ public sealed unsafe class StoreFaultTests
         // What one call passes several times fails in the middle of its work, too.
         var passes = new TheoryData<string, int>();
         foreach (string point in points)
-            for (int nth = 1; nth <= (point is "keys.lock" or "reclaim.copy" or "reclaim.publish" or "deferred.run" or "index.split" ? 3 : 1); nth++) passes.Add(point, nth);
+            for (int nth = 1;
+                nth <= (point is "keys.lock" or "reclaim.copy" or "reclaim.publish" or "deferred.run" or "index.split"
+                ? 3 : 1); nth++) passes.Add(point, nth);
         return passes;
     }
 

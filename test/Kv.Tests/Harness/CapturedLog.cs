@@ -19,7 +19,8 @@ public sealed class CapturedLog : ILoggerFactory, ILogger
 
     public bool IsEnabled(LogLevel logLevel) => true;
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
+    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+        Func<TState, Exception?, string> formatter) =>
         _lines.Enqueue($"{logLevel} {formatter(state, exception)}");
 
     public void Dispose()

@@ -10,7 +10,8 @@ public sealed record ChildResult(int ExitCode, string Output, string Errors);
 public static class ChildProcess
 {
     public static ChildResult Run(
-        string file, IEnumerable<string> arguments, byte[]? input = null, int timeoutMs = 60_000, (string Name, string Value)? variable = null)
+        string file, IEnumerable<string> arguments, byte[]? input = null, int timeoutMs = 60_000,
+        (string Name, string Value)? variable = null)
     {
         using var process = new Process { StartInfo = StartInfo(file, arguments) };
         process.StartInfo.RedirectStandardInput = true;

@@ -2,7 +2,8 @@ using System.Net;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>The built kv-server program as a child process: for signals, kills, exit codes, memory and handles.</summary>
+/// <summary>The built kv-server program as a child process: for signals, kills, exit codes, memory and
+/// handles.</summary>
 public sealed class KvProcess : ServerProgram
 {
     private KvProcess(IPEndPoint endPoint, IEnumerable<string> options, (string Name, string Value)? variable = null)
@@ -19,7 +20,8 @@ public sealed class KvProcess : ServerProgram
     public static KvProcess Start(params string[] options) => Start(null, options);
 
     /// <summary>Starts it with one more environment variable.</summary>
-    public static KvProcess StartWith(string name, string value, params string[] options) => Start((name, value), options);
+    public static KvProcess StartWith(string name, string value, params string[] options) =>
+        Start((name, value), options);
 
     private static KvProcess Start((string Name, string Value)? variable, string[] options)
     {
@@ -27,7 +29,8 @@ public sealed class KvProcess : ServerProgram
         for (int attempt = 1; ; attempt++)
         {
             int port = FreePort();
-            var server = new KvProcess(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. options], variable);
+            var server = new KvProcess(new IPEndPoint(IPAddress.Loopback, port),
+                ["--port", port.ToString(), .. options], variable);
             if (server.WaitUntilReady()) return server;
             string log = server.Log;
             server.Dispose();

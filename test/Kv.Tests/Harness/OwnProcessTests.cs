@@ -3,7 +3,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>A test that runs in a child can fail, be skipped and die there, and measures nothing of its parent.</summary>
+/// <summary>A test that runs in a child can fail, be skipped and die there, and measures nothing of its
+/// parent.</summary>
 public sealed class OwnProcessTests
 {
     [Fact]
@@ -20,7 +21,8 @@ public sealed class OwnProcessTests
 
     [Fact]
     public void What_is_skipped_in_a_process_of_its_own_is_skipped_here() =>
-        Assert.Contains("for want of a reason", Outcome(() => Assert.Skip("for want of a reason")).Message, StringComparison.Ordinal);
+        Assert.Contains("for want of a reason", Outcome(() => Assert.Skip("for want of a reason")).Message,
+            StringComparison.Ordinal);
 
     [Theory]
     [InlineData("a row")]

@@ -25,7 +25,8 @@ public sealed class RedisServer : ServerProgram
             var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port),
             [
                 .. configFile is null ? Array.Empty<string>() : [configFile],
-                "--port", port.ToString(), .. configFile is null ? ["--save", ""] : Array.Empty<string>(), "--proto-max-bulk-len", "1mb",
+                "--port", port.ToString(), .. configFile is null ? ["--save", ""] : Array.Empty<string>(),
+                "--proto-max-bulk-len", "1mb",
                 "--enable-debug-command", "yes", "--bind", "127.0.0.1", "--dir", Path.GetTempPath(), .. options,
             ]);
             if (server.WaitUntilReady()) return server;

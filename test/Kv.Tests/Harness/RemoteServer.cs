@@ -3,10 +3,12 @@ using System.Net;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>The server that KV_TEST_SERVER=host:port names; the tests neither start nor stop it, but empty it.</summary>
+/// <summary>The server that KV_TEST_SERVER=host:port names; the tests neither start nor stop it, but empty
+/// it.</summary>
 public sealed class RemoteServer(string address) : TestServer
 {
-    public static string? Address { get; } = Environment.GetEnvironmentVariable("KV_TEST_SERVER") is { Length: > 0 } a ? a : null;
+    public static string? Address { get; } =
+        Environment.GetEnvironmentVariable("KV_TEST_SERVER") is { Length: > 0 } a ? a : null;
 
     public override string Name => address;
 

@@ -3,7 +3,8 @@ using System.Text;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>One reply as it came off the wire, with its RESP type byte kept, so that tests see RESP2 and RESP3 apart.</summary>
+/// <summary>One reply as it came off the wire, with its RESP type byte kept, so that tests see RESP2 and RESP3
+/// apart.</summary>
 /// <remarks>
 /// Independent of Kv.Protocol on purpose: an error in our own reader must not hide an error in our own writer.
 /// A null bulk string is <c>$</c> without text, a null array <c>*</c> without items, RESP3's null is <c>_</c>.
@@ -31,7 +32,8 @@ public sealed class Reply
 
     public static string Latin(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 
-    /// <summary>Reads a reply of RESP2, or one with doubles of RESP3, that is there in whole, and moves behind it.</summary>
+    /// <summary>Reads a reply of RESP2, or one with doubles of RESP3, that is there in whole, and moves behind
+    /// it.</summary>
     public static Reply Read(ReadOnlySpan<byte> bytes, ref int at)
     {
         char type = (char)bytes[at];

@@ -1,6 +1,7 @@
 namespace Kv.Tests.Harness;
 
-/// <summary>What a test needs of the machine. Absent: the test is skipped with the reason, but in CI it fails.</summary>
+/// <summary>What a test needs of the machine. Absent: the test is skipped with the reason, but in CI it
+/// fails.</summary>
 public static class Requires
 {
     /// <summary>True where nothing may be skipped: CI=true, as .ci/run sets it.</summary>

@@ -4,7 +4,8 @@ using System.Net.Sockets;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>A small blocking client of our own for tests: sends any bytes, reads any reply, waits a bounded time.</summary>
+/// <summary>A small blocking client of our own for tests: sends any bytes, reads any reply, waits a bounded
+/// time.</summary>
 /// <remarks>Threads: one at a time, but sending and reading may be two.</remarks>
 public sealed class RespClient : IDisposable
 {
@@ -78,7 +79,8 @@ public sealed class RespClient : IDisposable
     }
 
     /// <summary>The next reply; the connection must not close before it.</summary>
-    public Reply Read() => TryRead() ?? throw new EndOfStreamException("the server closed the connection before a reply");
+    public Reply Read() =>
+        TryRead() ?? throw new EndOfStreamException("the server closed the connection before a reply");
 
     /// <summary>The next reply, or null at an orderly or abrupt end between replies.</summary>
     public Reply? TryRead()
@@ -198,7 +200,8 @@ public sealed class RespClient : IDisposable
         {
             throw new TimeoutException($"no reply within {Socket.ReceiveTimeout} ms");
         }
-        catch (SocketException e) when (e.SocketErrorCode is SocketError.ConnectionReset or SocketError.ConnectionAborted)
+        catch (SocketException e)
+            when (e.SocketErrorCode is SocketError.ConnectionReset or SocketError.ConnectionAborted)
         {
             return 0;
         }

@@ -11,7 +11,8 @@ public abstract class ServerProgram : TestServer
     private readonly StringBuilder _log = new();
     private readonly ManualResetEventSlim _ready = new();
 
-    protected ServerProgram(string file, IEnumerable<string> arguments, IPEndPoint endPoint, (string Name, string Value)? variable = null)
+    protected ServerProgram(string file, IEnumerable<string> arguments, IPEndPoint endPoint,
+        (string Name, string Value)? variable = null)
     {
         EndPoint = endPoint;
         Process = new Process { StartInfo = ChildProcess.StartInfo(file, arguments) };
@@ -34,7 +35,8 @@ public abstract class ServerProgram : TestServer
         get { lock (_log) return _log.ToString(); }
     }
 
-    /// <summary>A port nobody listens on now. Another program may take it before we do: starting is tried again then.</summary>
+    /// <summary>A port nobody listens on now. Another program may take it before we do: starting is tried again
+    /// then.</summary>
     public static int FreePort()
     {
         using var listener = new TcpListener(IPAddress.Loopback, 0);

@@ -1,6 +1,7 @@
 namespace Kv.Tests.Harness;
 
-/// <summary>One Kv (or the server of KV_TEST_SERVER) and one redis-server for all tests that leave a server as it was.</summary>
+/// <summary>One Kv (or the server of KV_TEST_SERVER) and one redis-server for all tests that leave a server as it
+/// was.</summary>
 /// <remarks>
 /// Threads: whoever borrows one holds it alone until disposed; it comes emptied. So tests of any collection may run
 /// side by side, and those that share a server take turns.

@@ -2,7 +2,8 @@ using System.Net;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>A server that tests talk to over a socket: Kv in process, Kv as a program, redis-server, or any other.</summary>
+/// <summary>A server that tests talk to over a socket: Kv in process, Kv as a program, redis-server, or any
+/// other.</summary>
 public abstract class TestServer : IDisposable
 {
     private string? _redisVersion;

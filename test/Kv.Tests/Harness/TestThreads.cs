@@ -2,7 +2,8 @@ using System.Collections.Concurrent;
 
 namespace Kv.Tests.Harness;
 
-/// <summary>Threads that go on until they are told to stop; what goes wrong on any of them stops all, and fails the test.</summary>
+/// <summary>Threads that go on until they are told to stop; what goes wrong on any of them stops all, and fails the
+/// test.</summary>
 internal sealed class TestThreads : IDisposable
 {
     private readonly List<Thread> _threads = [];

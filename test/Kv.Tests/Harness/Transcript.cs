@@ -195,7 +195,8 @@ public sealed class Transcript
         int step = _framing != Framing.ByteByByte ? bytes.Length : bytes.Length > 2000 ? 997 : 1;
         try
         {
-            for (int at = 0; at < bytes.Length; at += step) client.Send(bytes.AsSpan(at, Math.Min(step, bytes.Length - at)));
+            for (int at = 0; at < bytes.Length; at += step)
+                client.Send(bytes.AsSpan(at, Math.Min(step, bytes.Length - at)));
         }
         catch (SocketException)
         {

@@ -3,7 +3,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Index;
 
-/// <summary>Names that anybody can make to collide under a hash that everybody knows: FNV-1a, of which they all have the same 16 bits.</summary>
+/// <summary>Names that anybody can make to collide under a hash that everybody knows: FNV-1a, of which they all have
+/// the same 16 bits.</summary>
 internal static class FnvCollisions
 {
     private const ushort Prime = 0x0193, InverseOfPrime = 0x449B;
@@ -11,13 +12,15 @@ internal static class FnvCollisions
     /// <summary>So many different names whose hash is 0 in its low 16 bits, all in printable ASCII or below.</summary>
     public static List<byte[]> Names(int count)
     {
-        // The low 16 bits of FNV-1a depend on nothing but themselves: for each state, an end of three bytes that makes it 0.
+        // The low 16 bits of FNV-1a depend on nothing but themselves: for each state, an end of three bytes that makes
+        // it 0.
         var ends = new int[65_536];
         Array.Fill(ends, -1);
         for (int last = 0; last < 1 << 21; last++)
         {
             ushort state = 0;
-            for (int shift = 0; shift < 21; shift += 7) state = (ushort)(unchecked((ushort)(state * InverseOfPrime)) ^ ((last >> shift) & 127));
+            for (int shift = 0; shift < 21; shift += 7)
+                state = (ushort)(unchecked((ushort)(state * InverseOfPrime)) ^ ((last >> shift) & 127));
             ends[state] = last;
         }
 

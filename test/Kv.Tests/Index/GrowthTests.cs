@@ -86,7 +86,8 @@ public sealed class GrowthTests
         test.Settle();
         test.Check();
         Assert.InRange(index.Overflow.InUse, 0, chained / 50);
-        Assert.InRange(index.Overflow.ChargedBytes, 0, charged / 2);     // few pages: the first, and those of the few that stay
+        // few pages: the first, and those of the few that stay
+        Assert.InRange(index.Overflow.ChargedBytes, 0, charged / 2);
         for (int i = 0; i < 100_000; i++) Assert.Equal(i % 10 == 0 ? "v" : null, test.Get("key" + i));
 
         for (int i = 0; i < 100_000; i++) test.Set("key" + i, "w");
@@ -94,7 +95,8 @@ public sealed class GrowthTests
         for (int i = 0; i < 100_000; i++) Assert.Equal("w", test.Get("key" + i));
     }
 
-    // A session's turn that began before a flush goes on in the database that was dropped, and what it retires is freed behind it.
+    // A session's turn that began before a flush goes on in the database that was dropped, and what it retires is freed
+    // behind it.
     [Fact]
     public void Chains_may_become_shorter_in_a_database_that_was_flushed_meanwhile()
     {
@@ -106,7 +108,8 @@ public sealed class GrowthTests
         OverflowBuckets overflow = test.Store.Table[0]!.Index.Overflow;
         long chained = overflow.InUse;
         test.Store.Flush(0);
-        for (int i = 0; i < 100_000; i++) Assert.True(test.Session.Delete(test.Session.Key(TestStore.Bytes("key" + i))));
+        for (int i = 0; i < 100_000; i++)
+            Assert.True(test.Session.Delete(test.Session.Key(TestStore.Bytes("key" + i))));
         Assert.True(chained > 100, $"only {chained} overflow buckets");
         test.Settle();
         Assert.Equal(0, test.Store.Stats.PendingFrees);
@@ -127,7 +130,8 @@ public sealed class GrowthTests
         test.Check();
     }
 
-    // What the inserts of a pipeline sweep, its client waits for: a doubling is spread over as many inserts as there are buckets.
+    // What the inserts of a pipeline sweep, its client waits for: a doubling is spread over as many inserts as there
+    // are buckets.
     [Fact]
     public void A_doubling_is_spread_over_as_many_inserts_as_there_were_buckets()
     {
@@ -157,16 +161,19 @@ public sealed class GrowthTests
         for (int i = 0; i < keys; i++)
         {
             if (i % 3 == 0) Assert.True(test.Delete("key" + i));
-            else test.Set("key" + i, i % 3 == 1 ? "w" : new string('w', 100));      // in its place, and in another record
+            // in its place, and in another record
+            else test.Set("key" + i, i % 3 == 1 ? "w" : new string('w', 100));
         }
 
         Assert.True(index.Growth.IsGrowing);
         test.Check();
-        for (int i = 0; i < keys; i++) Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
+        for (int i = 0; i < keys; i++)
+            Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
         while (index.Growth.Sweep()) { }
         Assert.False(index.Growth.IsGrowing);
         test.Check();
-        for (int i = 0; i < keys; i++) Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
+        for (int i = 0; i < keys; i++)
+            Assert.Equal(i % 3 == 0 ? null : i % 3 == 1 ? "w" : new string('w', 100), test.Get("key" + i));
     }
 
     [Fact]
@@ -175,7 +182,8 @@ public sealed class GrowthTests
         using var budget = new MemoryBudget();
         using var log = new SegmentedLog(budget);
         using var epochs = new EpochTable(1);
-        using var index = new HashIndex(log, budget, new DeferredActions(epochs), KeyHash.FromSeed(1), 16 << 20, hasUpkeep: true);
+        using var index = new HashIndex(log, budget, new DeferredActions(epochs), KeyHash.FromSeed(1), 16 << 20,
+            hasUpkeep: true);
         long due = HashIndex.EntriesPerBucketMax * index.BucketCount, bytes = budget.IndexBytes;
         Assert.False(index.Growth.Prepare(due / 2));
         var steps = new List<int>();
@@ -203,7 +211,8 @@ public sealed class GrowthTests
         byte[] value = new byte[60_000];
         for (int i = 0; i < 300; i++) Assert.Equal(StoreStatus.Ok, test.TrySet("key" + i, value));
         Assert.True(test.Store.TakeAhead());
-        // None was taken since, but soon one may be. On a machine that stood still in between that is forgotten: once more then.
+        // None was taken since, but soon one may be. On a machine that stood still in between that is forgotten: once
+        // more then.
         bool again = false;
         for (int i = 0; i < 1000 && !again; i++)
         {

@@ -8,7 +8,8 @@ namespace Kv.Tests.Index;
 
 public sealed class KeyHashTests
 {
-    // Keys as people make them; every part of the hash that the index uses has to look random: bucket bits and tag bits.
+    // Keys as people make them; every part of the hash that the index uses has to look random: bucket bits and tag
+    // bits.
     [Theory]
     [InlineData("{0}")]
     [InlineData("key:{0}")]
@@ -22,7 +23,9 @@ public sealed class KeyHashTests
         {
             var counts = new int[cells];
             for (int i = 0; i < count; i++)
-                counts[(hash.Of(TestStore.Bytes(string.Format(CultureInfo.InvariantCulture, format, i))) >> shift) % cells]++;
+                counts[
+                    (hash.Of(
+                        TestStore.Bytes(string.Format(CultureInfo.InvariantCulture, format, i))) >> shift) % cells]++;
             double expected = (double)count / cells;
             double chiSquare = counts.Sum(found => (found - expected) * (found - expected) / expected);
             // Mean 1023, deviation 45: seven deviations.
@@ -53,7 +56,8 @@ public sealed class KeyHashTests
     public void Known_S12_keys_that_collide_under_an_unkeyed_hash_are_as_good_as_others()
     {
         using var test = new TestStore();
-        foreach (byte[] key in FnvCollisions.Names(65_536)) Assert.Equal(StoreStatus.Ok, test.Session.Set(test.Session.Key(key), "v"u8));
+        foreach (byte[] key in FnvCollisions.Names(65_536))
+            Assert.Equal(StoreStatus.Ok, test.Session.Set(test.Session.Key(key), "v"u8));
         HashIndex index = test.Store.Table[0]!.Index;
         Assert.Equal(65_536, test.Store.Count(0));
         // An even spread leaves about one bucket in eight with a chain; a flood would have made one chain of 9,000.

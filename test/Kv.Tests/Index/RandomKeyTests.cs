@@ -5,8 +5,8 @@ namespace Kv.Tests.Index;
 
 public sealed class RandomKeyTests
 {
-    // Chi-square over the keys: the mean is the number of keys less one, the deviation sqrt(2 * that). Six deviations from
-    // the mean happen by chance once in a hundred million runs.
+    // Chi-square over the keys: the mean is the number of keys less one, the deviation sqrt(2 * that). Six deviations
+    // from the mean happen by chance once in a hundred million runs.
     [Theory]
     [InlineData(2)]
     [InlineData(3)]

@@ -5,7 +5,8 @@ namespace Kv.Tests.Index;
 
 public sealed class ScanTests
 {
-    // SCAN reads how many buckets there are, is held up, and goes on when the bucket it is about to visit has been split.
+    // SCAN reads how many buckets there are, is held up, and goes on when the bucket it is about to visit has been
+    // split.
     [Fact]
     public void A_doubling_in_the_middle_of_a_step_hides_no_key()
     {

@@ -3,7 +3,8 @@ using Kv.Tests.Transcripts;
 
 namespace Kv.Tests.Known;
 
-/// <summary>Bytes that servers of this kind have stumbled over, in three framings: whole, byte by byte, cut and ended.</summary>
+/// <summary>Bytes that servers of this kind have stumbled over, in three framings: whole, byte by byte, cut and
+/// ended.</summary>
 public class BadInputTests
 {
     public static TheoryData<string, string, int> Transcripts() => TranscriptTests.All();
@@ -36,40 +37,53 @@ public class BadInputTests
     // Names begin with the catalogue's id. Each input is sent whole and byte by byte.
     [Theory]
     [InlineData("P05_integer_as_argument", "*1\\r\\n:4\\r\\n", "-ERR Protocol error: expected '$', got ':'", "close")]
-    [InlineData("P05_array_as_argument", "*1\\r\\n*1\\r\\n$4\\r\\nPING\\r\\n", "-ERR Protocol error: expected '$', got '*'", "close")]
+    [InlineData("P05_array_as_argument", "*1\\r\\n*1\\r\\n$4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: expected '$', got '*'", "close")]
     [InlineData("P05_line_as_argument", "*1\\r\\n+PING\\r\\n", "-ERR Protocol error: expected '$', got '+'", "close")]
     [InlineData("P05_null_as_argument", "*1\\r\\n_\\r\\n", "-ERR Protocol error: expected '$', got '_'", "close")]
     [InlineData("P06_push_from_a_client", ">1\\r\\n", "-ERR unknown command '>1', with args beginning with:\\s")]
     [InlineData("P06_map_from_a_client", "%1\\r\\n", "-ERR unknown command '%1', with args beginning with:\\s")]
-    [InlineData("P10_lf_alone_behind_a_count", "*1\\n$4\\r\\nPING\\r\\n", "-ERR Protocol error: invalid multibulk length", "close")]
+    [InlineData("P10_lf_alone_behind_a_count", "*1\\n$4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid multibulk length", "close")]
     [InlineData("P11_negative_count", "*-1\\r\\nPING\\r\\n", "+PONG")]
     [InlineData("P11_empty_count", "*0\\r\\nPING\\r\\n", "+PONG")]
     [InlineData("P11_empty_line", "\\r\\nPING\\r\\n", "+PONG")]
-    [InlineData("P11_plus_in_a_count", "*+1\\r\\n$4\\r\\nPING\\r\\n", "-ERR Protocol error: invalid multibulk length", "close")]
-    [InlineData("P11_zero_before_a_count", "*01\\r\\n$4\\r\\nPING\\r\\n", "-ERR Protocol error: invalid multibulk length", "close")]
-    [InlineData("P11_space_before_a_count", "* 1\\r\\n$4\\r\\nPING\\r\\n", "-ERR Protocol error: invalid multibulk length", "close")]
+    [InlineData("P11_plus_in_a_count", "*+1\\r\\n$4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid multibulk length", "close")]
+    [InlineData("P11_zero_before_a_count", "*01\\r\\n$4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid multibulk length", "close")]
+    [InlineData("P11_space_before_a_count", "* 1\\r\\n$4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid multibulk length", "close")]
     [InlineData("P11_count_of_33_bits", "*2147483648\\r\\n", "-ERR Protocol error: invalid multibulk length", "close")]
     [InlineData("P11_negative_length", "*1\\r\\n$-1\\r\\n", "-ERR Protocol error: invalid bulk length", "close")]
     [InlineData("P11_more_negative_length", "*1\\r\\n$-2\\r\\n", "-ERR Protocol error: invalid bulk length", "close")]
-    [InlineData("P11_plus_in_a_length", "*1\\r\\n$+4\\r\\nPING\\r\\n", "-ERR Protocol error: invalid bulk length", "close")]
-    [InlineData("P11_zero_before_a_length", "*1\\r\\n$04\\r\\nPING\\r\\n", "-ERR Protocol error: invalid bulk length", "close")]
+    [InlineData("P11_plus_in_a_length", "*1\\r\\n$+4\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid bulk length", "close")]
+    [InlineData("P11_zero_before_a_length", "*1\\r\\n$04\\r\\nPING\\r\\n",
+        "-ERR Protocol error: invalid bulk length", "close")]
     [InlineData("P11_no_length", "*1\\r\\n$\\r\\n", "-ERR Protocol error: invalid bulk length", "close")]
     [InlineData("P12_post", "POST / HTTP/1.1\\r\\n", "close")]
     [InlineData("P12_host", "Host: example\\r\\n", "close")]
     [InlineData("P14_empty_then_request", "\\r\\n*1\\r\\n$4\\r\\nPING\\r\\n", "+PONG")]
     [InlineData("P14_nothing_between_requests", "*0\\r\\n\\r\\n*-1\\r\\n*1\\r\\n$4\\r\\nPING\\r\\n", "+PONG")]
-    [InlineData("P22_auth_fails_in_a_pipeline", "PING\\r\\nAUTH a b\\r\\nPING\\r\\nAUTH c d\\r\\n", "+PONG", "-WRONGPASS <any>", "+PONG", "-WRONGPASS <any>")]
+    [InlineData("P22_auth_fails_in_a_pipeline", "PING\\r\\nAUTH a b\\r\\nPING\\r\\nAUTH c d\\r\\n", "+PONG",
+        "-WRONGPASS <any>", "+PONG", "-WRONGPASS <any>")]
     [InlineData("P23_nul_as_name", "*1\\r\\n$1\\r\\n\\x00\\r\\n", "-ERR unknown command <any>")]
     [InlineData("P23_empty_name", "*1\\r\\n$0\\r\\n\\r\\n", "-ERR unknown command '', with args beginning with:\\s")]
-    [InlineData("P07_line_ends_in_a_name", "*1\\r\\n$8\\r\\na\\r\\n+OK\\r\\n\\r\\n", "-ERR unknown command 'a  +OK  ', with args beginning with:\\s")]
-    [InlineData("P07_line_ends_in_an_argument", "*2\\r\\n$1\\r\\na\\r\\n$6\\r\\n\\r\\n+OK\\n\\r\\n", "-ERR unknown command 'a', with args beginning with: '  +OK '\\s")]
-    public void Known_P05_to_P23_bad_bytes_get_the_reference_s_answer(string name, string input, params string[] replies) => CheckBothFramings(name, input, replies);
+    [InlineData("P07_line_ends_in_a_name", "*1\\r\\n$8\\r\\na\\r\\n+OK\\r\\n\\r\\n",
+        "-ERR unknown command 'a  +OK  ', with args beginning with:\\s")]
+    [InlineData("P07_line_ends_in_an_argument", "*2\\r\\n$1\\r\\na\\r\\n$6\\r\\n\\r\\n+OK\\n\\r\\n",
+        "-ERR unknown command 'a', with args beginning with: '  +OK '\\s")]
+    public void Known_P05_to_P23_bad_bytes_get_the_reference_s_answer(
+        string name, string input, params string[] replies) => CheckBothFramings(name, input, replies);
 
-    /// <summary>What the reference lets pass and we refuse: a length that lies about its string, a browser, TLS.</summary>
+    /// <summary>What the reference lets pass and we refuse: a length that lies about its string, a browser,
+    /// TLS.</summary>
     [Theory]
     [InlineData("P10_wrong_terminator", "*1\\r\\n$4\\r\\nPINGab", "-ERR Protocol error: <any>", "close")]
     [InlineData("P13_tls_hello", "\\x16\\x03\\x01\\x02\\x00\\x01\\x00\\x01\\xfc\\x03\\x03", "close")]
-    public void Known_P10_and_P13_what_the_reference_lets_pass_is_refused(string name, string input, params string[] replies) =>
+    public void Known_P10_and_P13_what_the_reference_lets_pass_is_refused(
+        string name, string input, params string[] replies) =>
         CheckBothFramings(name, input, replies, "# kv");
 
     [Fact]

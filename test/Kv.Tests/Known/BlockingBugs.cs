@@ -29,7 +29,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         using var other = server.Connect();
         for (int pushes = 1; pushes <= 2; pushes++)
         {
-            byte[] both = [.. RespText.Encode("BLPOP q 0"), .. RespText.Encode("BLPOP q 0"), .. RespText.Encode("LLEN q")];
+            byte[] both = [.. RespText.Encode("BLPOP q 0"), .. RespText.Encode("BLPOP q 0"),
+                .. RespText.Encode("LLEN q")];
             client.Send(both);
             if (pushes == 1) other.Ok("RPUSH q a b c");
             else foreach (string element in new[] { "a", "b" }) other.Ok($"RPUSH q {element}");
@@ -61,7 +62,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         """);
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
-    public void Known_T05_BLMOVE_to_a_key_of_another_type_is_answered_and_the_next_one_gets_the_element(string transport)
+    public void Known_T05_BLMOVE_to_a_key_of_another_type_is_answered_and_the_next_one_gets_the_element(
+        string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         using var first = server.Connect();
@@ -80,8 +82,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         server.AwaitBlocked(1);
     }
 
-    // Each element is a number of its own: it is where it was pushed to, or a client got it, or it went to one that was killed or
-    // left in that very moment; never to two, never nowhere.
+    // Each element is a number of its own: it is where it was pushed to, or a client got it, or it went to one that was
+    // killed or left in that very moment; never to two, never nowhere.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_T06_who_is_killed_unblocked_or_leaves_as_he_is_served_costs_no_element(string transport)
     {
@@ -112,7 +114,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         foreach (string key in new[] { "q0", "q1", "q2", "done" })
             foreach (var element in last.Ok($"LRANGE {key} 0 -1").Items!) Count(element);
         long there = got.Count, twice = got.Values.Count(count => count > 1);
-        output.WriteLine($"{pushed} pushed, {there} accounted for, {lost} clients left or were killed, {ended} unblocked");
+        output.WriteLine(
+            $"{pushed} pushed, {there} accounted for, {lost} clients left or were killed, {ended} unblocked");
         Assert.Equal(0, twice);
         Assert.InRange(there, pushed - lost, pushed);
         Assert.Equal(0, server.Server.Blocked.Count);
@@ -146,7 +149,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
                 string key = $"q{random.Next(3)}";
                 if (random.Next(4) == 0)
                 {
-                    foreach (string command in new[] { "MULTI", $"RPUSH {key} {first}", $"LPUSH q{random.Next(3)} {first + 1}", "EXEC" }) client.Ok(command);
+                    foreach (string command in new[] { "MULTI", $"RPUSH {key} {first}",
+                        $"LPUSH q{random.Next(3)} {first + 1}", "EXEC" }) client.Ok(command);
                 }
                 else
                 {
@@ -175,7 +179,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
                     var reply = client.TryRead();
                     if (reply == null)
                     {
-                        Interlocked.Add(ref lost, 2);       // killed; the reply, of two elements at most, may have been on its way
+                        // killed; the reply, of two elements at most, may have been on its way
+                        Interlocked.Add(ref lost, 2);
                         return;
                     }
 
@@ -253,7 +258,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
-    public void Known_T07_what_one_EXEC_pushes_serves_those_who_wait_in_their_order_and_all_in_one_step(string transport)
+    public void Known_T07_what_one_EXEC_pushes_serves_those_who_wait_in_their_order_and_all_in_one_step(
+        string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         using var other = server.Connect();
@@ -265,7 +271,8 @@ public sealed class BlockingBugs(ITestOutputHelper output)
             server.AwaitBlocked(i + 1);
         }
 
-        foreach (string command in new[] { "MULTI", "RPUSH a a1 a2", "RPUSH b b1", "LPUSH a a0", "RPUSH b b2", "EXEC" }) other.Ok(command);
+        foreach (string command in new[] { "MULTI", "RPUSH a a1 a2", "RPUSH b b1", "LPUSH a a0", "RPUSH b b2", "EXEC" })
+            other.Ok(command);
         // Nothing is left when EXEC is answered.
         Assert.Equal(":0", other.Ok("EXISTS a b").ToString());
         Assert.Equal(3, server.Server.Blocked.Count);
@@ -286,12 +293,14 @@ public sealed class BlockingBugs(ITestOutputHelper output)
         {
             for (int i = 0; i < clients; i++)
             {
-                sockets.Add(new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true, ReceiveTimeout = 60_000 });
+                sockets.Add(new Socket(AddressFamily.InterNetwork, SocketType.Stream,
+                    ProtocolType.Tcp) { NoDelay = true, ReceiveTimeout = 60_000 });
                 sockets[i].Connect(kv.EndPoint);
                 sockets[i].Send(RespText.Encode(i % 2 == 0 ? $"BLPOP q{i} 0" : $"BLPOP q{i} all 0"));
             }
 
-            Eventually.Holds(() => other.Info("blocked_clients") == "10000", () => other.Info("blocked_clients") + " wait", 60_000);
+            Eventually.Holds(() => other.Info("blocked_clients") == "10000",
+                () => other.Info("blocked_clients") + " wait", 60_000);
             for (int i = 0; i < clients; i++) other.Send($"RPUSH {(i % 2 == 0 ? $"q{i}" : "all")} {i}");
             for (int i = 0; i < clients; i++) Assert.Equal(":1", other.Read().ToString());
             var elements = new HashSet<string>();

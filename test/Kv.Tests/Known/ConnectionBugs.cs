@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Known;
 
-/// <summary>The catalogue's entries about connections: what one client may cost, and what it may do to others.</summary>
+/// <summary>The catalogue's entries about connections: what one client may cost, and what it may do to
+/// others.</summary>
 public class ConnectionBugs
 {
     // CVE-2021-32675.
@@ -60,7 +61,8 @@ public class ConnectionBugs
             try
             {
                 client.Send(gets);
-                closed = client.Socket.Poll(0, SelectMode.SelectError) || (i > 100 && client.Socket.Poll(1000, SelectMode.SelectRead) && client.Socket.Available == 0);
+                closed = client.Socket.Poll(0, SelectMode.SelectError)
+                    || (i > 100 && client.Socket.Poll(1000, SelectMode.SelectRead) && client.Socket.Available == 0);
             }
             catch (SocketException)
             {
@@ -104,7 +106,8 @@ public class ConnectionBugs
         for (int i = TimeBudget.Count(2000); i > 0; i--) new RespClient(kv.EndPoint).Reset();
         Assert.Equal("+PONG", other.Command("PING").ToString());
         Eventually.Holds(() => kv.OpenFiles <= files + 2, () => $"{kv.OpenFiles} open files, {files} before");
-        Eventually.Holds(() => other.Info("connected_clients") == "1", () => $"{other.Info("connected_clients")} clients");
+        Eventually.Holds(() => other.Info("connected_clients") == "1",
+            () => $"{other.Info("connected_clients")} clients");
     }
 
     [Fact]
@@ -176,7 +179,8 @@ public class ConnectionBugs
         using var client = borrowed.Server.Connect();
         var name = new byte[1_000_000];
         Array.Fill(name, (byte)'n');
-        Assert.Equal($"-ERR unknown command '{new string('n', 128)}', with args beginning with: ", client.Command(name).ToString());
+        Assert.Equal($"-ERR unknown command '{new string('n', 128)}', with args beginning with: ",
+            client.Command(name).ToString());
         Assert.Equal("+PONG", client.Command("PING").ToString());
     }
 
@@ -185,7 +189,8 @@ public class ConnectionBugs
     {
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
-        foreach (string line in (string[])["CLIENT SETNAME \"a\\nid=1\"", "CLIENT SETNAME \"a b\"", "CLIENT SETINFO lib-name \"a\\nb\"", "CLIENT SETINFO lib-ver \"a b\""])
+        foreach (string line in (string[])["CLIENT SETNAME \"a\\nid=1\"", "CLIENT SETNAME \"a b\"",
+            "CLIENT SETINFO lib-name \"a\\nb\"", "CLIENT SETINFO lib-ver \"a b\""])
             Assert.True(client.Command(line).IsError, line);
         string list = client.Ok("CLIENT LIST").String;
         Assert.All(list.TrimEnd('\n').Split('\n'), line => Assert.StartsWith("id=", line, StringComparison.Ordinal));
@@ -227,16 +232,26 @@ public class ConnectionBugs
         client.Ok("SET n 1 EX 1000");
         string[] commands =
         [
-            "EXPIRE k 1 NX XX", "EXPIRE k 1 GT LT", "EXPIRE k 1 NX GT", "EXPIRE k 9223372036854775807", "EXPIRE k x NX XX", "PEXPIREAT k 1 FOO XX",
-            "SET k v NX XX", "SET k v EX 1 PX 1", "SET k v EX 0", "SET k v KEEPTTL EX 5", "SET k v EX", "SET k v NX GET XX",
-            "GETEX k EX 1 PERSIST", "GETEX k EX", "GETEX n EX x", "GETDEL", "LPOP l 0", "LPOP l -1", "ZRANDMEMBER k 1073741824",
-            "SETRANGE k -1 x", "SETRANGE k 9223372036854775807 x", "GETRANGE k 0 x", "INCRBY k x", "INCRBY k 9223372036854775808", "INCRBYFLOAT k nan",
-            "MSETNX a 1 b", "MSET a", "COPY k k", "COPY k l DB 99999", "COPY k l DB x REPLACE", "RENAME missing k", "MOVE k 99", "LCS k n LEN IDX", "LCS k n MINMATCHLEN x",
-            "SCAN x", "SCAN 0 COUNT 0", "SCAN 0 MATCH", "SELECT 99", "SELECT x", "SWAPDB 0 99", "OBJECT FREQ k", "OBJECT ENCODING missing", "OBJECT NOPE k",
-            "HELLO 9", "HELLO 9 AUTH default secret", "HELLO x", $"HELLO {resp} AUTH default wrong", $"HELLO {resp} AUTH", $"HELLO {resp} AUTH nobody secret",
-            $"HELLO {resp} SETNAME \"a b\"", $"HELLO {resp} AUTH default wrong SETNAME x", $"HELLO {resp} FOO", "AUTH", "AUTH a b c",
-            "CLIENT KILL ID 0", "CLIENT KILL TYPE none", "CLIENT NOPE", "CLIENT REPLY maybe", "CLIENT SETNAME \"a b\"", "CLIENT PAUSE -1", "CLIENT UNBLOCK x",
-            "CONFIG SET maxmemory x", "CONFIG SET nope 1", "CONFIG GET", "COMMAND GETKEYS SET", "COMMAND INFO nope", "PUBLISH a", "PUBSUB NOPE", "DEBUG NOPE", "NOPE",
+            "EXPIRE k 1 NX XX", "EXPIRE k 1 GT LT", "EXPIRE k 1 NX GT", "EXPIRE k 9223372036854775807",
+            "EXPIRE k x NX XX", "PEXPIREAT k 1 FOO XX",
+            "SET k v NX XX", "SET k v EX 1 PX 1", "SET k v EX 0", "SET k v KEEPTTL EX 5", "SET k v EX",
+            "SET k v NX GET XX",
+            "GETEX k EX 1 PERSIST", "GETEX k EX", "GETEX n EX x", "GETDEL", "LPOP l 0", "LPOP l -1",
+            "ZRANDMEMBER k 1073741824",
+            "SETRANGE k -1 x", "SETRANGE k 9223372036854775807 x", "GETRANGE k 0 x", "INCRBY k x",
+            "INCRBY k 9223372036854775808", "INCRBYFLOAT k nan",
+            "MSETNX a 1 b", "MSET a", "COPY k k", "COPY k l DB 99999", "COPY k l DB x REPLACE", "RENAME missing k",
+            "MOVE k 99", "LCS k n LEN IDX", "LCS k n MINMATCHLEN x",
+            "SCAN x", "SCAN 0 COUNT 0", "SCAN 0 MATCH", "SELECT 99", "SELECT x", "SWAPDB 0 99", "OBJECT FREQ k",
+            "OBJECT ENCODING missing", "OBJECT NOPE k",
+            "HELLO 9", "HELLO 9 AUTH default secret", "HELLO x", $"HELLO {resp} AUTH default wrong",
+            $"HELLO {resp} AUTH", $"HELLO {resp} AUTH nobody secret",
+            $"HELLO {resp} SETNAME \"a b\"", $"HELLO {resp} AUTH default wrong SETNAME x", $"HELLO {resp} FOO", "AUTH",
+            "AUTH a b c",
+            "CLIENT KILL ID 0", "CLIENT KILL TYPE none", "CLIENT NOPE", "CLIENT REPLY maybe", "CLIENT SETNAME \"a b\"",
+            "CLIENT PAUSE -1", "CLIENT UNBLOCK x",
+            "CONFIG SET maxmemory x", "CONFIG SET nope 1", "CONFIG GET", "COMMAND GETKEYS SET", "COMMAND INFO nope",
+            "PUBLISH a", "PUBSUB NOPE", "DEBUG NOPE", "NOPE",
         ];
 
         // One by one, and all in one write.
@@ -248,7 +263,8 @@ public class ConnectionBugs
         }
 
         // The failed AUTHs above are answered late now, one by one: leave them out of the pipeline.
-        string[] quick = [.. commands.Where(command => !command.Contains("AUTH default wrong", StringComparison.Ordinal) && !command.Contains("nobody", StringComparison.Ordinal))];
+        string[] quick = [.. commands.Where(command => !command.Contains("AUTH default wrong", StringComparison.Ordinal)
+            && !command.Contains("nobody", StringComparison.Ordinal))];
         client.Send([.. quick.SelectMany(command => RespText.Encode(command).Concat(RespText.Encode("ECHO behind")))]);
         foreach (string command in quick)
         {
@@ -261,7 +277,8 @@ public class ConnectionBugs
         void AssertBehind(string command)
         {
             var reply = client.Read();
-            Assert.True(!reply.IsError && reply.Type == '$' && reply.String == "behind", $"{command} had another reply than one: {reply} came behind it");
+            Assert.True(!reply.IsError && reply.Type == '$'
+                && reply.String == "behind", $"{command} had another reply than one: {reply} came behind it");
         }
     }
 }

@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Known;
 
-/// <summary>The catalogue's entries about expiry, as clients meet them. Clocks that jump are tested at the store.</summary>
+/// <summary>The catalogue's entries about expiry, as clients meet them. Clocks that jump are tested at the
+/// store.</summary>
 public class ExpiryBugs
 {
     [Fact]
@@ -13,13 +14,16 @@ public class ExpiryBugs
         using var client = borrowed.Server.Connect();
         foreach (string command in (string[])["EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"])
         {
-            foreach (string time in (string[])["9223372036854775807", "9223372036854775806", "-9223372036854775808", "-9223372036854775807",
+            foreach (string time in (string[])["9223372036854775807", "9223372036854775806", "-9223372036854775808",
+                "-9223372036854775807",
                          "9223372036854775", "9223372036854776", "-9223372036854776", "0", "-1"])
             {
                 client.Ok("SET k v");
                 var reply = client.Command($"{command} k {time}");
                 long left = client.Ok("PTTL k").Integer;
-                if (reply.IsError) Assert.Equal($"-ERR invalid expire time in '{command.ToLowerInvariant()}' command", reply.ToString());
+                if (reply.IsError)
+                    Assert.Equal($"-ERR invalid expire time in '{command.ToLowerInvariant()}' command",
+                        reply.ToString());
                 // Refused: as before. Taken: far ahead when the number is positive, gone when it is not.
                 if (reply.IsError) Assert.Equal(-1, left);
                 else if (time[0] == '-' || time == "0") Assert.Equal(-2, left);
@@ -38,7 +42,8 @@ public class ExpiryBugs
         while (time.Continues)
         {
             other.Ok("SET k 5 PX 2");
-            // Sent together with the end of the key's life: INCR finds 5 and keeps its time, or begins at 1 without one.
+            // Sent together with the end of the key's life: INCR finds 5 and keeps its time, or begins at 1 without
+            // one.
             for (int i = 0; i < 40; i++)
             {
                 long value = writer.Ok("INCR k").Integer;
@@ -77,7 +82,8 @@ public class ExpiryBugs
         long at = DateTimeOffset.UtcNow.ToUnixTimeMilliseconds() + 1500;
         for (int done = 0; done < count; done += 1000)
         {
-            client.Send(RespText.Bytes(string.Concat(Enumerable.Range(done, 1000).Select(i => $"SET k{i} v PXAT {at}\r\n"))));
+            client.Send(
+                RespText.Bytes(string.Concat(Enumerable.Range(done, 1000).Select(i => $"SET k{i} v PXAT {at}\r\n"))));
             client.Skip(5 * 1000);
         }
 

@@ -15,7 +15,8 @@ public sealed unsafe class MemoryBugs
         using var test = new TestStore();
         test.Store.Log.PoisonFreed = true;
         test.Set("read", "what the reader holds");
-        for (int i = 0; i < 3000; i++) test.Set("key" + i, new string('v', 1000));      // its segment is full, and given up
+        // its segment is full, and given up
+        for (int i = 0; i < 3000; i++) test.Set("key" + i, new string('v', 1000));
         test.Store.Epochs.Advance();
         using StoreSession reader = test.Store.CreateSession();
         reader.BeginTurn();
@@ -91,7 +92,8 @@ public sealed unsafe class MemoryBugs
         };
         ulong before = *broken;
         ulong[] entries = new ReadOnlySpan<ulong>(second, HashBucket.Entries).ToArray();
-        if (damage == "cycle") new Span<ulong>(second, HashBucket.Entries).Clear();      // an entry met again would be noticed first
+        // an entry met again would be noticed first
+        if (damage == "cycle") new Span<ulong>(second, HashBucket.Entries).Clear();
         *broken = damage switch
         {
             "cycle" => number,
@@ -149,7 +151,8 @@ public sealed unsafe class MemoryBugs
                         client.Reset();
                         break;
                     case 2:
-                        client.Send([.. RespText.Encode("GET big1"), .. RespText.Encode("UNSUBSCRIBE"), .. RespText.Encode("RESET")]);
+                        client.Send([.. RespText.Encode("GET big1"), .. RespText.Encode("UNSUBSCRIBE"),
+                            .. RespText.Encode("RESET")]);
                         client.Reset();
                         break;
                     case 3:
@@ -170,11 +173,14 @@ public sealed unsafe class MemoryBugs
             var pubSub = server.Server.PubSub;
             Eventually.Holds(
                 () => pubSub is { SubscriberCount: 0, ChannelCount: 0, PatternCount: 0 },
-                () => $"{pubSub.SubscriberCount} subscribers, {pubSub.ChannelCount} channels, {pubSub.PatternCount} patterns");
+                () => $"{pubSub.SubscriberCount} subscribers, {pubSub.ChannelCount} channels, {pubSub.PatternCount} "
+                    + $"patterns");
         }
 
-        Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0, () => $"{server.Server.PubSub.MessageBytes} bytes of messages");
-        Eventually.Holds(() => server.Server.Store.Stats.ExternalBytes >= 0, () => $"{server.Server.Store.Stats.ExternalBytes} bytes of clients");
+        Eventually.Holds(() => server.Server.PubSub.MessageBytes == 0,
+            () => $"{server.Server.PubSub.MessageBytes} bytes of messages");
+        Eventually.Holds(() => server.Server.Store.Stats.ExternalBytes >= 0,
+            () => $"{server.Server.Store.Stats.ExternalBytes} bytes of clients");
 
         // As many places as at the start, no more and no fewer.
         var full = new List<RespClient>();

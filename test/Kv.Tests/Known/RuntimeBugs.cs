@@ -23,8 +23,8 @@ public sealed class RuntimeBugs
                 for (int i = 0; i < kept.Length; i++) kept[(i * 7) % kept.Length] = new byte[16 + (i + round) % 500];
                 long begun = Stopwatch.GetTimestamp();
                 GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true);
-                // As long as that took nobody ran: without a pause of the same length others would hardly run at all where the
-                // heap is large, as it is in the middle of all tests.
+                // As long as that took nobody ran: without a pause of the same length others would hardly run at all
+                // where the heap is large, as it is in the middle of all tests.
                 Thread.Sleep(1 + (int)Stopwatch.GetElapsedTime(begun).TotalMilliseconds);
                 Volatile.Write(ref collections, round + 1);
             }
@@ -108,8 +108,9 @@ public sealed class RuntimeBugs
         Assert.False(pool.HasRunAnything, "the pool was not saturated");
     }
 
-    // M12. The portable transport lives on the pool: its clients wait for a thread of it. That they wait is not asserted: .NET
-    // runs sockets' work ahead of what is queued, so a thread may serve a client once more before it is taken.
+    // M12. The portable transport lives on the pool: its clients wait for a thread of it. That they wait is not
+    // asserted: .NET runs sockets' work ahead of what is queued, so a thread may serve a client once more before it is
+    // taken.
     [Fact]
     public void Known_M12_the_portable_transport_answers_everything_once_a_saturated_thread_pool_is_free_again()
     {
@@ -128,7 +129,8 @@ public sealed class RuntimeBugs
         Assert.Equal("1001", late.Ok("GET a").String);
     }
 
-    /// <summary>The thread pool with as few threads as it may have (two on a machine of two processors), all of them busy.</summary>
+    /// <summary>The thread pool with as few threads as it may have (two on a machine of two processors), all of them
+    /// busy.</summary>
     private sealed class SaturatedPool : IDisposable
     {
         private readonly ManualResetEvent _end = new(false);

@@ -6,7 +6,8 @@ namespace Kv.Tests.Known;
 public class SortBugs
 {
     [Fact]
-    public void Known_C14_keys_that_are_not_there_limits_without_bounds_and_the_source_as_destination() => Transcript.Check("""
+    public void Known_C14_keys_that_are_not_there_limits_without_bounds_and_the_source_as_destination() =>
+        Transcript.Check("""
         > RPUSH l 3 1 2
         < :3
         > SET w_1 9

@@ -50,7 +50,8 @@ public class StringBugs
     [Fact]
     public void Known_S02_GETRANGE_of_any_extreme_indexes_is_a_part_of_the_value()
     {
-        string[] edges = ["-9223372036854775808", "-9223372036854775807", "-4294967296", "-3", "-2", "-1", "0", "1", "2", "3",
+        string[] edges = ["-9223372036854775808", "-9223372036854775807", "-4294967296", "-3", "-2", "-1", "0",
+            "1", "2", "3",
             "2147483648", "9223372036854775806", "9223372036854775807"];
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
@@ -62,7 +63,8 @@ public class StringBugs
             {
                 Assert.Equal("\"\"", client.Command($"GETRANGE empty {from} {to}").ToString());
                 Assert.Equal("\"\"", client.Command($"GETRANGE missing {from} {to}").ToString());
-                Assert.Equal(Part("abc", long.Parse(from), long.Parse(to)), client.Command($"GETRANGE k {from} {to}").String);
+                Assert.Equal(Part("abc", long.Parse(from), long.Parse(to)),
+                    client.Command($"GETRANGE k {from} {to}").String);
             }
         }
     }
@@ -72,7 +74,8 @@ public class StringBugs
     {
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();
-        foreach (string value in (string[])[" 1", "1 ", "+1", "007", "1e3", "", "-0", "0x1", "1.0", "9223372036854775808", "-9223372036854775809", "1\0"])
+        foreach (string value in (string[])[" 1", "1 ", "+1", "007", "1e3", "", "-0", "0x1", "1.0",
+            "9223372036854775808", "-9223372036854775809", "1\0"])
         {
             client.Command("SET"u8.ToArray(), "k"u8.ToArray(), RespText.Bytes(value));
             foreach (string command in (string[])["INCR k", "DECR k", "INCRBY k 1", "DECRBY k 1"])
@@ -80,8 +83,10 @@ public class StringBugs
             Assert.Equal(value, client.Command("GET k").String);
         }
 
-        foreach (var (value, command) in ((string, string)[])[("9223372036854775807", "INCR k"), ("-9223372036854775808", "DECR k"),
-                     ("1", "INCRBY k 9223372036854775807"), ("-2", "INCRBY k -9223372036854775807"), ("-2", "DECRBY k 9223372036854775807"),
+        foreach (var (value, command) in ((string, string)[])[("9223372036854775807", "INCR k"),
+            ("-9223372036854775808", "DECR k"),
+                     ("1", "INCRBY k 9223372036854775807"), ("-2", "INCRBY k -9223372036854775807"),
+                     ("-2", "DECRBY k 9223372036854775807"),
                      ("0", "DECRBY k -9223372036854775808")])
         {
             client.Ok($"SET k {value}");
@@ -191,7 +196,8 @@ public class StringBugs
         < +OK
         """);
 
-    // CVE-2022-36021, CVE-2024-31228. A backtracking matcher needs 10^20 steps here; the bound only tells the two apart.
+    // CVE-2022-36021, CVE-2024-31228. A backtracking matcher needs 10^20 steps here; the bound only tells the two
+    // apart.
     [Fact]
     public void Known_S11_globs_take_time_of_pattern_by_text()
     {
@@ -200,8 +206,10 @@ public class StringBugs
         client.Command("SET"u8.ToArray(), Repeated("a", 1000), "v"u8.ToArray());
         client.Command("SET"u8.ToArray(), Repeated("b", 1000), "v"u8.ToArray());
         long begin = Stopwatch.GetTimestamp();
-        foreach (byte[] pattern in (byte[][])[Repeated("a*", 500, "b"), Repeated("*a", 500, "c"), Repeated("*?", 511, "c"), Repeated("[", 1),
-                     Repeated("[^", 1), Repeated("a", 1, "\\"), Repeated("[a-", 1), Repeated("*", 1023, "x"), Repeated("a*", 499, "*\\")])
+        foreach (byte[] pattern in (byte[][])[Repeated("a*", 500, "b"), Repeated("*a", 500, "c"),
+            Repeated("*?", 511, "c"), Repeated("[", 1),
+                     Repeated("[^", 1), Repeated("a", 1, "\\"), Repeated("[a-", 1), Repeated("*", 1023, "x"),
+                     Repeated("a*", 499, "*\\")])
         {
             Assert.Equal("[]", client.Command("KEYS"u8.ToArray(), pattern).ToString());
         }
@@ -298,12 +306,18 @@ public class StringBugs
     {
         string[] calls =
         [
-            "SET k v NX GET EX 100", "SET k v EX", "SET k v PXAT", "GETEX k EX 100", "GETEX k PXAT", "SCAN 0 MATCH * COUNT 10 TYPE string",
-            "SCAN 0 MATCH", "SCAN 0 TYPE", "COPY a b DB 1 REPLACE", "COPY a b DB", "LCS a b IDX MINMATCHLEN 4 WITHMATCHLEN", "LCS a b MINMATCHLEN",
-            "EXPIRE k 100 NX", "EXPIRE k 1 NX XX", "CLIENT KILL ID 99999 SKIPME yes", "CLIENT LIST TYPE normal", "CLIENT PAUSE 1 WRITE",
-            "CONFIG SET timeout 0 tcp-keepalive 300", "COMMAND GETKEYS SET k v", "COMMAND LIST FILTERBY PATTERN x", "MEMORY USAGE k SAMPLES 1",
-            "OBJECT ENCODING k", "HELLO 2 AUTH a b SETNAME c", "AUTH a b", "MSET a 1 b 2", "SETRANGE k 1 v", "BITCOUNT k 0 1 BYTE", "SWAPDB 0 1",
-            "PUBSUB NUMSUB a", "PUBLISH a b", "INFO server clients", "DEBUG SLEEP 0", "FLUSHALL ASYNC", "SELECT 0", "MODULE LIST", "CLUSTER INFO",
+            "SET k v NX GET EX 100", "SET k v EX", "SET k v PXAT", "GETEX k EX 100", "GETEX k PXAT",
+            "SCAN 0 MATCH * COUNT 10 TYPE string",
+            "SCAN 0 MATCH", "SCAN 0 TYPE", "COPY a b DB 1 REPLACE", "COPY a b DB",
+            "LCS a b IDX MINMATCHLEN 4 WITHMATCHLEN", "LCS a b MINMATCHLEN",
+            "EXPIRE k 100 NX", "EXPIRE k 1 NX XX", "CLIENT KILL ID 99999 SKIPME yes", "CLIENT LIST TYPE normal",
+            "CLIENT PAUSE 1 WRITE",
+            "CONFIG SET timeout 0 tcp-keepalive 300", "COMMAND GETKEYS SET k v", "COMMAND LIST FILTERBY PATTERN x",
+            "MEMORY USAGE k SAMPLES 1",
+            "OBJECT ENCODING k", "HELLO 2 AUTH a b SETNAME c", "AUTH a b", "MSET a 1 b 2", "SETRANGE k 1 v",
+            "BITCOUNT k 0 1 BYTE", "SWAPDB 0 1",
+            "PUBSUB NUMSUB a", "PUBLISH a b", "INFO server clients", "DEBUG SLEEP 0", "FLUSHALL ASYNC", "SELECT 0",
+            "MODULE LIST", "CLUSTER INFO",
         ];
         using var borrowed = SharedServers.Kv();
         using var client = borrowed.Server.Connect();

@@ -14,14 +14,17 @@ public sealed class TransactionBugs
         [CommandGroup.Connection, CommandGroup.PubSub, CommandGroup.Cluster, CommandGroup.Transactions];
 
     /// <summary>Others that use none, with their subcommands. Who adds one says so here, or names its keys.</summary>
-    private static readonly HashSet<string> WithoutKeys = ["COMMAND", "CONFIG", "INFO", "LOLWUT", "LASTSAVE", "MODULE", "PFSELFTEST", "ROLE", "SHUTDOWN", "TIME", "WAIT", "WAITAOF"];
+    private static readonly HashSet<string> WithoutKeys =
+        ["COMMAND", "CONFIG", "INFO", "LOLWUT", "LASTSAVE", "MODULE", "PFSELFTEST", "ROLE", "SHUTDOWN", "TIME",
+            "WAIT", "WAITAOF"];
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_T01_the_connection_is_clean_after_EXEC_DISCARD_RESET_and_errors(string transport)
     {
         using var server = KvInstance.Start("--transport", transport);
         using var other = server.Connect();
-        foreach (string end in new[] { "EXEC", "DISCARD", "RESET", "NOSUCH\nEXEC", "SET a\nDISCARD", "SET a\nRESET", "EXEC now", "LCS a\nEXEC" })
+        foreach (string end in new[] { "EXEC", "DISCARD", "RESET", "NOSUCH\nEXEC", "SET a\nDISCARD", "SET a\nRESET",
+            "EXEC now", "LCS a\nEXEC" })
         {
             using var client = server.Connect();
             client.Ok("WATCH a b");
@@ -86,8 +89,8 @@ public sealed class TransactionBugs
         }
     }
 
-    // As redis-server has it: an absent key that becomes an expired one has not changed, however it goes in the end. One that
-    // was watched while it was alive has, in whichever database it expired.
+    // As redis-server has it: an absent key that becomes an expired one has not changed, however it goes in the end.
+    // One that was watched while it was alive has, in whichever database it expired.
     [Theory]
     [InlineData("SELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", false)]
     [InlineData("SELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1\nSWAPDB 0 1", false)]
@@ -95,7 +98,8 @@ public sealed class TransactionBugs
     [InlineData("SELECT 1\nSET k 1 PX 500\nSELECT 0", "WATCH k", "SWAPDB 0 1", true)]
     [InlineData("SET k 1 PX 5\nSELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", false)]
     [InlineData("SET k 1 PX 500\nSELECT 1\nSET k 1 PX 5\nSELECT 0", "WATCH k", "SWAPDB 0 1", true)]
-    public void WATCH_of_an_absent_key_does_not_see_that_SWAPDB_brings_an_expired_one(string before, string watch, string change, bool fails)
+    public void WATCH_of_an_absent_key_does_not_see_that_SWAPDB_brings_an_expired_one(
+        string before, string watch, string change, bool fails)
     {
         var clock = new TestClock();
         using var server = KvInstance.Start(clock, "--enable-debug-command", "yes");
@@ -146,13 +150,16 @@ public sealed class TransactionBugs
         for (int cut = 0; cut < 6; cut++)
         {
             using var client = server.Connect();
-            string[] lines = ["WATCH a b", "MULTI", "SET a 1", $"SET b {new string('b', 300_000)}", $"APPEND a {new string('a', 1000)}"];
+            string[] lines = ["WATCH a b", "MULTI", "SET a 1", $"SET b {new string('b', 300_000)}",
+                $"APPEND a {new string('a', 1000)}"];
             foreach (string line in lines.Take(cut)) client.Ok(line);
         }
 
         Eventually.Holds(() => server.Server.Connections.Count == 1, () => "the clients are not gone");
-        Eventually.Holds(() => server.Server.Store.Watches.Count == 0, () => $"{server.Server.Store.Watches.Count} keys are watched");
-        Eventually.Holds(() => server.Server.Store.UsedBytes <= before + (64 * 1024), () => $"{server.Server.Store.UsedBytes} bytes, {before} before");
+        Eventually.Holds(() => server.Server.Store.Watches.Count == 0,
+            () => $"{server.Server.Store.Watches.Count} keys are watched");
+        Eventually.Holds(() => server.Server.Store.UsedBytes <= before + (64 * 1024),
+            () => $"{server.Server.Store.UsedBytes} bytes, {before} before");
         Assert.Equal(0, observer.Ok("EXISTS a b").Integer);
     }
 
@@ -173,7 +180,8 @@ public sealed class TransactionBugs
         {
             foreach (var client in clients)
             {
-                Assert.Equal(round == 0, client.Ok("CLIENT INFO").String.Contains(" flags=d ", StringComparison.Ordinal));
+                Assert.Equal(round == 0,
+                    client.Ok("CLIENT INFO").String.Contains(" flags=d ", StringComparison.Ordinal));
                 client.Ok("MULTI");
                 client.Ok("SET absent 1");
                 Assert.Equal(round == 0, client.Ok("EXEC").IsNull);
@@ -194,7 +202,8 @@ public sealed class TransactionBugs
         var row = CommandRows.Find(name);
         if (row.Handler == null) return;
         bool named = row.UnnamedKeysFrom > 0 || row.Keys.Length > 0;
-        bool none = GroupsWithoutKeys.Contains(row.Group) || row.Name == "HELP" || WithoutKeys.Contains((row.Container ?? row).Name);
+        bool none = GroupsWithoutKeys.Contains(row.Group) || row.Name == "HELP"
+            || WithoutKeys.Contains((row.Container ?? row).Name);
         Assert.True(named || none, $"{name} names no key: give it Keys or UnnamedKeysFrom, or say that it uses none");
         // Patterns, and the like: in EXEC they stop the others.
         Assert.True(row.UnnamedKeysFrom > 0 || row.Keys.All(spec => spec.Start != KeyStart.Unknown) || !none);

@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>What clients make a server hold is in the account that writes are refused by, and leaves it with them.</summary>
+/// <summary>What clients make a server hold is in the account that writes are refused by, and leaves it with
+/// them.</summary>
 public class ClientAccountTests
 {
     private const long Most = 20 * 1024 * 1024;
@@ -34,10 +35,12 @@ public class ClientAccountTests
         long before = store.UsedBytes;
         string name = new('n', 100_000);
         one.Command($"SUBSCRIBE {name}");
-        Eventually.Holds(() => store.UsedBytes is var used && used > before + 100_000 && used < before + 102_000, () => $"{store.UsedBytes - before}");
+        Eventually.Holds(() => store.UsedBytes is var used && used > before + 100_000
+            && used < before + 102_000, () => $"{store.UsedBytes - before}");
         other.Command($"SUBSCRIBE {name}");
         other.Command($"SUBSCRIBE {name}");
-        Eventually.Holds(() => store.UsedBytes < before + 102_000, () => $"a name that both have counts once: {store.UsedBytes - before}");
+        Eventually.Holds(() => store.UsedBytes < before + 102_000,
+            () => $"a name that both have counts once: {store.UsedBytes - before}");
         one.Command($"UNSUBSCRIBE {name}");
         Eventually.Holds(() => store.UsedBytes > before + 100_000, () => $"{store.UsedBytes - before}");
         other.Command("UNSUBSCRIBE");
@@ -47,7 +50,9 @@ public class ClientAccountTests
     // 6.3 MB of input, whose 900,000 arguments the parser keeps with 16 bytes each.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void Arguments_of_a_command_that_has_not_arrived_whole_are_in_the_account(string transport) =>
-        Check(transport, client => client.Send(Encoding.ASCII.GetBytes("*1000000\r\n$3\r\nDEL\r\n" + string.Concat(Enumerable.Repeat("$1\r\na\r\n", 900_000)))));
+        Check(transport, client =>
+            client.Send(Encoding.ASCII.GetBytes(
+            "*1000000\r\n$3\r\nDEL\r\n" + string.Concat(Enumerable.Repeat("$1\r\na\r\n", 900_000)))));
 
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void What_a_blocked_client_has_sent_is_in_the_account(string transport) =>
@@ -80,6 +85,7 @@ public class ClientAccountTests
         }
 
         // What was kept for the client is gone with it; its input's last buffer may be a little larger than before.
-        Eventually.Holds(() => store.UsedBytes <= before + 65_536, () => $"{store.UsedBytes} bytes are charged, {before} before");
+        Eventually.Holds(() => store.UsedBytes <= before + 65_536,
+            () => $"{store.UsedBytes} bytes are charged, {before} before");
     }
 }

@@ -5,7 +5,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>What a server says to the client that is one too many, from afar, or silent; and where it can be reached.</summary>
+/// <summary>What a server says to the client that is one too many, from afar, or silent; and where it can be
+/// reached.</summary>
 public class ClientLimitTests
 {
     [Fact]
@@ -45,7 +46,8 @@ public class ClientLimitTests
 
     // min(32, maxclients / 10) places behind maxclients: 2 of 20.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
-    public void Past_maxclients_an_administrator_on_this_machine_still_finds_a_place_and_an_application_does_not(string transport)
+    public void Past_maxclients_an_administrator_on_this_machine_still_finds_a_place_and_an_application_does_not(
+        string transport)
     {
         using var kv = KvInstance.Start("--transport", transport, "--maxclients", "20");
         var clients = new List<RespClient>();
@@ -123,7 +125,8 @@ public class ClientLimitTests
         var address = OwnAddress();
         using var kv = KvInstance.Start("--bind", "0.0.0.0", "--protected-mode", "yes");
         using var client = new RespClient(new IPEndPoint(address, kv.Port));
-        Assert.StartsWith("-DENIED Redis is running in protected mode", client.Read().ToString(), StringComparison.Ordinal);
+        Assert.StartsWith("-DENIED Redis is running in protected mode", client.Read().ToString(),
+            StringComparison.Ordinal);
         Assert.True(client.IsClosedByServer());
         Assert.Equal(1, kv.Server.Connections.Rejected);
         using var local = new RespClient(new IPEndPoint(IPAddress.Loopback, kv.Port));
@@ -148,7 +151,8 @@ public class ClientLimitTests
         Assert.Equal("[\"message\" \"ch\" \"m\"]", subscriber.Read().ToString());
     }
 
-    // Of these seconds the milliseconds are more than 32 bits hold: 704 ms, and a negative number. The clients' clocks are put back.
+    // Of these seconds the milliseconds are more than 32 bits hold: 704 ms, and a negative number. The clients' clocks
+    // are put back.
     [Theory]
     [InlineData(4_294_968)]
     [InlineData(2_147_484)]
@@ -185,10 +189,15 @@ public class ClientLimitTests
         using var kv = KvInstance.Start("--requirepass", "secret");
         using var client = new RespClient(kv.EndPoint);
         Assert.Equal("-NOAUTH Authentication required.", client.Command("GET k").ToString());
-        Assert.Equal("-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used "
-            + "to authenticate the client and select the RESP protocol version at the same time", client.Command("HELLO 3").ToString());
-        Assert.Equal("-WRONGPASS invalid username-password pair or user is disabled.", client.Command("AUTH wrong").ToString());
-        Assert.Equal("-WRONGPASS invalid username-password pair or user is disabled.", client.Command("HELLO 3 AUTH default wrong SETNAME x").ToString());
+        Assert.Equal(
+            "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> "
+            + "<pass> option can be used "
+            + "to authenticate the client and select the RESP protocol version at the same time",
+            client.Command("HELLO 3").ToString());
+        Assert.Equal("-WRONGPASS invalid username-password pair or user is disabled.",
+            client.Command("AUTH wrong").ToString());
+        Assert.Equal("-WRONGPASS invalid username-password pair or user is disabled.",
+            client.Command("HELLO 3 AUTH default wrong SETNAME x").ToString());
         Assert.Equal("-NOAUTH Authentication required.", client.Command("PING").ToString());
         Assert.Equal("+OK", client.Command("AUTH secret").ToString());
         Assert.Equal("$-1", client.Command("GET k").ToString());

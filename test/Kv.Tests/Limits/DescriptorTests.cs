@@ -29,7 +29,8 @@ public sealed class DescriptorTests(ITestOutputHelper output)
         {
             for (int i = 0; i < limit + 50; i++) strangers.Add(Open(kv, i));
             // New threads and all that INFO reads are wanted now.
-            foreach (string line in (string[])["INFO everything", "CLIENT LIST", "CONFIG GET *", "SORT missing ALPHA", "DEL missing"]) steady.Ok(line);
+            foreach (string line in (string[])["INFO everything", "CLIENT LIST", "CONFIG GET *", "SORT missing ALPHA",
+                "DEL missing"]) steady.Ok(line);
             most = Math.Max(most, kv.OpenFiles);
             Assert.False(kv.Process.HasExited, kv.Log);
             strangers.ForEach(stranger => stranger.Dispose());
@@ -39,8 +40,10 @@ public sealed class DescriptorTests(ITestOutputHelper output)
         output.WriteLine($"{most} of {limit} open at most, maxclients {steady.Info("maxclients")}");
         // As many stay free as DescriptorLimit keeps: half of 48 and of 4 for each worker.
         Assert.InRange(most, limit / 3, limit - 20);
-        Eventually.Holds(() => steady.Info("connected_clients") == "1", () => steady.Info("connected_clients") + " clients are left");
-        Eventually.Holds(() => steady.Info("kv_lingering_connections") == "0", () => steady.Info("kv_lingering_connections") + " linger");
+        Eventually.Holds(() => steady.Info("connected_clients") == "1",
+            () => steady.Info("connected_clients") + " clients are left");
+        Eventually.Holds(() => steady.Info("kv_lingering_connections") == "0",
+            () => steady.Info("kv_lingering_connections") + " linger");
         using var late = kv.Connect();
         late.Ok("PING");
         Assert.DoesNotContain("Cannot accept", kv.Log, StringComparison.Ordinal);
@@ -58,7 +61,9 @@ public sealed class DescriptorTests(ITestOutputHelper output)
         Requires.Linux("ulimit");
         var run = ChildProcess.Run("/bin/bash", ["-c", $"ulimit -n {limit}; exec \"{KvProcess.Program}\" --port 0"]);
         Assert.Equal(1, run.ExitCode);
-        Assert.Matches(@"^The process may open \d+ files, and needs at least \d+: raise the limit \(ulimit -n, LimitNOFILE of systemd\)\n$", run.Errors);
+        Assert.Matches(
+            @"^The process may open \d+ files, and needs at least \d+: "
+            + @"raise the limit \(ulimit -n, LimitNOFILE of systemd\)\n$", run.Errors);
     }
 
     [Fact]
@@ -69,9 +74,11 @@ public sealed class DescriptorTests(ITestOutputHelper output)
         using var client = kv.Connect();
         string most = client.Info("maxclients");
         Assert.InRange(int.Parse(most), 200, 420);
-        Assert.Contains($"maxclients is {most}, not 10000: of 512 files that the process may open", kv.Log, StringComparison.Ordinal);
+        Assert.Contains($"maxclients is {most}, not 10000: of 512 files that the process may open", kv.Log,
+            StringComparison.Ordinal);
         client.Ok("CONFIG SET maxclients 20000");
-        Eventually.Holds(() => kv.Log.Contains($"maxclients is {most}, not 20000", StringComparison.Ordinal), () => kv.Log);
+        Eventually.Holds(() => kv.Log.Contains($"maxclients is {most}, not 20000", StringComparison.Ordinal),
+            () => kv.Log);
         client.Ok("CONFIG SET maxclients 100");
         Assert.Equal("100", client.Info("maxclients"));
     }

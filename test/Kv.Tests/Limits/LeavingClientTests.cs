@@ -3,10 +3,12 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>Clients that leave while they wait: nothing is done or taken for them, whatever they have sent before.</summary>
+/// <summary>Clients that leave while they wait: nothing is done or taken for them, whatever they have sent
+/// before.</summary>
 public class LeavingClientTests
 {
-    // What stands before the end of input: nothing; what one read takes; more than one, than the kernel's buffers, than a megabyte.
+    // What stands before the end of input: nothing; what one read takes; more than one, than the kernel's buffers, than
+    // a megabyte.
     private static readonly int[] _behind = [0, 1, 1000, 65_535, 70_000, 200_000, 3_000_000];
 
     public static TheoryData<string, int> Cases
@@ -89,7 +91,8 @@ public class LeavingClientTests
         using RespClient other = kv.Connect(), client = kv.Connect();
         byte[] text = new byte[behind];
         Array.Fill(text, (byte)'y');
-        byte[] echo = [.. "*2\r\n$4\r\nECHO\r\n$"u8, .. System.Text.Encoding.ASCII.GetBytes($"{behind}\r\n"), .. text, .. "\r\n"u8];
+        byte[] echo = [.. "*2\r\n$4\r\nECHO\r\n$"u8, .. System.Text.Encoding.ASCII.GetBytes($"{behind}\r\n"), .. text,
+            .. "\r\n"u8];
         kv.Block(client, "BLPOP q 0");
         // One whole, one of which half is there when the wait ends.
         client.Send(echo);

@@ -15,7 +15,8 @@ public class LoadTests(ITestOutputHelper output)
         using var steady = kv.Connect();
         steady.Ok("SET steady 0");
         Batter(kv, TimeBudget.OfSeconds(1), stream: 100, out _);
-        Eventually.Holds(() => steady.Info("connected_clients") == "1", () => steady.Info("connected_clients") + " clients are left");
+        Eventually.Holds(() => steady.Info("connected_clients") == "1",
+            () => steady.Info("connected_clients") + " clients are left");
         (int files, long bytes) = (kv.OpenFiles, kv.ResidentBytes);
 
         long increments = 0;
@@ -28,7 +29,8 @@ public class LoadTests(ITestOutputHelper output)
         while (!load.IsCompleted) Assert.Equal(++increments, steady.Ok("INCR steady").Integer);
         output.WriteLine($"{await load} clients killed, {increments} increments meanwhile; {Seed.Hint}");
 
-        Eventually.Holds(() => steady.Info("connected_clients") == "1", () => steady.Info("connected_clients") + " clients are left");
+        Eventually.Holds(() => steady.Info("connected_clients") == "1",
+            () => steady.Info("connected_clients") + " clients are left");
         Eventually.Holds(() => kv.OpenFiles <= files, () => $"{kv.OpenFiles} open files, {files} before");
         Assert.InRange(kv.ResidentBytes - bytes, long.MinValue, 64L << 20);
         Assert.DoesNotContain("xception", kv.Log, StringComparison.Ordinal);
@@ -133,7 +135,8 @@ public class LoadTests(ITestOutputHelper output)
         await load;
     }
 
-    /// <summary>Four threads of clients that send pipelines and go: in order, by reset, or in the middle of a command.</summary>
+    /// <summary>Four threads of clients that send pipelines and go: in order, by reset, or in the middle of a
+    /// command.</summary>
     private static void Batter(KvProcess kv, TimeBudget time, int stream, out int killed)
     {
         int count = 0;
@@ -141,7 +144,9 @@ public class LoadTests(ITestOutputHelper output)
         {
             var random = Seed.NewRandom(stream + i);
             byte[] pipeline = RespText.Bytes(string.Concat(Enumerable.Range(0, 50)
-                .Select(k => $"SET load:{k} {new string('v', k * 7)}\r\nGET load:{k}\r\nSUBSCRIBE c{k % 3}\r\nUNSUBSCRIBE\r\n")));
+                .Select(k =>
+                    $"SET load:{k} {new string('v', k * 7)}\r\nGET load:{k}\r\n"
+                    + $"SUBSCRIBE c{k % 3}\r\nUNSUBSCRIBE\r\n")));
             while (time.Continues)
             {
                 try

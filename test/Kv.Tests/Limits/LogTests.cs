@@ -51,10 +51,12 @@ public sealed class LogTests
     {
         var log = new CapturedLog();
         var time = Stopwatch.StartNew();
-        await using var kv = await KvServer.StartAsync(KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport]), log);
+        await using var kv = await KvServer.StartAsync(
+            KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport]), log);
         for (int i = 0; i < 300; i++)
         {
-            foreach (byte[] hello in (byte[][])["POST / HTTP/1.1\r\n"u8.ToArray(), [0x16, 0x03, 0x01], "*1\r\n:\r\n"u8.ToArray()])
+            foreach (byte[] hello in (byte[][])["POST / HTTP/1.1\r\n"u8.ToArray(), [0x16, 0x03, 0x01],
+                "*1\r\n:\r\n"u8.ToArray()])
             {
                 using var stranger = new RespClient(kv.Endpoints[0]);
                 stranger.Send(hello);
@@ -67,7 +69,8 @@ public sealed class LogTests
 
         using var client = new RespClient(kv.Endpoints[0]);
         long suppressed = long.Parse(client.Info("kv_log_lines_suppressed"));
-        long lines = log.Lines.Count(line => line.Contains("HTTP", StringComparison.Ordinal) || line.Contains("TLS", StringComparison.Ordinal)
+        long lines = log.Lines.Count(line => line.Contains("HTTP", StringComparison.Ordinal)
+            || line.Contains("TLS", StringComparison.Ordinal)
             || line.Contains("Protocol error", StringComparison.Ordinal));
         Assert.Equal(900, suppressed + lines);
         Assert.InRange(lines, 3, 3 * (2 + (long)time.Elapsed.TotalSeconds));

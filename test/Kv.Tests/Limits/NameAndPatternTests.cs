@@ -50,7 +50,8 @@ public sealed class NameAndPatternTests
         using var client = kv.Connect();
         client.Say("HSET hash f v\nSADD set m\nZADD sorted 1 m");
         string longest = "*" + new string('p', 1023);
-        Assert.Equal("ERR pattern is longer than 1024 bytes", client.Command(string.Format(null, command, longest + "p")).String);
+        Assert.Equal("ERR pattern is longer than 1024 bytes",
+            client.Command(string.Format(null, command, longest + "p")).String);
         Assert.Equal("0", client.Info("pubsub_clients"));
         Assert.False(client.Command(string.Format(null, command, longest)).IsError);
     }
@@ -68,7 +69,8 @@ public sealed class NameAndPatternTests
         for (int i = 0; i < 40; i++) subscriber.Ok($"PSUBSCRIBE *{new string('a', 400 + i)}b*");
         subscriber.Ok("PSUBSCRIBE aaa*");
         subscriber.Command("SUBSCRIBE"u8.ToArray(), channel);
-        publisher.Send([.. RespText.Encode(["PUBLISH"u8.ToArray(), channel, "message"u8.ToArray()]), .. RespText.Encode("SET after 1")]);
+        publisher.Send([.. RespText.Encode(["PUBLISH"u8.ToArray(), channel, "message"u8.ToArray()]),
+            .. RespText.Encode("SET after 1")]);
         for (int i = 0; i < 10; i++) other.Ok("PING");
         Assert.Equal(2, publisher.Read().Integer);
         Assert.Equal("OK", publisher.Read().String);

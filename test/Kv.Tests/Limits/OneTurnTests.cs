@@ -3,8 +3,10 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>What the commands of one transaction, or of one pipeline, let go of comes back before the last of them.</summary>
-/// <remarks>The figures are the store's account, whose peak is taken at each command that needs memory while there is a limit.</remarks>
+/// <summary>What the commands of one transaction, or of one pipeline, let go of comes back before the last of
+/// them.</summary>
+/// <remarks>The figures are the store's account, whose peak is taken at each command that needs memory while there is a
+/// limit.</remarks>
 public sealed class OneTurnTests
 {
     private const int Rounds = 24, PatienceMs = 60_000;
@@ -20,7 +22,8 @@ public sealed class OneTurnTests
         Check(server, client, 4, "COPY s d REPLACE", "APPEND d y");
         Check(server, client, 3, "SETRANGE d 33000000 x", "DEL d");
         client.Ok("FLUSHALL");
-        for (int from = 0; from < 600_000; from += 10_000) client.Ok($"SADD s {string.Join(' ', Enumerable.Range(from, 10_000).Select(i => $"member:{i}"))}");
+        for (int from = 0; from < 600_000; from += 10_000)
+            client.Ok($"SADD s {string.Join(' ', Enumerable.Range(from, 10_000).Select(i => $"member:{i}"))}");
         Check(server, client, 3, "SUNIONSTORE d s");
     }
 
@@ -42,7 +45,8 @@ public sealed class OneTurnTests
         using var client = server.Connect(2, PatienceMs);
         client.Ok($"SETRANGE s {Value - 1} x");
         server.Server.Store.ResetPeak();
-        client.Send([.. Enumerable.Range(0, Rounds).SelectMany(_ => RespText.Encode("COPY s d REPLACE").Concat(RespText.Encode("APPEND d y")))]);
+        client.Send([.. Enumerable.Range(0, Rounds)
+            .SelectMany(_ => RespText.Encode("COPY s d REPLACE").Concat(RespText.Encode("APPEND d y")))]);
         for (int i = 0; i < Rounds; i++)
         {
             Assert.Equal(1, client.Read().Integer);
@@ -71,9 +75,11 @@ public sealed class OneTurnTests
         Assert.InRange(server.Server.Store.PeakUsedBytes, 0, 200 * Megabyte + Value + (8 * Megabyte));
     }
 
-    private static KvInstance Start(string transport) => KvInstance.Start("--maxmemory", "4gb", "--worker-threads", "1", "--transport", transport);
+    private static KvInstance Start(string transport) =>
+        KvInstance.Start("--maxmemory", "4gb", "--worker-threads", "1", "--transport", transport);
 
-    /// <summary>The commands many times in one transaction: no more is in use at any time than so many values' worth.</summary>
+    /// <summary>The commands many times in one transaction: no more is in use at any time than so many values'
+    /// worth.</summary>
     private static void Check(KvInstance server, RespClient client, int values, params string[] lines)
     {
         client.Ok("MULTI");
@@ -81,7 +87,9 @@ public sealed class OneTurnTests
             foreach (string line in lines) client.Ok(line);
         server.Server.Store.ResetPeak();
         foreach (var reply in client.Ok("EXEC").Items!) Assert.False(reply.IsError, reply.String);
-        // And what may wait for another thread, of which there may be one in the middle of its turn without a processor.
-        Assert.True(server.Server.Store.PeakUsedBytes < (values + 10) * Value, $"{lines[0]}: {server.Server.Store.PeakUsedBytes / Megabyte} MB");
+        // And what may wait for another thread, of which there may be one in the middle of its turn without a
+        // processor.
+        Assert.True(server.Server.Store.PeakUsedBytes < (values + 10) * Value,
+            $"{lines[0]}: {server.Server.Store.PeakUsedBytes / Megabyte} MB");
     }
 }

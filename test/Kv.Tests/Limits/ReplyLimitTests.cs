@@ -23,9 +23,11 @@ public class ReplyLimitTests
         client.Ok($"SET fits {new string('x', Longest)}");
         client.Ok($"SET long {new string('x', Longest + 1)}");
         client.Ok($"SET half {new string('x', 600_000)}");
-        foreach (string line in (string[])["GET fits", "GETRANGE long 1 -1", "MGET half", "ECHO " + new string('x', Longest - Reserved)])
+        foreach (string line in (string[])["GET fits", "GETRANGE long 1 -1", "MGET half",
+            "ECHO " + new string('x', Longest - Reserved)])
             Assert.StartsWith("\"xxx", client.Command(line).ToString().TrimStart('['), StringComparison.Ordinal);
-        foreach (string line in (string[])["GET long", "GETRANGE long 0 -1", "MGET half half", "GETDEL long", "GETSET long x", "SET long x GET", "GETEX long EX 100",
+        foreach (string line in (string[])["GET long", "GETRANGE long 0 -1", "MGET half half", "GETDEL long",
+            "GETSET long x", "SET long x GET", "GETEX long EX 100",
             "ECHO " + new string('x', Longest + 1), "SORT_RO sorted BY nosort GET hal* GET hal*"])
         {
             if (line.StartsWith("SORT", StringComparison.Ordinal)) client.Ok("RPUSH sorted f");
@@ -46,7 +48,8 @@ public class ReplyLimitTests
         using var client = kv.Connect();
         client.Ok($"SET fits {new string('x', Longest)}");
         client.Ok($"SET some {new string('x', 60_000)}");
-        Pipeline(client, [.. Enumerable.Repeat("GET some", 10), .. Enumerable.Repeat("GET fits", 10), $"ECHO {new string('y', Longest - Reserved)}"]);
+        Pipeline(client, [.. Enumerable.Repeat("GET some", 10), .. Enumerable.Repeat("GET fits", 10),
+            $"ECHO {new string('y', Longest - Reserved)}"]);
         for (int i = 0; i < 10; i++) Assert.Equal(60_000, client.Read().String!.Length);
         for (int i = 0; i < 10; i++) Assert.Equal(Longest, client.Read().String!.Length);
         Assert.Equal(Longest - Reserved, client.Read().String!.Length);
@@ -97,7 +100,8 @@ public class ReplyLimitTests
         foreach (var one in (RespClient[])[subscriber, leaving]) one.Command("SUBSCRIBE channel");
         string message = new('m', 2 * Limit);
         Assert.Equal("2", client.Command($"PUBLISH channel {message}").String);
-        for (int i = 0; i < 20; i++) Assert.Equal("2", client.Command($"PUBLISH channel {new string('n', 200_000)}").String);
+        for (int i = 0; i < 20; i++)
+            Assert.Equal("2", client.Command($"PUBLISH channel {new string('n', 200_000)}").String);
         leaving.Send("UNSUBSCRIBE channel");
         foreach (var one in (RespClient[])[subscriber, leaving])
         {
@@ -108,11 +112,14 @@ public class ReplyLimitTests
         Assert.Equal("unsubscribe", leaving.Read().Items![0].String);
         leaving.Ok("PING");
         subscriber.Command("UNSUBSCRIBE");
-        Eventually.Holds(() => kv.Server.PubSub.MessageBytes == 0, () => $"{kv.Server.PubSub.MessageBytes} bytes of messages are left");
+        Eventually.Holds(() => kv.Server.PubSub.MessageBytes == 0,
+            () => $"{kv.Server.PubSub.MessageBytes} bytes of messages are left");
         Assert.DoesNotContain("xception", string.Join("\n", log.Lines), StringComparison.Ordinal);
     }
 
-    private static void Pipeline(RespClient client, IEnumerable<string> lines) => client.Send(lines.SelectMany(RespText.Encode).ToArray());
+    private static void Pipeline(RespClient client, IEnumerable<string> lines) =>
+        client.Send(lines.SelectMany(RespText.Encode).ToArray());
 
-    private static KvInstance Start(string transport) => KvInstance.Start("--transport", transport, "--max-reply-bytes", $"{Limit}");
+    private static KvInstance Start(string transport) =>
+        KvInstance.Start("--transport", transport, "--max-reply-bytes", $"{Limit}");
 }

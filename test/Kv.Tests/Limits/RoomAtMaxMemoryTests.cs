@@ -4,7 +4,8 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>At maxmemory a write waits while what was deleted is given back, and is refused when that is not enough.</summary>
+/// <summary>At maxmemory a write waits while what was deleted is given back, and is refused when that is not
+/// enough.</summary>
 public sealed class RoomAtMaxMemoryTests
 {
     private const int Batch = 500;
@@ -45,7 +46,8 @@ public sealed class RoomAtMaxMemoryTests
         int count = Fill(client, "key", large, int.MaxValue, 1);
         for (int round = 0; round < 20; round++)
         {
-            client.Send([.. RespText.Encode($"DEL key{round}"), .. RespText.Encode($"SET again{round} {large}"), .. RespText.Encode($"STRLEN again{round}")]);
+            client.Send([.. RespText.Encode($"DEL key{round}"), .. RespText.Encode($"SET again{round} {large}"),
+                .. RespText.Encode($"STRLEN again{round}")]);
             Assert.Equal(1, client.Read().Integer);
             Assert.Equal("OK", client.Read().String);
             Assert.Equal(200_000, client.Read().Integer);
@@ -72,10 +74,12 @@ public sealed class RoomAtMaxMemoryTests
         string value = new('v', 100);
         string Line(string format, int i) => string.Format(CultureInfo.InvariantCulture, format, i + 1, value);
         int full = FillWith(client, i => Line(add, i), int.MaxValue), deleted = full / 5;
-        // Of a stream whole leaves are given back, of the others any elements. Nodes of a tree that have lost elements have room for others of their scores only.
+        // Of a stream whole leaves are given back, of the others any elements. Nodes of a tree that have lost elements
+        // have room for others of their scores only.
         bool isStream = delete[0] == 'X';
         Assert.True(full > 100_000, $"{full} elements");
-        deleted = (int)Pipeline(client, deleted, i => Line(delete, isStream ? i : i * 5)).Count(reply => reply.Type == '$' || reply.String == "1");
+        deleted = (int)Pipeline(client, deleted, i => Line(delete, isStream ? i : i * 5))
+            .Count(reply => reply.Type == '$' || reply.String == "1");
         int added = deleted * 4 / 5;
         Assert.Equal(added, FillWith(client, i => Line(add, (2 * full) + i), added));
         Assert.Equal(full - deleted + added, client.Ok(count).Integer);
@@ -92,7 +96,8 @@ public sealed class RoomAtMaxMemoryTests
             int size = Math.Min(batch, most - done), from = done;
             var replies = Pipeline(client, size, i => line(from + i));
             int taken = replies.Count(reply => !reply.IsError);
-            foreach (var reply in replies.Where(reply => reply.IsError)) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
+            foreach (var reply in replies.Where(reply => reply.IsError))
+                Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
             if (taken < size) return done + taken;
         }
 

@@ -10,11 +10,14 @@ public sealed class StartTests
     [InlineData("--pidfile", "/proc", "Can't write the pid file /proc: ")]
     [InlineData("--logfile", "/proc/nowhere/kv.log", "Can't open the log file /proc/nowhere/kv.log: ")]
     [InlineData("--logfile", "/proc", "Can't open the log file /proc: ")]
-    [InlineData("--unixsocket", "/proc/nowhere/kv.sock", "Could not create server Unix listening socket /proc/nowhere/kv.sock: bind: ")]
-    [InlineData("--unixsocket", "nowhere/kv.sock", "Could not create server Unix listening socket nowhere/kv.sock: bind: ")]
+    [InlineData("--unixsocket", "/proc/nowhere/kv.sock",
+        "Could not create server Unix listening socket /proc/nowhere/kv.sock: bind: ")]
+    [InlineData("--unixsocket", "nowhere/kv.sock",
+        "Could not create server Unix listening socket nowhere/kv.sock: bind: ")]
     [InlineData("--unixsocket", "/proc", "Could not create server Unix listening socket /proc: bind: ")]
     [InlineData("--bind", "no.such.host.invalid", "Could not create server TCP listening socket no.such.host.invalid:")]
-    public void A_file_or_socket_that_cannot_be_made_is_one_line_and_exit_code_1(string option, string value, string begin) => Check(option, value, begin);
+    public void A_file_or_socket_that_cannot_be_made_is_one_line_and_exit_code_1(
+        string option, string value, string begin) => Check(option, value, begin);
 
     // 108 bytes with the final zero on Linux.
     [Theory]

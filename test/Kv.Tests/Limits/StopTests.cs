@@ -46,7 +46,9 @@ public sealed class StopTests
                 end.Wait();
                 context.Reply.WriteOk();
             }) { Summary = "Waits.", Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server }]);
-        var options = KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1", "--shutdown-timeout", "0"]);
+        var options = KvInstance.OptionsOf(
+            ["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1",
+                "--shutdown-timeout", "0"]);
         var server = await KvServer.StartAsync(options, log: null, TimeProvider.System, table, default);
         using var client = new RespClient(server.Endpoints[0]);
         client.Send("STUCK");
@@ -64,6 +66,7 @@ public sealed class StopTests
         using var other = kv.Connect();
         other.Command("SET"u8.ToArray(), "k"u8.ToArray(), new byte[1_000_000]);
         for (int i = 0; i < count; i++) client.Send("GET k");
-        Eventually.Holds(() => kv.Server.Counters.Sum(counters => counters.Commands) > count, () => "the commands are not run");
+        Eventually.Holds(() => kv.Server.Counters.Sum(counters => counters.Commands) > count,
+            () => "the commands are not run");
     }
 }

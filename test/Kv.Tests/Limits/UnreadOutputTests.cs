@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;
 
-/// <summary>client-output-buffer-limit sees all that a client has not read, on either transport, and counts who goes for it.</summary>
+/// <summary>client-output-buffer-limit sees all that a client has not read, on either transport, and counts who goes
+/// for it.</summary>
 public class UnreadOutputTests
 {
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
@@ -45,11 +46,13 @@ public class UnreadOutputTests
         {
             leaver.Send(request);
             // 66 MB, of which the kernel may have taken up to a third.
-            Eventually.Holds(() => kv.Server.Store.UsedBytes > before + 40_000_000, () => $"{kv.Server.Store.UsedBytes - before} bytes more are charged");
+            Eventually.Holds(() => kv.Server.Store.UsedBytes > before + 40_000_000,
+                () => $"{kv.Server.Store.UsedBytes - before} bytes more are charged");
         }
 
         Assert.Equal(550, reader.Read().Items!.Count);
-        Eventually.Holds(() => kv.Server.Store.UsedBytes < before + 1_000_000, () => $"{kv.Server.Store.UsedBytes - before} bytes more are charged");
+        Eventually.Holds(() => kv.Server.Store.UsedBytes < before + 1_000_000,
+            () => $"{kv.Server.Store.UsedBytes - before} bytes more are charged");
     }
 
     // Tables of 4 x (n + 1)^2 bytes: 6,000 take 144 MB, so three of them fit into 512 MB and four do not.
@@ -65,7 +68,10 @@ public class UnreadOutputTests
         foreach (var client in clients) client.Send("LCS a b LEN");
         var replies = clients.Select(client => client.Read().ToString()).ToList();
         Assert.Contains(":0", replies);
-        Assert.All(replies, reply => Assert.True(reply == ":0" || reply.StartsWith("-ERR Insufficient memory, transient memory for LCS of all clients", StringComparison.Ordinal), reply));
+        Assert.All(replies, reply =>
+            Assert.True(reply == ":0"
+            || reply.StartsWith("-ERR Insufficient memory, transient memory for LCS of all clients",
+            StringComparison.Ordinal), reply));
 
         kv.Server.LcsTables.Give(300_000_000);
         Assert.Equal(0, kv.Server.LcsTables.Taken);
@@ -92,7 +98,8 @@ public class UnreadOutputTests
             client.Reset();
         }
 
-        Eventually.Holds(() => kv.Server.Clients == 1 && kv.Server.LcsTables.Taken == 0, () => $"{kv.Server.LcsTables.Taken} bytes are taken");
+        Eventually.Holds(() => kv.Server.Clients == 1
+            && kv.Server.LcsTables.Taken == 0, () => $"{kv.Server.LcsTables.Taken} bytes are taken");
         Assert.Equal(4000, other.Command("LCS a a LEN").Integer);
     }
 }

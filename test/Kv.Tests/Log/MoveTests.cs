@@ -11,8 +11,8 @@ public sealed class MoveTests
 {
     private const int Hashes = 40, StringsBetween = 160;        // some MB: one segment at least is full
 
-    // Reclaim asked the copy, after publishing it, when its first field expires: by then it could be a string. Of a large hash
-    // it followed eight bytes of the string as a pointer, and the process ended.
+    // Reclaim asked the copy, after publishing it, when its first field expires: by then it could be a string. Of a
+    // large hash it followed eight bytes of the string as a pointer, and the process ended.
     [Fact]
     public unsafe void A_record_that_was_moved_is_not_looked_at_any_more()
     {
@@ -24,7 +24,8 @@ public sealed class MoveTests
             for (int j = 0; j < StringsBetween; j++) test.Set($"string{i}:{j}", new string('v', 800));
         }
 
-        for (int i = 0; i < Hashes * StringsBetween; i++) Assert.True(test.Delete($"string{i / StringsBetween}:{i % StringsBetween}"));
+        for (int i = 0; i < Hashes * StringsBetween; i++)
+            Assert.True(test.Delete($"string{i / StringsBetween}:{i % StringsBetween}"));
 
         // As a packed hash these bytes say that a field expires in some two thousand years.
         byte[] bytes = [30, 0, 1, 0, 8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F, 0, 0, .. new byte[20]];
@@ -36,7 +37,8 @@ public sealed class MoveTests
             hasChanged = true;
             other.BeginTurn();
             other.Select(0);
-            for (int i = 0; i < Hashes; i++) Assert.Equal(StoreStatus.Ok, other.Set(other.Key(TestStore.Bytes("hash" + i)), bytes));
+            for (int i = 0; i < Hashes; i++)
+                Assert.Equal(StoreStatus.Ok, other.Set(other.Key(TestStore.Bytes("hash" + i)), bytes));
             other.GoOffline();
         };
         try

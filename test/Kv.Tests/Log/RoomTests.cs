@@ -4,7 +4,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Log;
 
-/// <summary>A full store: what is deleted makes room for as much again, whatever form it has; who brings too much is refused, and is told soon.</summary>
+/// <summary>A full store: what is deleted makes room for as much again, whatever form it has; who brings too much is
+/// refused, and is told soon.</summary>
 public sealed class RoomTests
 {
     private const long Limit = 48 << 20;
@@ -12,7 +13,8 @@ public sealed class RoomTests
     /// <summary>Of what was deleted so much can be added again.</summary>
     private const double ShareMin = 0.9;
 
-    // Log: records; blocks: values outside of it. Of 200,000 records of 100 bytes a fifth left 0.4 % of it to be added again.
+    // Log: records; blocks: values outside of it. Of 200,000 records of 100 bytes a fifth left 0.4 % of it to be added
+    // again.
     [Theory]
     [InlineData(100, 0.2)]
     [InlineData(100, 0.05)]
@@ -36,7 +38,8 @@ public sealed class RoomTests
         Assert.True(added >= deleted * ShareMin, $"{added} of {deleted}; {Seed.Hint}");
         Assert.Equal(count - deleted + added, test.Store.Count(0));
         // What reclaim has there twice for a while is bounded.
-        Assert.InRange(test.Store.PeakUsedBytes, 0, before + test.Store.Room.Headroom + (2 * SegmentedLog.SegmentBytes));
+        Assert.InRange(test.Store.PeakUsedBytes, 0,
+            before + test.Store.Room.Headroom + (2 * SegmentedLog.SegmentBytes));
         test.Check();
         Assert.Equal(test.Store.Stats.BlockBytes, IntegrityCheck.Run(test.Store));
     }
@@ -83,7 +86,8 @@ public sealed class RoomTests
         for (; !test.Store.IsOverBudget || TryMakeRoom(test); count++)
             Assert.Equal(StoreStatus.Ok, test.Session.Hashes.Set("hash"u8, TestStore.Bytes("field" + count), value));
         Assert.Equal(StoreRoom.Full, test.Store.AskRoom());
-        for (int i = 0; i < count * 4 / 5; i++) Assert.Equal(StoreStatus.Ok, test.Session.Hashes.Remove("hash"u8, TestStore.Bytes("field" + i)));
+        for (int i = 0; i < count * 4 / 5; i++)
+            Assert.Equal(StoreStatus.Ok, test.Session.Hashes.Remove("hash"u8, TestStore.Bytes("field" + i)));
         Assert.NotEqual(StoreRoom.Full, test.Store.AskRoom());
         Assert.True(TryMakeRoom(test));
         test.Check();
@@ -96,10 +100,12 @@ public sealed class RoomTests
         var value = new byte[100_000];
         int count = 0;
         using (var guard = store.Enter())
-            for (; !store.IsOverBudget; count++) guard.Session.Set(guard.Session.Key(TestStore.Bytes("key" + count)), value);
+            for (; !store.IsOverBudget; count++)
+                guard.Session.Set(guard.Session.Key(TestStore.Bytes("key" + count)), value);
         using (var guard = store.Enter())
         {
-            for (int i = 0; i < count; i++) Assert.True(guard.Session.Delete(guard.Session.Key(TestStore.Bytes("key" + i))));
+            for (int i = 0; i < count; i++)
+                Assert.True(guard.Session.Delete(guard.Session.Key(TestStore.Bytes("key" + i))));
             // This guard itself holds up what it waits for.
             Assert.Equal(StoreRoom.Soon, store.AskRoom());
             Assert.False(store.WaitForRoom(TimeSpan.FromMilliseconds(50)));

@@ -37,6 +37,7 @@ public sealed class LuaFuzzTests
     }
 
     private static int Programs =>
-        int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PROGRAMS"), CultureInfo.InvariantCulture, out int count)
+        int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PROGRAMS"), CultureInfo.InvariantCulture,
+            out int count)
             ? count : 3000;
 }

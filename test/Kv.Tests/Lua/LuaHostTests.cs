@@ -17,9 +17,12 @@ public sealed class LuaHostTests
     [InlineData("return setmetatable({}, {__index = function(t, k) return ask(k) end})[4]", "8")]
     [InlineData("return setmetatable({}, {__add = ask2}) + 5", "done 2")]
     [InlineData("return (string.gsub('1 2', '%d', ask))", "2 4")]
-    [InlineData("local c = coroutine.wrap(function() coroutine.yield(ask(1)) return ask(2) end) return c() .. c()", "24")]
-    [InlineData("local t = {3, 1, 2} table.sort(t, function(a, b) return ask(a) < ask(b) end) return table.concat(t)", "123")]
-    [InlineData("for v in function(_, v) return (v or 0) < 3 and ask(0.5) + (v or 0) or nil end do x = v end return x", "3")]
+    [InlineData("local c = coroutine.wrap(function() coroutine.yield(ask(1)) return ask(2) end) return c() .. c()",
+        "24")]
+    [InlineData("local t = {3, 1, 2} table.sort(t, function(a, b) return ask(a) < ask(b) end) return table.concat(t)",
+        "123")]
+    [InlineData("for v in function(_, v) return (v or 0) < 3 and ask(0.5) + (v or 0) or nil end do x = v end return x",
+        "3")]
     public void A_function_of_the_host_may_wait_wherever_it_is_called(string script, string expected)
     {
         var machine = new LuaMachine();
@@ -45,7 +48,8 @@ public sealed class LuaHostTests
         var machine = new LuaMachine();
         machine.Globals[new LuaString("ask")] = new LuaBuiltin("ask", (ref LuaCall call) => call.Wait(Second));
         string big = "return cjson.decode('[' .. ('1,'):rep(10000) .. '1]')";
-        foreach (string first in (string[])["return ask(1)", "return pcall(ask, 1)", "return pcall(pcall, pcall, pcall)", big])
+        foreach (string first in (string[])["return ask(1)", "return pcall(ask, 1)",
+            "return pcall(pcall, pcall, pcall)", big])
         {
             machine.Begin(Compiled(first));
             Assert.NotEqual(LuaOutcome.Done, machine.Run(1));
@@ -72,7 +76,8 @@ public sealed class LuaHostTests
     {
         var machine = new LuaMachine();
         machine.ProtectGlobals();
-        machine.Begin(Compiled("cjson.encode_invalid_numbers('null') cjson.encode_max_depth(1) return cjson.encode(1/0)"));
+        machine.Begin(
+            Compiled("cjson.encode_invalid_numbers('null') cjson.encode_max_depth(1) return cjson.encode(1/0)"));
         Assert.Equal(LuaOutcome.Done, LuaRun.ToItsEnd(machine));
         Assert.Equal("null", machine.Results[0].ToString());
         machine.Begin(Compiled("return cjson.encode({{1}}) .. tostring(pcall(cjson.encode, 1/0))"));
@@ -146,7 +151,8 @@ public sealed class LuaHostTests
         Assert.Equal($"{once} {once} {once}", machine.Results[0].ToString());
     }
 
-    private static LuaChunk Compiled(string script) => LuaMachine.Compile(Encoding.Latin1.GetBytes(script), "@user_script");
+    private static LuaChunk Compiled(string script) =>
+        LuaMachine.Compile(Encoding.Latin1.GetBytes(script), "@user_script");
 
     private static int Answer(ref LuaCall call) => call.Return(2 * call.NumberAt(0));
 

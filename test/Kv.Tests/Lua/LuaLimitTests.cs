@@ -32,7 +32,9 @@ public sealed class LuaLimitTests
     [InlineData("local t = setmetatable({}, {}) getmetatable(t).__index = t return t.x", "program:1: loop in gettable")]
     [InlineData("local f = string.len for i = 1, 1000 do f = coroutine.wrap(function(...) return f(...) end) end",
         null)]
-    [InlineData("local function deep(n) if n == 0 then return 1 end return coroutine.wrap(deep)(n - 1) end return deep(1000)", "C stack overflow")]
+    [InlineData(
+        "local function deep(n) if n == 0 then return 1 end return coroutine.wrap(deep)(n - 1) end return deep(1000)",
+        "C stack overflow")]
     [InlineData("return (('a'):rep(40) .. 'b'):find(('a-'):rep(30) .. 'c')",
         "program:1: pattern matching takes too long")]
     [InlineData("return ('a'):rep(40):find(('(a)'):rep(33))", "program:1: too many captures")]
@@ -92,7 +94,8 @@ public sealed class LuaLimitTests
     [InlineData("for i = 1, math.huge do pcall(error) end")]
     [InlineData("repeat local t = setmetatable({}, {__index = function() return 1 end}) until t.x == 2")]
     [InlineData("local function f() return f() end f()")]
-    [InlineData("string.gsub(('x'):rep(1e6), '.', function() return string.gsub(('x'):rep(1e6), '.', string.upper) end)")]
+    [InlineData(
+        "string.gsub(('x'):rep(1e6), '.', function() return string.gsub(('x'):rep(1e6), '.', string.upper) end)")]
     [InlineData("table.sort({3, 2, 1}, function() while true do end end)")]
     public void A_script_that_never_ends_is_put_aside_and_stopped_for_good(string program)
     {

@@ -30,7 +30,8 @@ public sealed class CommandCountsTests
             int passed = 0;
             for (; counts.Begin() == 0; passed++) counts.Calls++;
             Assert.InRange(passed, 10, 100);
-            Assert.Equal(5002 + (2 * passed), counts.Microseconds);     // as long as the last one took, until one is timed
+            // as long as the last one took, until one is timed
+            Assert.Equal(5002 + (2 * passed), counts.Microseconds);
             counts.Calls += 3;
             counts.AddRun(9 * Microsecond, 3, isFast);
             Assert.Equal(5002 + (3 * (passed + 3)), counts.Microseconds);
@@ -56,19 +57,24 @@ public sealed class CommandCountsTests
     {
         using var server = KvInstance.Start();
         using var client = server.Connect();
-        for (int i = 0; i < 100; i++) client.Command("RPUSH list " + string.Join(' ', Enumerable.Range(i * 1000, 1000).Select(n => n * 7919 % 100_000)));
+        for (int i = 0; i < 100; i++)
+            client.Command("RPUSH list " + string.Join(
+                ' ', Enumerable.Range(i * 1000, 1000).Select(n => n * 7919 % 100_000)));
         for (int i = 0; i < 3; i++) client.Command("SORT list LIMIT 0 1");
         client.Command("SORT list BY");        // fails
         client.Command("MULTI");
         client.Command("SORT list LIMIT 0 1");
         client.Command("EXEC");
-        foreach (string line in new[] { "SADD set " + string.Join(' ', Enumerable.Range(0, 20_000)), "SMEMBERS set", "GET none", "CONFIG GET port" }) client.Command(line);
-        foreach (var (name, calls) in new[] { ("sort", 5), ("exec", 1), ("sadd", 1), ("smembers", 1), ("rpush", 100), ("config|get", 1) })
+        foreach (string line in new[] { "SADD set " + string.Join(' ', Enumerable.Range(0, 20_000)), "SMEMBERS set",
+            "GET none", "CONFIG GET port" }) client.Command(line);
+        foreach (var (name, calls) in new[] { ("sort", 5), ("exec", 1), ("sadd", 1), ("smembers", 1), ("rpush", 100),
+            ("config|get", 1) })
         {
             var (told, usec, each) = Told(client, name);
             Assert.Equal(calls, told);
             Assert.Equal((usec / calls).ToString("F2", CultureInfo.InvariantCulture), each);
-            if (name is "sort" or "exec" or "sadd" or "smembers" or "rpush") Assert.True(usec > 0, $"{name} took {usec}");
+            if (name is "sort" or "exec" or "sadd" or "smembers" or "rpush")
+                Assert.True(usec > 0, $"{name} took {usec}");
         }
 
         client.Command("CONFIG RESETSTAT");
@@ -80,8 +86,11 @@ public sealed class CommandCountsTests
 
     private static (long Calls, double Usec, string Each) Told(RespClient client, string name)
     {
-        string line = client.Command("INFO commandstats").String.Split("\r\n").Single(line => line.StartsWith($"cmdstat_{name}:", StringComparison.Ordinal));
-        var fields = line[(line.IndexOf(':') + 1)..].Split(',').Select(field => field.Split('=')).ToDictionary(pair => pair[0], pair => pair[1]);
-        return (long.Parse(fields["calls"], CultureInfo.InvariantCulture), double.Parse(fields["usec"], CultureInfo.InvariantCulture), fields["usec_per_call"]);
+        string line = client.Command("INFO commandstats").String.Split("\r\n")
+            .Single(line => line.StartsWith($"cmdstat_{name}:", StringComparison.Ordinal));
+        var fields = line[(line.IndexOf(':') + 1)..].Split(',').Select(field => field.Split('='))
+            .ToDictionary(pair => pair[0], pair => pair[1]);
+        return (long.Parse(fields["calls"], CultureInfo.InvariantCulture),
+            double.Parse(fields["usec"], CultureInfo.InvariantCulture), fields["usec_per_call"]);
     }
 }

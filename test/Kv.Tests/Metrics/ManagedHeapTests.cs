@@ -122,7 +122,8 @@ public sealed class ManagedHeapTests : IDisposable
     /// <summary>The test looks itself.</summary>
     private sealed class NoTimers : TimeProvider
     {
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new Never();
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            new Never();
 
         private sealed class Never : ITimer
         {

@@ -2,7 +2,8 @@ using static Kv.Tests.Models.ModelRegisters;
 
 namespace Kv.Tests.Models;
 
-/// <summary>The index protocol, one shared load or store a step, as HashIndex, IndexGrowth and RecordChanges do it.</summary>
+/// <summary>The index protocol, one shared load or store a step, as HashIndex, IndexGrowth and RecordChanges do
+/// it.</summary>
 /// <remarks>
 /// What happens under a latch or to memory that nobody knows yet is one step where nobody else can tell. All tags are
 /// taken to collide. A wait is a thread that cannot step: a state from which no thread can is a deadlock.
@@ -87,12 +88,14 @@ internal sealed class IndexModel
                 return true;
             case Pc.FillNear:
                 s.Entry(0, t[LaneAt]) = t[NearAt + t[LaneAt]];
-                if (++t[LaneAt] == _program.Entries) t[PcAt] = (byte)(_flaw == Flaw.NearClearedFirst ? Pc.PublishFar : Pc.Unsplit);
+                if (++t[LaneAt] == _program.Entries)
+                    t[PcAt] = (byte)(_flaw == Flaw.NearClearedFirst ? Pc.PublishFar : Pc.Unsplit);
                 return true;
             case Pc.Unsplit:
                 s.Control(0) = _flaw == Flaw.SplitKeepsControl
                     ? t[ControlAt]
-                    : (byte)((Bump(t[ControlAt]) & ~(7 << ModelState.OverflowShift)) | ModelState.Depth | t[NearChainAt] << ModelState.OverflowShift);
+                    : (byte)((Bump(t[ControlAt]) & ~(7 << ModelState.OverflowShift)) | ModelState.Depth
+                        | t[NearChainAt] << ModelState.OverflowShift);
                 t[NearAt] = t[NearAt + 1] = t[NearChainAt] = t[FarControlAt] = 0;
                 if ((For)t[ForAt] == For.Sweep) ModelCalls.Finish(s, t, 0, 0);
                 else _search.Again(t);
@@ -122,12 +125,14 @@ internal sealed class IndexModel
                 return true;
 
             case Pc.WriteReplaced:
-                if (!_chains.TrySlotOf(s, t, t[RecordAt], out int slotBucket, out int slotLane)) return Fail("the entry of a live record is not in its home bucket");
+                if (!_chains.TrySlotOf(s, t, t[RecordAt], out int slotBucket, out int slotLane))
+                    return Fail("the entry of a live record is not in its home bucket");
                 s.Entry(slotBucket, slotLane) = t[MineAt];
                 t[PcAt] = (byte)Pc.UnlatchReplaced;
                 return true;
             case Pc.UnlatchReplaced:
-                if ((For)t[ForAt] != For.Replace || _flaw != Flaw.ReplaceWithoutLatch) s.Control(t[HomeAt]) = t[ControlAt];
+                if ((For)t[ForAt] != For.Replace || _flaw != Flaw.ReplaceWithoutLatch)
+                    s.Control(t[HomeAt]) = t[ControlAt];
                 if ((For)t[ForAt] == For.Sweep) ModelCalls.Finish(s, t, 0, 0);
                 else t[PcAt] = (byte)(_flaw == Flaw.UnlockedBeforeDead ? Pc.EarlyUnlock : Pc.Kill);
                 return true;
@@ -139,7 +144,8 @@ internal sealed class IndexModel
                 s.Flags(t[RecordAt]) = ModelState.Dead;
                 return true;
             case Pc.WriteRemoved:
-                if (!_chains.TrySlotOf(s, t, t[RecordAt], out slotBucket, out slotLane)) return Fail("the entry of a live record is not in its home bucket");
+                if (!_chains.TrySlotOf(s, t, t[RecordAt], out slotBucket, out slotLane))
+                    return Fail("the entry of a live record is not in its home bucket");
                 s.Entry(slotBucket, slotLane) = 0;
                 t[PcAt] = (byte)(ModelState.OverflowOf(t[ControlAt]) != 0 ? Pc.Shorten : Pc.UnlatchRemoved);
                 return true;
@@ -192,7 +198,8 @@ internal sealed class IndexModel
                 else t[PcAt] = (byte)Pc.Recheck;
                 return true;
             case Pc.Recheck:
-                if (_flaw == Flaw.ValueNotChecked || (s.Flags(record) == t[FlagsAt] && s.Version(record) == t[VersionAt]))
+                if (_flaw == Flaw.ValueNotChecked
+                    || (s.Flags(record) == t[FlagsAt] && s.Version(record) == t[VersionAt]))
                     ModelCalls.Finish(s, t, t[LowAt], 0);
                 else _search.Search(t);
                 return true;

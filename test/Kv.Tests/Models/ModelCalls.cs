@@ -3,7 +3,8 @@ using static Kv.Tests.Models.ModelRegisters;
 namespace Kv.Tests.Models;
 
 /// <summary>The calls of a program: which one a thread is at, and the keys and records that go with it.</summary>
-/// <remarks>Records are numbered from 1: those there at first, then those that the calls make, one for each of their keys.</remarks>
+/// <remarks>Records are numbered from 1: those there at first, then those that the calls make, one for each of their
+/// keys.</remarks>
 internal sealed class ModelCalls
 {
     private readonly ModelProgram _program;
@@ -34,7 +35,8 @@ internal sealed class ModelCalls
     public ModelState NewState()
     {
         var state = new ModelState(_program.Entries, _keyOf.Count, _program.Threads.Length, _calls.Length);
-        for (int thread = 0; thread < _firstCall.Length; thread++) state.Thread(thread)[CallAt] = (byte)_firstCall[thread];
+        for (int thread = 0; thread < _firstCall.Length; thread++)
+            state.Thread(thread)[CallAt] = (byte)_firstCall[thread];
         return state;
     }
 

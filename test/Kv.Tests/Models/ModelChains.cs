@@ -2,7 +2,8 @@ using static Kv.Tests.Models.ModelRegisters;
 
 namespace Kv.Tests.Models;
 
-/// <summary>The entries of a home bucket and of the chain behind it: what is found, put and moved there under the latch.</summary>
+/// <summary>The entries of a home bucket and of the chain behind it: what is found, put and moved there under the
+/// latch.</summary>
 internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw flaw)
 {
     /// <summary>Whether a key goes to the far half when the bucket splits.</summary>
@@ -76,7 +77,8 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
         }
     }
 
-    /// <summary>Moves an entry of the chain's last bucket up, or takes the bucket off when all have been moved.</summary>
+    /// <summary>Moves an entry of the chain's last bucket up, or takes the bucket off when all have been
+    /// moved.</summary>
     /// <remarks>Whenever there is room, which is more often than the code does it.</remarks>
     public void Shorten(ModelState s, Span<byte> t)
     {
@@ -90,7 +92,8 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
             before = last;
         }
 
-        var moving = Enumerable.Range(0, program.Entries).Select(lane => s.Entry(last, lane)).Where(entry => entry != 0 && !kept.Contains(entry)).ToList();
+        var moving = Enumerable.Range(0, program.Entries).Select(lane => s.Entry(last, lane))
+            .Where(entry => entry != 0 && !kept.Contains(entry)).ToList();
         if (moving.Count > room.Count)
         {
             t[PcAt] = (byte)Pc.UnlatchRemoved;
@@ -164,7 +167,8 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
                     byte record = s.Entry(bucket, lane);
                     if (record == 0) continue;
                     char key = calls.KeyOf(record);
-                    if (s.Flags(record) != 0) throw new ModelException($"{key} has a record that is locked, dead or a placeholder");
+                    if (s.Flags(record) != 0)
+                        throw new ModelException($"{key} has a record that is locked, dead or a placeholder");
                     int expected = (s.Control(0) & ModelState.Depth) != 0 && IsFar(key) ? 1 : 0;
                     if (home != expected) throw new ModelException($"{key} is not at home");
                     if (!found.TryAdd(key, s.Low(record))) throw new ModelException($"{key} is there twice");
@@ -189,7 +193,8 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
             if (first == 0) first = chain;
             else s.Link(1 + last) = chain;
             last = chain;
-            for (int lane = 0; lane < program.Entries && from + lane < all.Count; lane++) s.Entry(1 + chain, lane) = all[from + lane];
+            for (int lane = 0; lane < program.Entries && from + lane < all.Count; lane++)
+                s.Entry(1 + chain, lane) = all[from + lane];
         }
 
         return first;

@@ -1,6 +1,7 @@
 namespace Kv.Tests.Models;
 
-/// <summary>Walks every interleaving of a program and checks each end: that the results can be explained one by one.</summary>
+/// <summary>Walks every interleaving of a program and checks each end: that the results can be explained one by
+/// one.</summary>
 internal static class ModelChecker
 {
     /// <returns>States visited.</returns>
@@ -47,16 +48,20 @@ internal static class ModelChecker
             if (model.FirstValue(key) is var value and not 0) values[key] = value;
         if (!Explains(model, end, published, values, 0))
         {
-            var results = model.Calls.Select((call, i) => $"{call} = {end.Call(i)[2]},{end.Call(i)[3]} after {end.Call(i)[1]:b}");
+            var results = model.Calls.Select(
+                (call, i) => $"{call} = {end.Call(i)[2]},{end.Call(i)[3]} after {end.Call(i)[1]:b}");
             throw new ModelException("not linearizable: " + string.Join("; ", results));
         }
     }
 
-    /// <summary>Looks for an order of the calls, none before one that had ended when it began, that gives these results.</summary>
-    private static bool Explains(IndexModel model, ModelState end, Dictionary<char, byte> published, Dictionary<char, byte> values, int done)
+    /// <summary>Looks for an order of the calls, none before one that had ended when it began, that gives these
+    /// results.</summary>
+    private static bool Explains(IndexModel model, ModelState end, Dictionary<char, byte> published,
+        Dictionary<char, byte> values, int done)
     {
         if (done == (1 << model.Calls.Count) - 1)
-            return published.Count == values.Count && published.All(pair => values.GetValueOrDefault(pair.Key) == pair.Value);
+            return published.Count == values.Count
+                && published.All(pair => values.GetValueOrDefault(pair.Key) == pair.Value);
 
         for (int i = 0; i < model.Calls.Count; i++)
         {

@@ -52,13 +52,15 @@ internal sealed record ModelProgram(Call[][] Threads, string Keys, int Entries =
 
     /// <summary>Reads "Set B; Get B | Sweep": threads by bars, calls by semicolons.</summary>
     public static ModelProgram Parse(string text, string keys, int entries = 2, bool growing = true) =>
-        new([.. text.Split('|').Select(thread => thread.Split(';', StringSplitOptions.TrimEntries).Select(ParseCall).ToArray())],
+        new([.. text.Split('|').Select(thread => thread.Split(';', StringSplitOptions.TrimEntries).Select(ParseCall)
+            .ToArray())],
             keys, entries, growing);
 
     private static Call ParseCall(string text)
     {
         string[] words = text.Split(' ');
-        return new Call(Enum.Parse<Op>(words[0]), words.Length > 1 ? words[1][0] : 'A', words.Length > 2 ? words[2][0] : '\0');
+        return new Call(Enum.Parse<Op>(words[0]), words.Length > 1 ? words[1][0] : 'A',
+            words.Length > 2 ? words[2][0] : '\0');
     }
 }
 

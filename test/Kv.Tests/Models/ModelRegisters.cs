@@ -5,7 +5,8 @@ internal enum Pc : byte
 {
     Begin,
 
-    // Searching: which bucket is home, its entries, its chain, and whether a miss counts. Or latching it: last of these.
+    // Searching: which bucket is home, its entries, its chain, and whether a miss counts. Or latching it: last of
+    // these.
     FarHome, NearHome, Match, Reload, Next, Validate, Spin, Latch,
 
     // Splitting under the latch.
@@ -35,7 +36,8 @@ internal static class ModelRegisters
     /// <summary>The call that runs, where in it the thread is, and what it wants the latch for.</summary>
     public const int CallAt = 0, PcAt = 1, ForAt = 2;
 
-    /// <summary>Of a search: the home bucket and its control as seen, bucket and lane looked at, lanes that match, next of the chain.</summary>
+    /// <summary>Of a search: the home bucket and its control as seen, bucket and lane looked at, lanes that match, next
+    /// of the chain.</summary>
     public const int HomeAt = 3, ControlAt = 4, BucketAt = 5, LaneAt = 6, MaskAt = 7, LinkAt = 8;
 
     /// <summary>The record found, the one that the call makes, and what was seen of a value.</summary>
@@ -50,7 +52,8 @@ internal static class ModelRegisters
     /// <summary>What the look-ahead found; 255 for nothing.</summary>
     public const int HintAt = 22;
 
-    /// <summary>Of a read of two keys: the record or the home bucket of a miss, and its word or control as seen.</summary>
+    /// <summary>Of a read of two keys: the record or the home bucket of a miss, and its word or control as
+    /// seen.</summary>
     public const int SeenAt = 23, SeenWordAt = 25;
 
     /// <summary>Bucket and lane that an insert takes; the key that the look-ahead searches.</summary>

@@ -47,7 +47,8 @@ internal sealed class ModelSearch(ModelProgram program, ModelCalls calls, ModelC
             case Pc.Validate:
                 byte now = s.Control(t[HomeAt]);
                 bool isLatched = (t[ControlAt] & ModelState.Latch) != 0;
-                if (flaw == Flaw.MissNotValidated || (now == t[ControlAt] && (!isLatched || flaw == Flaw.MissValidatedUnderLatch)))
+                if (flaw == Flaw.MissNotValidated
+                    || (now == t[ControlAt] && (!isLatched || flaw == Flaw.MissValidatedUnderLatch)))
                     found = 0;
                 else if (now == t[ControlAt]) t[PcAt] = (byte)Pc.Spin;      // latched: until it is not
                 else Again(t);

@@ -2,7 +2,8 @@ using static Kv.Tests.Models.ModelRegisters;
 
 namespace Kv.Tests.Models;
 
-/// <summary>What calls on two keys do besides searching them: hold both, change both, let go of both; or read both as of one instant.</summary>
+/// <summary>What calls on two keys do besides searching them: hold both, change both, let go of both; or read both as
+/// of one instant.</summary>
 internal sealed class ModelTwoKeys(ModelCalls calls, ModelSearch search, Flaw flaw)
 {
     private const byte SeenMiss = 128;

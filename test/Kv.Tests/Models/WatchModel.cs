@@ -17,23 +17,29 @@ internal enum WatchFlaw
     /// <summary>EXEC does not look whether the watched keys have learnt their new database.</summary>
     IdNotChecked,
 
-    /// <summary>EXEC goes on when they have learnt it, though whoever published the table has not looked for the keys yet.</summary>
+    /// <summary>EXEC goes on when they have learnt it, though whoever published the table has not looked for the keys
+    /// yet.</summary>
     ReportNotAwaited,
 
-    /// <summary>A writer that began before the table was published does not count for who watched in the database of before.</summary>
+    /// <summary>A writer that began before the table was published does not count for who watched in the database of
+    /// before.</summary>
     FormerForgotten,
 }
 
-/// <summary>One key of database number 0 that somebody watches or waits for, while it is written and the number gets another database.</summary>
+/// <summary>One key of database number 0 that somebody watches or waits for, while it is written and the number gets
+/// another database.</summary>
 /// <remarks>
-/// Steps as <c>RecordChanges</c>, <c>HashIndex.TryInsert</c>, <c>Store.Publish</c>, <c>KeyWatches</c> and the blocked command do them, a shared load or store each. Threads, by letter:
-/// H holds the key (a placeholder when it is absent), asks, writes, lets go. N holds it likewise, and writes nothing. I inserts it under the bucket's latch. P publishes a table
-/// with the other database, under the table's lock, and tells the watchers. X watches, reads, and later does EXEC. B waits, and reads.
-/// A wait is a thread that cannot step. EXEC may fail though nothing has changed, where somebody holds the key while the table is published.
+/// Steps as <c>RecordChanges</c>, <c>HashIndex.TryInsert</c>, <c>Store.Publish</c>, <c>KeyWatches</c> and the blocked
+/// command do them, a shared load or store each. Threads, by letter: H holds the key (a placeholder when it is absent),
+/// asks, writes, lets go. N holds it likewise, and writes nothing. I inserts it under the bucket's latch. P publishes a
+/// table with the other database, under the table's lock, and tells the watchers. X watches, reads, and later does
+/// EXEC. B waits, and reads. A wait is a thread that cannot step. EXEC may fail though nothing has changed, where
+/// somebody holds the key while the table is published.
 /// </remarks>
 internal sealed class WatchModel(string threads, string first, WatchFlaw flaw)
 {
-    private const int Table = 0, TableLock = 1, Id = 2, Changes = 3, Value = 4, Owner = 6, Versions = 8, Reported = 9, Former = 10, Threads = 11;
+    private const int Table = 0, TableLock = 1, Id = 2, Changes = 3, Value = 4, Owner = 6, Versions = 8, Reported = 9,
+        Former = 10, Threads = 11;
     private const int Pc = 0, Database = 1, Seen = 2, SeenChanges = 3, Result = 4, ThreadBytes = 5;
     private const byte Nobody = 0, Held = 1, Latched = 2, Done = 255, Succeeded = 1, None = 255;
 
@@ -173,13 +179,15 @@ internal sealed class WatchModel(string threads, string first, WatchFlaw flaw)
                 t[Pc] = 5;
                 return true;
             case 5:
-                bool isOld = (s[Reported] != t[Database] && flaw != WatchFlaw.ReportNotAwaited) || (s[Id] != t[Database] && flaw != WatchFlaw.IdNotChecked);
+                bool isOld = (s[Reported] != t[Database] && flaw != WatchFlaw.ReportNotAwaited)
+                    || (s[Id] != t[Database] && flaw != WatchFlaw.IdNotChecked);
                 if (isOld) s[Owner + t[Database]] = Nobody;
                 t[Pc] = isOld ? (byte)7 : (byte)6;
                 return true;
             case 6:
                 t[Result] = s[Changes] == t[SeenChanges] ? Succeeded : (byte)0;
-                if (t[Result] == Succeeded && s[Value + t[Database]] != t[Seen]) throw new ModelException("EXEC goes on though the key has changed");
+                if (t[Result] == Succeeded && s[Value + t[Database]] != t[Seen])
+                    throw new ModelException("EXEC goes on though the key has changed");
                 s[Owner + t[Database]] = Nobody;
                 t[Pc] = Done;
                 return true;

@@ -5,7 +5,8 @@ public sealed class WatchModelTests(ITestOutputHelper output)
 {
     // Who watches or waits, who writes, and how often the number gets another database.
     private static readonly string[] Programs =
-        ["XH", "XI", "BH", "BI", "XP", "BP", "XHP", "XIP", "XNP", "BHP", "BIP", "BNP", "XHPP", "XIPP", "BHPP", "BIPP", "BHNP", "XHHP", "BHIP", "XHIP"];
+        ["XH", "XI", "BH", "BI", "XP", "BP", "XHP", "XIP", "XNP", "BHP", "BIP", "BNP", "XHPP", "XIPP", "BHPP", "BIPP",
+            "BHNP", "XHHP", "BHIP", "XHIP"];
 
     // Whether the old database has the key at first, and whether the new one has.
     private static readonly string[] Firsts = ["00", "01", "10", "11"];

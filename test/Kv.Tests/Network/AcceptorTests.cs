@@ -21,5 +21,6 @@ public class AcceptorTests
     [InlineData(23, Acceptor.Next.BackOff)]         // ENFILE
     [InlineData(105, Acceptor.Next.BackOff)]        // ENOBUFS
     [InlineData(12, Acceptor.Next.BackOff)]         // ENOMEM
-    internal void Known_P03_no_error_of_accept_ends_the_listener(int error, Acceptor.Next next) => Assert.Equal(next, Acceptor.After(error));
+    internal void Known_P03_no_error_of_accept_ends_the_listener(int error, Acceptor.Next next) =>
+        Assert.Equal(next, Acceptor.After(error));
 }

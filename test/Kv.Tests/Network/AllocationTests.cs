@@ -20,7 +20,8 @@ public sealed class AllocationTests
         if (transport == "epoll" && !OperatingSystem.IsLinux()) Assert.Skip("epoll is Linux");
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
         using var client = server.Connect(timeoutMs: 60_000);
-        byte[] round = [.. RespText.Encode("SET key value-of-k"), .. RespText.Encode("GET key"), .. RespText.Encode("INCR n")];
+        byte[] round = [.. RespText.Encode("SET key value-of-k"), .. RespText.Encode("GET key"),
+            .. RespText.Encode("INCR n")];
         byte[] batch = [.. Enumerable.Repeat(round, CommandsABatch / 3).SelectMany(bytes => bytes)];
         client.Ok("SET n 1000000000");
         byte[] replies = new byte[64 * 1024];
@@ -32,7 +33,8 @@ public sealed class AllocationTests
         {
             long before = GC.GetTotalAllocatedBytes(precise: true);
             for (int i = 0; i < Batches; i++) Run(client.Socket, batch, replies, ReplyBytes);
-            least = Math.Min(least, (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)(Batches * CommandsABatch));
+            least = Math.Min(least, (GC.GetTotalAllocatedBytes(precise: true) - before) / (double)(
+                Batches * CommandsABatch));
         }
 
         Assert.True(least <= bytesACommandMax, $"{least} bytes a command");

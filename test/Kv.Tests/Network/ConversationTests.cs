@@ -48,10 +48,14 @@ public sealed class ConversationTests
     public void A_pipeline_gets_the_same_replies_wherever_it_is_cut(string transport)
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
-        byte[] input = [.. RespText.Encode("SET a 1"), .. "PING\r\nset b \"two words\"\r\n"u8, .. RespText.Encode("GET b"),
-            .. RespText.Encode("nosuch x"), .. RespText.Encode("GET"), .. RespText.Encode("SELECT 1"), .. RespText.Encode("GET a"),
-            .. RespText.Encode("SELECT 0"), .. RespText.Encode("APPEND a 23"), .. "\r\n*0\r\n"u8, .. RespText.Encode("GET a"), .. RespText.Encode("DEL a b")];
-        string[] expected = ["+OK", "+PONG", "+OK", "two words", "-ERR unknown command 'nosuch', with args beginning with: 'x' ",
+        byte[] input = [.. RespText.Encode("SET a 1"), .. "PING\r\nset b \"two words\"\r\n"u8,
+            .. RespText.Encode("GET b"),
+            .. RespText.Encode("nosuch x"), .. RespText.Encode("GET"), .. RespText.Encode("SELECT 1"),
+            .. RespText.Encode("GET a"),
+            .. RespText.Encode("SELECT 0"), .. RespText.Encode("APPEND a 23"), .. "\r\n*0\r\n"u8,
+            .. RespText.Encode("GET a"), .. RespText.Encode("DEL a b")];
+        string[] expected = ["+OK", "+PONG", "+OK", "two words",
+            "-ERR unknown command 'nosuch', with args beginning with: 'x' ",
             "-ERR wrong number of arguments for 'get' command", "+OK", "nil", "+OK", ":3", "123", ":2"];
         using var client = server.Connect();
         for (int cut = 0; cut <= input.Length; cut++)
@@ -72,10 +76,12 @@ public sealed class ConversationTests
         {
             byte[] value = new byte[length];
             random.NextBytes(value);
-            byte[] input = [.. RespText.Encode([.. "SET"u8.ToArray().Yield(), "k"u8.ToArray(), value]), .. RespText.Encode("GET k"), .. RespText.Encode("STRLEN k"), .. RespText.Encode("GET k")];
+            byte[] input = [.. RespText.Encode([.. "SET"u8.ToArray().Yield(), "k"u8.ToArray(), value]),
+                .. RespText.Encode("GET k"), .. RespText.Encode("STRLEN k"), .. RespText.Encode("GET k")];
             for (int at = 0; at < input.Length;)
             {
-                int piece = Math.Min(input.Length - at, random.Next(3) == 0 ? random.Next(1, 100) : random.Next(1, 300_000));
+                int piece = Math.Min(input.Length - at,
+                    random.Next(3) == 0 ? random.Next(1, 100) : random.Next(1, 300_000));
                 client.Send(input.AsSpan(at, piece));
                 at += piece;
             }
@@ -106,7 +112,8 @@ public sealed class ConversationTests
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void A_client_that_does_not_read_is_not_run_any_further_until_it_does(string transport)
     {
-        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1", "--client-output-pause", "1mb");
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1",
+            "--client-output-pause", "1mb");
         using var client = server.Connect(timeoutMs: 60_000);
         string value = new('v', 10_000);
         client.Ok($"SET k {value}");
@@ -115,7 +122,8 @@ public sealed class ConversationTests
         byte[] all = [.. Enumerable.Repeat(get, Gets).SelectMany(bytes => bytes), .. RespText.Encode("SET done yes")];
         client.Send(all);
         var session = Assert.Single(server.Server.Connections.Snapshot());
-        Eventually.Holds(() => session.OutputPaused, () => $"{session.OutputBytes} bytes wait, but the client is not paused");
+        Eventually.Holds(() => session.OutputPaused,
+            () => $"{session.OutputBytes} bytes wait, but the client is not paused");
         using (var other = server.Connect())
         {
             Assert.True(other.Command("GET done").IsNull, "the pipeline was run to its end though nobody reads");
@@ -130,7 +138,8 @@ public sealed class ConversationTests
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void A_client_that_leaves_more_unread_than_the_limit_is_closed(string transport)
     {
-        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1", "--client-output-buffer-limit", "normal 2mb 0 0");
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1",
+            "--client-output-buffer-limit", "normal 2mb 0 0");
         using var client = server.Connect();
         client.Ok($"SET k {new string('v', 50_000)}");
         byte[] get = RespText.Encode("GET k");
@@ -156,7 +165,8 @@ public sealed class ConversationTests
     {
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         var random = Seed.NewRandom();
-        byte[] input = [.. RespText.Encode([.. "SET"u8.ToArray().Yield(), "k"u8.ToArray(), new byte[200_000]]), .. RespText.Encode("GET k"), .. RespText.Encode("SUBSCRIBE c")];
+        byte[] input = [.. RespText.Encode([.. "SET"u8.ToArray().Yield(), "k"u8.ToArray(), new byte[200_000]]),
+            .. RespText.Encode("GET k"), .. RespText.Encode("SUBSCRIBE c")];
         using var steady = server.Connect();
         steady.Ok("SET k 1");
         for (int i = 0; i < 300; i++)
@@ -168,9 +178,11 @@ public sealed class ConversationTests
             Assert.Equal("+PONG", Text(steady.Command("PING")));
         }
 
-        Eventually.Holds(() => server.Server.Clients == 1, () => $"{server.Server.Clients} clients are left; {Seed.Hint}");
+        Eventually.Holds(() => server.Server.Clients == 1,
+            () => $"{server.Server.Clients} clients are left; {Seed.Hint}");
         steady.Ok("FLUSHALL");
-        Eventually.Holds(() => server.Server.Store.Stats.BlockBytes == 0, () => $"{server.Server.Store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
+        Eventually.Holds(() => server.Server.Store.Stats.BlockBytes == 0,
+            () => $"{server.Server.Store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
@@ -182,7 +194,8 @@ public sealed class ConversationTests
         {
             using var victim = server.Connect();
             long id = victim.Command("CLIENT ID").Integer;
-            if (i % 2 == 1) victim.Send([.. Enumerable.Repeat(RespText.Encode("PING"), 5_000).SelectMany(bytes => bytes)]);
+            if (i % 2 == 1)
+                victim.Send([.. Enumerable.Repeat(RespText.Encode("PING"), 5_000).SelectMany(bytes => bytes)]);
             Assert.Equal(":1", Text(killer.Command($"CLIENT KILL ID {id}")));
             Eventually.Holds(() => server.Server.Clients == 1, () => "the victim lives");
         }
@@ -198,11 +211,13 @@ public sealed class ConversationTests
         for (int i = 0; i < 5_000; i++)
         {
             Assert.Equal(":1", Text(publisher.Command($"PUBLISH c {i}")));
-            Assert.Equal(i.ToString(System.Globalization.CultureInfo.InvariantCulture), subscriber.Read().Items![2].String);
+            Assert.Equal(i.ToString(System.Globalization.CultureInfo.InvariantCulture),
+                subscriber.Read().Items![2].String);
         }
     }
 
-    private static string Text(Reply reply) => reply.IsNull ? "nil" : reply.Type == '$' ? reply.String : reply.Type + reply.String;
+    private static string Text(Reply reply) =>
+        reply.IsNull ? "nil" : reply.Type == '$' ? reply.String : reply.Type + reply.String;
 }
 
 internal static class Words

@@ -18,7 +18,8 @@ public sealed class InProcessTests
         await Say(stream, "\r\n$1\r\nk\r\n", "$5\r\nhello\r\n");
         using var other = server.Connect();
         Assert.Equal("hello", other.Ok("GET k").String);
-        Assert.Contains("addr=in-process:0 laddr=in-process:0 fd=-1", other.Ok("CLIENT LIST").String, StringComparison.Ordinal);
+        Assert.Contains("addr=in-process:0 laddr=in-process:0 fd=-1", other.Ok("CLIENT LIST").String,
+            StringComparison.Ordinal);
         await Say(stream, "QUIT\r\n", "+OK\r\n");
         Assert.Equal(0, await stream.ReadAsync(new byte[1]));
     }
@@ -133,9 +134,11 @@ public sealed class InProcessTests
         for (int round = 0; round < 10; round++)
         {
             var streams = Enumerable.Range(0, 100).Select(_ => server.Server.Connect()).ToList();
-            foreach (var stream in streams) await Say(stream, "SUBSCRIBE c\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+            foreach (var stream in streams)
+                await Say(stream, "SUBSCRIBE c\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
             foreach (var stream in streams) stream.Dispose();
-            Eventually.Holds(() => server.Server.Clients == 0, () => $"{server.Server.Clients} clients are still there");
+            Eventually.Holds(() => server.Server.Clients == 0,
+                () => $"{server.Server.Clients} clients are still there");
         }
 
         using var other = server.Connect();

@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;
 
-/// <summary>Large values arrive right however they are cut, with other commands before and behind them; who stalls in one stops nobody.</summary>
+/// <summary>Large values arrive right however they are cut, with other commands before and behind them; who stalls in
+/// one stops nobody.</summary>
 public sealed class LargeArgumentTests
 {
     private static byte[] Value(Random random, int length)
@@ -15,7 +16,8 @@ public sealed class LargeArgumentTests
     private static byte[] Set(string key, byte[] value) =>
         [.. RespText.Bytes($"*3\r\n$3\r\nSET\r\n${key.Length}\r\n{key}\r\n${value.Length}\r\n"), .. value, .. "\r\n"u8];
 
-    // Around what is received behind a block (8 KB), at once (64 KB), before the worker is woken (256 KB), and in a turn (1 MB).
+    // Around what is received behind a block (8 KB), at once (64 KB), before the worker is woken (256 KB), and in a
+    // turn (1 MB).
     [Theory]
     [InlineData("epoll")]
     [InlineData("pipelines")]
@@ -24,7 +26,8 @@ public sealed class LargeArgumentTests
         using var kv = KvInstance.Start("--transport", transport);
         using var client = new RespClient(kv.EndPoint);
         var random = Seed.NewRandom();
-        int[] borders = [1, 8 * 1024, 32 * 1024, 64 * 1024, 72 * 1024, 256 * 1024, 320 * 1024, 1 << 20, (1 << 20) + 65536];
+        int[] borders = [1, 8 * 1024, 32 * 1024, 64 * 1024, 72 * 1024, 256 * 1024, 320 * 1024, 1 << 20,
+            (1 << 20) + 65536];
         for (int round = 0; round < TimeBudget.Count(30); round++)
         {
             var expected = new List<string>();
@@ -44,11 +47,13 @@ public sealed class LargeArgumentTests
             Send(client, [.. wire], random);
             foreach (string line in expected) Assert.Equal(line, client.Read().ToString());
             for (int i = 0; i < values.Count; i++)
-                Assert.True(values[i].AsSpan().SequenceEqual(client.Command("GET key" + i).Text), $"round {round}, {values[i].Length} bytes; {Seed.Hint}");
+                Assert.True(values[i].AsSpan().SequenceEqual(client.Command("GET key" + i).Text),
+                    $"round {round}, {values[i].Length} bytes; {Seed.Hint}");
         }
 
         client.Ok("FLUSHALL");
-        Eventually.Holds(() => client.Info("kv_mem_blocks") == "0", () => $"{client.Info("kv_mem_blocks")} bytes of blocks are left");
+        Eventually.Holds(() => client.Info("kv_mem_blocks") == "0",
+            () => $"{client.Info("kv_mem_blocks")} bytes of blocks are left");
     }
 
     private static void Send(RespClient client, byte[] wire, Random random)
@@ -69,7 +74,8 @@ public sealed class LargeArgumentTests
         using var slow = new RespClient(kv.EndPoint);
         using var other = new RespClient(kv.EndPoint);
         byte[] value = Value(Seed.NewRandom(), 2_000_000), wire = Set("key", value);
-        foreach (int stop in new[] { 700_000, 700_001, 900_000, wire.Length - (256 * 1024) - 3, wire.Length - (256 * 1024), wire.Length - 3, wire.Length - 1 })
+        foreach (int stop in new[] { 700_000, 700_001, 900_000, wire.Length - (256 * 1024) - 3,
+            wire.Length - (256 * 1024), wire.Length - 3, wire.Length - 1 })
         {
             slow.Send(wire.AsSpan(0, stop));
             Eventually.Holds(() => long.Parse(other.Info("kv_mem_blocks")) > 0, () => "nothing of it has arrived");
@@ -79,7 +85,8 @@ public sealed class LargeArgumentTests
             Assert.Equal("+OK", slow.Read().ToString());
             Assert.Equal(value, other.Command("GET key").Text);
             other.Ok("DEL key");
-            Eventually.Holds(() => other.Info("kv_mem_blocks") == "0", () => $"{other.Info("kv_mem_blocks")} bytes of blocks are left");
+            Eventually.Holds(() => other.Info("kv_mem_blocks") == "0",
+                () => $"{other.Info("kv_mem_blocks")} bytes of blocks are left");
         }
     }
 
@@ -94,7 +101,9 @@ public sealed class LargeArgumentTests
             using (var leaver = new RespClient(kv.EndPoint))
             {
                 leaver.Send(wire.AsSpan(0, stop));
-                if (stop > 65_536) Eventually.Holds(() => long.Parse(other.Info("kv_mem_blocks")) > 0, () => "nothing of it has arrived");
+                if (stop > 65_536)
+                    Eventually.Holds(() => long.Parse(other.Info("kv_mem_blocks")) > 0,
+                        () => "nothing of it has arrived");
             }
 
             Eventually.Holds(() => other.Info("kv_mem_blocks") == "0" && other.Info("connected_clients") == "1",

@@ -2,7 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;
 
-/// <summary>Several large values in a pipeline take one turn, and their replies one call: none is held back for what has not come.</summary>
+/// <summary>Several large values in a pipeline take one turn, and their replies one call: none is held back for what
+/// has not come.</summary>
 public sealed class LargePipelineTests
 {
     // What is received at first, and what is received of a head, as ConnectionReader has it.
@@ -24,15 +25,19 @@ public sealed class LargePipelineTests
     [InlineData("pipelines")]
     public void What_is_complete_is_answered_though_the_next_large_value_stalls(string transport)
     {
-        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "1", "--enable-debug-command", "yes");
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "1",
+            "--enable-debug-command", "yes");
         using var client = new RespClient(kv.EndPoint);
-        byte[] first = Set("first", Value(70_000, 0)), second = Set("second", Value(300_000, 1)), ping = RespText.Encode("PING");
+        byte[] first = Set("first", Value(70_000, 0)), second = Set("second", Value(300_000, 1)),
+            ping = RespText.Encode("PING");
         byte[] wire = [.. ping, .. first, .. first, .. second];
         int behindOne = ping.Length + first.Length, behindTwo = behindOne + first.Length;
         (int Cut, int Replies)[] cuts =
         [
-            (FirstBytes, 1), (FirstBytes - 1, 1), (FirstBytes + 1, 1), (behindOne - 1, 1), (behindOne, 2), (behindOne + 1, 2), (behindOne - 2 + HeadBytes, 2),
-            (behindOne - 2 + HeadBytes + 1, 2), (behindTwo, 3), (behindTwo - 2 + HeadBytes, 3), (behindTwo - 1 + HeadBytes, 3), (wire.Length - 2, 3), (wire.Length - 1, 3),
+            (FirstBytes, 1), (FirstBytes - 1, 1), (FirstBytes + 1, 1), (behindOne - 1, 1), (behindOne, 2),
+            (behindOne + 1, 2), (behindOne - 2 + HeadBytes, 2),
+            (behindOne - 2 + HeadBytes + 1, 2), (behindTwo, 3), (behindTwo - 2 + HeadBytes, 3),
+            (behindTwo - 1 + HeadBytes, 3), (wire.Length - 2, 3), (wire.Length - 1, 3),
         ];
         foreach (var (cut, replies) in cuts)
         {
@@ -55,7 +60,8 @@ public sealed class LargePipelineTests
     {
         using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "1");
         byte[] first = Set("first", Value(70_000, 0)), second = Set("second", Value(300_000, 1));
-        foreach (int cut in new[] { 10, 100, HeadBytes - 2, HeadBytes, FirstBytes, FirstBytes + HeadBytes, second.Length })
+        foreach (int cut in new[] { 10, 100, HeadBytes - 2, HeadBytes, FirstBytes, FirstBytes + HeadBytes,
+            second.Length })
         {
             using var client = new RespClient(kv.EndPoint);
             client.Send([.. first, .. first, .. RespText.Encode("QUIT"), .. second.AsSpan(0, cut)]);
@@ -66,7 +72,8 @@ public sealed class LargePipelineTests
         using var other = new RespClient(kv.EndPoint);
         Assert.Equal("$-1", other.Command("GET second").ToString());
         other.Ok("DEL first");
-        Eventually.Holds(() => other.Info("kv_mem_blocks") == "0", () => $"{other.Info("kv_mem_blocks")} bytes of blocks are left");
+        Eventually.Holds(() => other.Info("kv_mem_blocks") == "0",
+            () => $"{other.Info("kv_mem_blocks")} bytes of blocks are left");
     }
 
     [Theory]
@@ -74,7 +81,8 @@ public sealed class LargePipelineTests
     [InlineData("pipelines")]
     public void Large_values_that_do_not_fit_are_refused_one_by_one(string transport)
     {
-        using var kv = KvInstance.Start("--transport", transport, "--maxmemory", "60mb", "--enable-debug-command", "yes");
+        using var kv = KvInstance.Start("--transport", transport, "--maxmemory", "60mb",
+            "--enable-debug-command", "yes");
         using var client = new RespClient(kv.EndPoint);
         for (int round = 0; round < 3; round++)
         {
@@ -99,18 +107,21 @@ public sealed class LargePipelineTests
             Assert.Equal(":" + stored, client.Command("DBSIZE").ToString());
             client.Ok("DEBUG INTEGRITY");
             client.Ok("FLUSHALL");
-            Eventually.Holds(() => client.Info("kv_mem_blocks") == "0", () => $"{client.Info("kv_mem_blocks")} bytes of blocks are left");
+            Eventually.Holds(() => client.Info("kv_mem_blocks") == "0",
+                () => $"{client.Info("kv_mem_blocks")} bytes of blocks are left");
         }
     }
 
-    // The memory of what is replaced is used again at once, while others still send from it, receive into it, or have vanished in between.
+    // The memory of what is replaced is used again at once, while others still send from it, receive into it, or have
+    // vanished in between.
     [Theory]
     [InlineData("epoll", 1)]
     [InlineData("epoll", 2)]
     [InlineData("pipelines", 2)]
     public void Whoever_reads_a_large_value_that_others_replace_gets_one_value_whole(string transport, int workers)
     {
-        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", workers.ToString(), "--enable-debug-command", "yes");
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", workers.ToString(),
+            "--enable-debug-command", "yes");
         const int Keys = 3;
         using var threads = new TestThreads();
         for (int writer = 0; writer < 3; writer++)
@@ -121,7 +132,9 @@ public sealed class LargePipelineTests
                 using var client = new RespClient(kv.EndPoint);
                 while (!threads.IsStopping)
                 {
-                    byte[][] sets = [.. Enumerable.Range(0, 4).Select(_ => Set("key" + random.Next(Keys), Value(random.Next(60_000, 400_000), random.Next(26))))];
+                    byte[][] sets = [.. Enumerable.Range(0, 4)
+                        .Select(_ =>
+                        Set("key" + random.Next(Keys), Value(random.Next(60_000, 400_000), random.Next(26))))];
                     client.Send([.. sets.SelectMany(set => set)]);
                     foreach (byte[] _ in sets) Assert.Equal("+OK", client.Read().ToString());
                     using var leaver = new RespClient(kv.EndPoint);
@@ -143,7 +156,8 @@ public sealed class LargePipelineTests
                     for (int i = 0; i < 4; i++)
                     {
                         byte[]? value = client.Read().Text;
-                        Assert.True(value == null || value.AsSpan().IndexOfAnyExcept(value[0]) < 0, $"parts of two values; {Seed.Hint}");
+                        Assert.True(value == null || value.AsSpan().IndexOfAnyExcept(value[0]) < 0,
+                            $"parts of two values; {Seed.Hint}");
                     }
                 }
             });
@@ -154,6 +168,7 @@ public sealed class LargePipelineTests
         Eventually.Holds(() => last.Info("connected_clients") == "1", () => "clients that have left are still there");
         last.Ok("DEBUG INTEGRITY");
         last.Ok("FLUSHALL");
-        Eventually.Holds(() => last.Info("kv_mem_blocks") == "0", () => $"{last.Info("kv_mem_blocks")} bytes of blocks are left");
+        Eventually.Holds(() => last.Info("kv_mem_blocks") == "0",
+            () => $"{last.Info("kv_mem_blocks")} bytes of blocks are left");
     }
 }

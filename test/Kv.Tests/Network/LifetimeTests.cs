@@ -20,7 +20,8 @@ public sealed class LifetimeTests
         Eventually.Holds(() => Descriptors() <= before, () => $"{Descriptors()} descriptors, {before} before");
         Eventually.Holds(() => !Left().Any(), () => string.Join(' ', Left()));
 
-        IEnumerable<string> Left() => Threads().Where(thread => !others.Contains(thread.Key)).Select(thread => thread.Value);
+        IEnumerable<string> Left() =>
+            Threads().Where(thread => !others.Contains(thread.Key)).Select(thread => thread.Value);
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
@@ -57,7 +58,8 @@ public sealed class LifetimeTests
         {
             using var client = server.Connect();
             Assert.Equal(server.Port, long.Parse(client.Ok("GET port").String));
-            Eventually.Holds(() => client.Info("connected_clients") == "1", () => "clients of another server are counted");
+            Eventually.Holds(() => client.Info("connected_clients") == "1",
+                () => "clients of another server are counted");
             await server.Server.DisposeAsync();
             await server.Server.DisposeAsync();     // a second time does nothing
         }
@@ -66,7 +68,8 @@ public sealed class LifetimeTests
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public async Task Stopping_answers_what_was_received_and_closes(string transport)
     {
-        await using var server = await KvServer.StartAsync(KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport]));
+        await using var server = await KvServer.StartAsync(
+            KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport]));
         using var client = new RespClient(server.Endpoints[0]);
         client.Ok("PING");
         client.Send([.. Enumerable.Repeat(RespText.Encode("INCR n"), 1_000).SelectMany(bytes => bytes)]);
@@ -85,7 +88,8 @@ public sealed class LifetimeTests
         var options = KvInstance.OptionsOf(["--port", $"{port}", "--bind", "127.0.0.1", "--transport", transport]);
         var exception = await Assert.ThrowsAsync<ListenException>(() => KvServer.StartAsync(options));
         Assert.True(exception.AddressInUse);
-        Assert.Equal($"Could not create server TCP listening socket 127.0.0.1:{port}: bind: Address already in use", exception.Message);
+        Assert.Equal($"Could not create server TCP listening socket 127.0.0.1:{port}: bind: Address already in use",
+            exception.Message);
     }
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
@@ -109,7 +113,8 @@ public sealed class LifetimeTests
     public async Task Two_servers_cannot_listen_on_one_port(string transport)
     {
         using var first = KvInstance.Start("--transport", transport);
-        var options = KvInstance.OptionsOf(["--port", $"{first.Port}", "--bind", "127.0.0.1", "--transport", transport]);
+        var options = KvInstance.OptionsOf(
+            ["--port", $"{first.Port}", "--bind", "127.0.0.1", "--transport", transport]);
         var exception = await Assert.ThrowsAsync<ListenException>(() => KvServer.StartAsync(options));
         Assert.True(exception.AddressInUse);
         using var client = first.Connect();
@@ -123,9 +128,11 @@ public sealed class LifetimeTests
         client.Ok("SET k v");
     }
 
-    /// <summary>Sockets, epolls, bells and pipes; not files, since the runtime opens assemblies and libraries whenever it first needs them.</summary>
+    /// <summary>Sockets, epolls, bells and pipes; not files, since the runtime opens assemblies and libraries whenever
+    /// it first needs them.</summary>
     private static int Descriptors() => OperatingSystem.IsLinux()
-        ? Directory.GetFileSystemEntries("/proc/self/fd").Count(path => new FileInfo(path).LinkTarget?.StartsWith('/') == false)
+        ? Directory.GetFileSystemEntries("/proc/self/fd")
+            .Count(path => new FileInfo(path).LinkTarget?.StartsWith('/') == false)
         : 0;
 
     /// <summary>The process' threads that bear a name of ours, by their ids.</summary>

@@ -4,11 +4,14 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;
 
-/// <summary>CONFIG SET port, bind and tcp-backlog move the listeners as Redis 7 does, and nobody who is connected notices.</summary>
+/// <summary>CONFIG SET port, bind and tcp-backlog move the listeners as Redis 7 does, and nobody who is connected
+/// notices.</summary>
 public sealed class ListenersTests
 {
-    private const string PortTaken = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. Check server logs.";
-    private const string BindFailed = "-ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to specified addresses.";
+    private const string PortTaken = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen "
+        + "on this port. Check server logs.";
+    private const string BindFailed =
+        "-ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to specified addresses.";
 
     /// <summary>Of TEST-NET-1: no machine has it.</summary>
     private const string Elsewhere = "192.0.2.1";
@@ -40,7 +43,8 @@ public sealed class ListenersTests
         // Of two that fail together, Redis names the one that came first.
         Assert.Equal(PortTaken, client.Command($"CONFIG SET port {other} bind 127.0.0.1").ToString());
         Assert.Equal(BindFailed, client.Command($"CONFIG SET bind 127.0.0.1 port {other}").ToString());
-        Assert.Equal("[\"timeout\" \"0\" \"port\" \"0\" \"bind\" \"127.0.0.1\" \"maxmemory\" \"0\"]", client.Command("CONFIG GET timeout port bind maxmemory").ToString());
+        Assert.Equal("[\"timeout\" \"0\" \"port\" \"0\" \"bind\" \"127.0.0.1\" \"maxmemory\" \"0\"]",
+            client.Command("CONFIG GET timeout port bind maxmemory").ToString());
         Assert.Equal(0, kv.Server.Store.MaxMemoryBytes);
         Assert.True(Answers(IPAddress.Loopback, kv.Port));
         Assert.Equal(kv.EndPoint, kv.Server.Endpoints.Single());
@@ -57,7 +61,8 @@ public sealed class ListenersTests
         Assert.Equal((true, false), (Answers(IPAddress.Loopback, kv.Port), Answers(second, kv.Port)));
         client.Ok("CONFIG SET bind \"127.0.0.1 127.0.0.2\"");
         Assert.Equal((true, true), (Answers(IPAddress.Loopback, kv.Port), Answers(second, kv.Port)));
-        Assert.Equal([$"127.0.0.1:{kv.Port}", $"127.0.0.2:{kv.Port}"], kv.Server.Endpoints.Select(endPoint => endPoint.ToString()));
+        Assert.Equal([$"127.0.0.1:{kv.Port}", $"127.0.0.2:{kv.Port}"],
+            kv.Server.Endpoints.Select(endPoint => endPoint.ToString()));
         client.Ok("CONFIG SET bind 127.0.0.2");
         Assert.Equal((false, true), (Answers(IPAddress.Loopback, kv.Port), Answers(second, kv.Port)));
         // All addresses and one of them on the same port exclude each other: the old socket has to go first.
@@ -80,7 +85,8 @@ public sealed class ListenersTests
         using var kv = KvInstance.Start("--transport", transport);
         using var client = kv.Connect();
         // No label of a name is so long: it is unknown without asking anybody on the network.
-        foreach (string bind in (string[])[Elsewhere, $"127.0.0.1 {Elsewhere}", $"0.0.0.0 {Elsewhere}", new string('x', 64)])
+        foreach (string bind in (string[])[Elsewhere, $"127.0.0.1 {Elsewhere}", $"0.0.0.0 {Elsewhere}",
+            new string('x', 64)])
         {
             Assert.Equal(BindFailed, client.Command($"CONFIG SET bind \"{bind}\"").ToString());
             Assert.Equal("[\"bind\" \"127.0.0.1\"]", client.Command("CONFIG GET bind").ToString());
@@ -113,7 +119,9 @@ public sealed class ListenersTests
             connected.Ok("PING");
             using var another = new RespClient(new UnixDomainSocketEndPoint(path + "2"));
             MoveToFreePort(another, "CONFIG SET port {0}");
-            Assert.Equal("-ERR CONFIG SET failed (possibly related to argument 'unixsocket') - can't set immutable config", another.Command("CONFIG SET unixsocket x").ToString());
+            Assert.Equal(
+                "-ERR CONFIG SET failed (possibly related to argument 'unixsocket') - can't set immutable config",
+                another.Command("CONFIG SET unixsocket x").ToString());
         }
         finally
         {
@@ -159,8 +167,10 @@ public sealed class ListenersTests
         long id = client.Ok("CLIENT ID").Integer;
         Assert.True(kv.Server.Connections.TryGet(id, out var session));
         using var socket = new Socket(new SafeSocketHandle(session!.Descriptor, ownsHandle: false));
-        return (Get(SocketOptionLevel.Socket, SocketOptionName.KeepAlive), Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveTime),
-            Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveInterval), Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveRetryCount));
+        return (Get(SocketOptionLevel.Socket, SocketOptionName.KeepAlive),
+            Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveTime),
+            Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveInterval),
+            Get(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveRetryCount));
 
         int Get(SocketOptionLevel level, SocketOptionName name) => (int)socket.GetSocketOption(level, name)!;
     }
@@ -168,15 +178,18 @@ public sealed class ListenersTests
     /// <summary>The queue lengths of the sockets of this process that listen on a port.</summary>
     private static List<int> QueueLengths(int port)
     {
-        const int TcpInfo = 11, StateListen = 10, QueueLengthOffset = 28;      // struct tcp_info of Linux; of a listener "sacked" is its queue's length
+        // struct tcp_info of Linux; of a listener "sacked" is its queue's length
+        const int TcpInfo = 11, StateListen = 10, QueueLengthOffset = 28;
         var lengths = new List<int>();
         byte[] info = new byte[104];
         foreach (string path in Directory.EnumerateFileSystemEntries("/proc/self/fd"))
         {
-            if (new FileInfo(path).LinkTarget is not { } target || !target.StartsWith("socket:", StringComparison.Ordinal)) continue;
+            if (new FileInfo(path).LinkTarget is not { } target
+                || !target.StartsWith("socket:", StringComparison.Ordinal)) continue;
             try
             {
-                using var socket = new Socket(new SafeSocketHandle(int.Parse(Path.GetFileName(path)), ownsHandle: false));
+                using var socket =
+                    new Socket(new SafeSocketHandle(int.Parse(Path.GetFileName(path)), ownsHandle: false));
                 if (socket.LocalEndPoint is not IPEndPoint endPoint || endPoint.Port != port) continue;
                 socket.GetRawSocketOption((int)SocketOptionLevel.Tcp, TcpInfo, info);
                 if (info[0] == StateListen) lengths.Add(BitConverter.ToInt32(info, QueueLengthOffset));
@@ -208,7 +221,8 @@ public sealed class ListenersTests
         {
             try
             {
-                return KvInstance.Start("--transport", transport, "--unixsocket", path, "--port", $"{ServerProgram.FreePort()}");
+                return KvInstance.Start("--transport", transport, "--unixsocket", path, "--port",
+                    $"{ServerProgram.FreePort()}");
             }
             catch (Kv.Server.Network.ListenException) when (attempt < 10)
             {

@@ -4,13 +4,15 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;
 
-/// <summary>What the process has of the system and what it says that it uses agree, after any storm: within 15 % and 64 MB, and the program itself.</summary>
+/// <summary>What the process has of the system and what it says that it uses agree, after any storm: within 15 % and 64
+/// MB, and the program itself.</summary>
 [Collection(Alone.Name)]
 public sealed class ResidentMemoryTests(ITestOutputHelper output)
 {
     private const long ProgramBytes = 32 << 20;     // the runtime's code and data, which nobody counts as used
 
-    // Ten replies of 24 MB at a time that nobody reads, and who asked leaves. Of the heap's memory 1.3 GB stayed for good, with ten of 70 MB.
+    // Ten replies of 24 MB at a time that nobody reads, and who asked leaves. Of the heap's memory 1.3 GB stayed for
+    // good, with ten of 70 MB.
     [Theory]
     [InlineData("epoll")]
     [InlineData("pipelines")]
@@ -20,21 +22,25 @@ public sealed class ResidentMemoryTests(ITestOutputHelper output)
         using var kv = KvProcess.Start("--transport", transport);
         using var client = kv.Connect();
         for (int i = 0; i < 200_000; i += 10_000)
-            client.Command([RespText.Bytes("HSET"), RespText.Bytes("h"), .. Enumerable.Range(i, 10_000).SelectMany(j => new[] { RespText.Bytes("f" + j), new byte[100] })]);
+            client.Command([RespText.Bytes("HSET"), RespText.Bytes("h"),
+                .. Enumerable.Range(i, 10_000).SelectMany(j => new[] { RespText.Bytes("f" + j), new byte[100] })]);
         for (int round = 0; round < 3; round++)
         {
             var slow = new List<Socket>();
             for (int i = 0; i < 10; i++)
             {
-                var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { ReceiveBufferSize = 4096 };
+                var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream,
+                    ProtocolType.Tcp) { ReceiveBufferSize = 4096 };
                 socket.Connect(kv.EndPoint);
                 socket.Send(RespText.Encode("HGETALL h"));
                 slow.Add(socket);
             }
 
-            Eventually.Holds(() => Used(client) > 10 * (20L << 20), () => $"{Used(client)} bytes are used while ten wait for their replies");
+            Eventually.Holds(() => Used(client) > 10 * (20L << 20),
+                () => $"{Used(client)} bytes are used while ten wait for their replies");
             slow.ForEach(socket => socket.Dispose());
-            Eventually.Holds(() => Used(client) < 100L << 20, () => $"{Used(client)} bytes are used when they have left");
+            Eventually.Holds(() => Used(client) < 100L << 20,
+                () => $"{Used(client)} bytes are used when they have left");
         }
 
         Agree(kv, client);
@@ -54,7 +60,8 @@ public sealed class ResidentMemoryTests(ITestOutputHelper output)
         for (int i = 0; i < 3000; i++)
         {
             int length = (int)Math.Exp(random.NextDouble() * Math.Log(longest.Length / 1024)) * 1024;
-            Assert.Equal("+OK", client.Command("SET"u8.ToArray(), RespText.Bytes("k" + random.Next(600)), longest[..length]).ToString());
+            Assert.Equal("+OK", client.Command("SET"u8.ToArray(), RespText.Bytes("k" + random.Next(600)),
+                longest[..length]).ToString());
         }
 
         Agree(kv, client);
@@ -69,7 +76,8 @@ public sealed class ResidentMemoryTests(ITestOutputHelper output)
     private void Agree(KvProcess kv, RespClient client)
     {
         Eventually.Holds(() => kv.ResidentBytes <= (Used(client) * 115 / 100) + (64L << 20) + ProgramBytes,
-            () => $"{kv.ResidentBytes >> 20} MB are resident, {Used(client) >> 20} used, {long.Parse(client.Info("kv_mem_warm"), CultureInfo.InvariantCulture) >> 20} warm; {Seed.Hint}");
+            () => $"{kv.ResidentBytes >> 20} MB are resident, {Used(client) >> 20} used, "
+                + $"{long.Parse(client.Info("kv_mem_warm"), CultureInfo.InvariantCulture) >> 20} warm; {Seed.Hint}");
         output.WriteLine($"{kv.ResidentBytes >> 20} MB resident, {Used(client) >> 20} used");
     }
 }

@@ -17,9 +17,12 @@ public class AgainstRedisTests
         string flood = new('1', 70_000);
         foreach (string wire in (string[])
         [
-            "*1\r\n:4\r\n", "*1\r\n*1\r\n", "*1\r\n+PING\r\n", "*1\r\n\rPING\r\n", "*1\r\n\nABC\r\n", "*1\r\n\u00ff\r\n", "*1\r\n'4\r\n", "*1\r\n\u00074\r\n",
-            "*+1\r\n", "*01\r\n", "* 1\r\n", "*2147483648\r\n", "*\r\n", "*abc\r\n", "*-0\r\n", "*9999999999999999999999\r\n",
-            "*1\r\n$-1\r\n", "*1\r\n$-2\r\n", "*1\r\n$+4\r\n", "*1\r\n$\r\n", "*1\r\n$abc\r\n", "*1\r\n$04\r\n", "*1\r\n$1048577\r\n",
+            "*1\r\n:4\r\n", "*1\r\n*1\r\n", "*1\r\n+PING\r\n", "*1\r\n\rPING\r\n", "*1\r\n\nABC\r\n",
+            "*1\r\n\u00ff\r\n", "*1\r\n'4\r\n", "*1\r\n\u00074\r\n",
+            "*+1\r\n", "*01\r\n", "* 1\r\n", "*2147483648\r\n", "*\r\n", "*abc\r\n", "*-0\r\n",
+            "*9999999999999999999999\r\n",
+            "*1\r\n$-1\r\n", "*1\r\n$-2\r\n", "*1\r\n$+4\r\n", "*1\r\n$\r\n", "*1\r\n$abc\r\n", "*1\r\n$04\r\n",
+            "*1\r\n$1048577\r\n",
             "*" + flood, "*1\r\n$" + flood, flood,
             "set a \"b\n", "set a \"b\"c\n", "set a 'b'c\n", "echo a\"b\n", "echo \"x\\\n", "echo 'x\\'\r\n",
         ])
@@ -46,7 +49,8 @@ public class AgainstRedisTests
         var client = new RespClient(redis.EndPoint);
         for (int round = TimeBudget.Count(3000); round > 0; round--)
         {
-            byte[] line = [.. "RPUSH list "u8, .. random.GetItems("ab \t\v\f\r\"\"''\\\\xn4f1\u0001"u8, random.Next(1, 14)), (byte)'\n'];
+            byte[] line = [.. "RPUSH list "u8,
+                .. random.GetItems("ab \t\v\f\r\"\"''\\\\xn4f1\u0001"u8, random.Next(1, 14)), (byte)'\n'];
             client.Send("DEL list");
             client.Read();
             client.Send(line);
@@ -63,7 +67,8 @@ public class AgainstRedisTests
 
             Assert.True(ours.End == ParseStatus.Complete, hint);
             IEnumerable<string> stored = client.Command("LRANGE list 0 -1").Items!.Select(item => item.String);
-            Assert.True(stored.SequenceEqual(ours.Commands[0].Skip(2).Select(word => Encoding.Latin1.GetString(word))), hint);
+            Assert.True(stored.SequenceEqual(ours.Commands[0].Skip(2).Select(word => Encoding.Latin1.GetString(word))),
+                hint);
         }
 
         client.Dispose();
@@ -82,16 +87,19 @@ public class AgainstRedisTests
     [Fact]
     public void Takes_the_doubles_that_the_reference_takes()
     {
-        Compare(3, 8000, RandomNumber, text => [Words("DEL", "z"), Words("ZADD", "z", text, "m"), Words("ZSCORE", "z", "m")], (text, replies) =>
+        Compare(3, 8000, RandomNumber,
+            text => [Words("DEL", "z"), Words("ZADD", "z", text, "m"), Words("ZSCORE", "z", "m")], (text, replies) =>
         {
             bool ours = NumberText.TryParseDouble(text, out double value);
             if (ours == replies[1].IsError) return false;
             if (!ours) return true;
             // 17 digits give every bit back; but a sorted set keeps no sign of zero in its text.
-            bool parsed = double.TryParse(replies[2].String.Replace("inf", "Infinity"), NumberStyles.Float, CultureInfo.InvariantCulture, out double theirs);
+            bool parsed = double.TryParse(replies[2].String.Replace("inf", "Infinity"), NumberStyles.Float,
+                CultureInfo.InvariantCulture, out double theirs);
             // The reference's C library cuts hexadecimal denormals off where it should round: 0x1.bc06848ee45858p-1023
             // ends in ...2c2 there, in ...2c3 here.
-            bool cut = double.IsSubnormal(value) && text.AsSpan().IndexOfAny("xX"u8) >= 0 && Math.Abs(value - theirs) <= double.Epsilon;
+            bool cut = double.IsSubnormal(value) && text.AsSpan().IndexOfAny("xX"u8) >= 0
+                && Math.Abs(value - theirs) <= double.Epsilon;
             return parsed && (theirs.Equals(value) || cut);
         });
     }
@@ -105,21 +113,26 @@ public class AgainstRedisTests
         var seconds = new Queue<byte[]>();
         Compare(4, 8000, RandomNumber, text =>
         {
-            second = random.Next(4) == 0 ? RandomNumber(random) : Encoding.ASCII.GetBytes($"{random.Next(-1000, 1000)}.{random.Next(1000)}");
+            second = random.Next(4) == 0 ? RandomNumber(random)
+                : Encoding.ASCII.GetBytes($"{random.Next(-1000, 1000)}.{random.Next(1000)}");
             seconds.Enqueue(second);
             return [Words("SET", "k", text), Words("INCRBYFLOAT", "k", second)];
         }, (text, replies) =>
         {
             byte[] increment = seconds.Dequeue();
-            if (!ExtendedFloat.TryParse(text, out ExtendedFloat left) || !ExtendedFloat.TryParse(increment, out ExtendedFloat right))
+            if (!ExtendedFloat.TryParse(text, out ExtendedFloat left)
+                || !ExtendedFloat.TryParse(increment, out ExtendedFloat right))
                 return replies[1].IsError && replies[1].String == "ERR value is not a valid float";
             ExtendedFloat sum = left + right;
-            if (!sum.IsFinite) return replies[1].IsError && replies[1].String == "ERR increment would produce NaN or Infinity";
-            return !replies[1].IsError && replies[1].Text.AsSpan().SequenceEqual(buffer.AsSpan(0, sum.FormatHuman(buffer)));
+            if (!sum.IsFinite)
+                return replies[1].IsError && replies[1].String == "ERR increment would produce NaN or Infinity";
+            return !replies[1].IsError && replies[1].Text.AsSpan()
+                .SequenceEqual(buffer.AsSpan(0, sum.FormatHuman(buffer)));
         });
     }
 
-    private static void Compare(int stream, int count, Func<Random, byte[]> next, Func<byte[], byte[][][]> commands, Func<byte[], Reply[], bool> agrees)
+    private static void Compare(int stream, int count, Func<Random, byte[]> next, Func<byte[], byte[][][]> commands,
+        Func<byte[], Reply[], bool> agrees)
     {
         using RedisServer redis = RedisServer.Start();
         using var client = new RespClient(redis.EndPoint);
@@ -133,7 +146,8 @@ public class AgainstRedisTests
             {
                 Reply[] replies = [.. sent[index].Select(_ => client.Read())];
                 Assert.True(agrees(texts[index], replies),
-                    $"{RespText.Quote(texts[index])}: {string.Join(", ", sent[index].Select(RespText.Line))} answered {string.Join(", ", replies.AsEnumerable())}; {Seed.Hint}");
+                    $"{RespText.Quote(texts[index])}: {string.Join(", ", sent[index].Select(RespText.Line))} answered "
+                    + $"{string.Join(", ", replies.AsEnumerable())}; {Seed.Hint}");
             }
         }
     }
@@ -152,8 +166,10 @@ public class AgainstRedisTests
             6 => $"0x{random.NextInt64():x}.{random.NextInt64():x}p{random.Next(-1100, 1100)}",
             7 => $"{random.Next(10)}.{random.NextInt64()}{random.NextInt64()}e{random.Next(-5000, 5000)}",
             8 => $"0x1.{random.NextInt64(1L << 60):x15}p-{random.Next(1000, 1080)}",
-            9 => new[] { "inf", "-inf", "+inf", "nan", "infinity", "-Infinity", "0x", "1e", ".", "-", "", "-0", "0x.8p1" }[random.Next(13)],
-            10 => $"{new string('0', random.Next(30))}{random.Next()}{new string('0', random.Next(30))}.{new string('0', random.Next(30))}{random.Next()}",
+            9 => new[] { "inf", "-inf", "+inf", "nan", "infinity", "-Infinity", "0x", "1e", ".", "-", "", "-0",
+                "0x.8p1" }[random.Next(13)],
+            10 => $"{new string('0', random.Next(30))}{random.Next()}{new string('0', random.Next(30))}."
+                + $"{new string('0', random.Next(30))}{random.Next()}",
             _ => $"{random.Next(-1000, 1000)}.{random.Next(100)}",
         });
         return random.Next(6) == 0 ? Mutation.Of(text, random) : text;
@@ -168,7 +184,8 @@ public class AgainstRedisTests
         using var run = new ParserRun { Authenticated = authenticated };
         run.Limits.MaxBulkBytes = 1024 * 1024;      // as the reference was started
         ParserResult ours = run.Run(bytes);
-        Assert.True(ours.End > ParseStatus.NeedMoreData, $"{RespText.Quote(bytes.AsSpan(0, Math.Min(bytes.Length, 80)))}: {ours.End}, not {theirs}");
+        Assert.True(ours.End > ParseStatus.NeedMoreData,
+            $"{RespText.Quote(bytes.AsSpan(0, Math.Min(bytes.Length, 80)))}: {ours.End}, not {theirs}");
         Assert.Equal(theirs, Encoding.Latin1.GetString(ProtocolErrors.Text(ours.End, ours.Got)));
     }
 

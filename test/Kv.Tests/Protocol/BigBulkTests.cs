@@ -35,7 +35,9 @@ public unsafe class BigBulkTests
             byte[] wire = [.. Encode(words), .. Encode("PING"u8.ToArray()), .. Encode(words), .. "inline x\r\n"u8];
             var receiver = new Receiver(wire, random, pieceMax: random.Next(2) == 0 ? ReceiveBytes : 200_000);
             receiver.Run();
-            string expected = string.Join('|', ((byte[][][])[words, ["PING"u8.ToArray()], words, ["inline"u8.ToArray(), "x"u8.ToArray()]]).Select(Digest));
+            string expected = string.Join('|',
+                ((byte[][][])[words, ["PING"u8.ToArray()], words, ["inline"u8.ToArray(), "x"u8.ToArray()]])
+                .Select(Digest));
             Assert.True(expected == string.Join('|', receiver.Commands.Select(Digest)), Seed.Hint);
         }
     }
@@ -44,7 +46,8 @@ public unsafe class BigBulkTests
     public void A_caller_may_ignore_the_offer_and_go_on_reading_into_the_input()
     {
         Random random = Seed.NewRandom(4);
-        byte[][] words = ["MSET"u8.ToArray(), "a"u8.ToArray(), RandomBytes(random, 100_000), "b"u8.ToArray(), RandomBytes(random, 70_000)];
+        byte[][] words = ["MSET"u8.ToArray(), "a"u8.ToArray(), RandomBytes(random, 100_000), "b"u8.ToArray(),
+            RandomBytes(random, 70_000)];
         byte[] wire = Encode(words);
         using var run = new ParserRun();
         for (int round = TimeBudget.Count(30); round > 0; round--)
@@ -60,7 +63,8 @@ public unsafe class BigBulkTests
     public void Offers_bulks_above_64_KB_only(int bytes, bool offered)
     {
         using var run = new ParserRun();
-        Assert.Equal(ParseStatus.NeedMoreData, run.ParseAll(Encoding.ASCII.GetBytes($"*2\r\n$4\r\nECHO\r\n${bytes}\r\nabc"), [], out _));
+        Assert.Equal(ParseStatus.NeedMoreData,
+            run.ParseAll(Encoding.ASCII.GetBytes($"*2\r\n$4\r\nECHO\r\n${bytes}\r\nabc"), [], out _));
         Assert.Equal(offered ? bytes : 0, run.State.BigBulkLength);
         if (offered) Assert.Equal("*2\r\n$4\r\nECHO\r\n$65537\r\n".Length, run.State.BigBulkOffset);
     }
@@ -121,7 +125,8 @@ public unsafe class BigBulkTests
     private static byte[] Encode(params byte[][] words) => RespText.Encode(words);
 
     private static string Digest(byte[][] words) =>
-        string.Join(' ', words.Select(word => $"{word.Length}:{Convert.ToHexString(System.Security.Cryptography.SHA256.HashData(word))}"));
+        string.Join(' ', words.Select(
+            word => $"{word.Length}:{Convert.ToHexString(System.Security.Cryptography.SHA256.HashData(word))}"));
 
     /// <summary>A transport that takes the parser's offer: bodies go into blocks while they arrive.</summary>
     private sealed class Receiver(byte[] wire, Random random, int pieceMax)
@@ -154,7 +159,8 @@ public unsafe class BigBulkTests
                     out int first, out int count)) == ParseStatus.Complete)
                 {
                     var command = new byte[count][];
-                    for (int index = 0; index < count; index++) command[index] = table.Items[first + index].Span.ToArray();
+                    for (int index = 0; index < count; index++)
+                        command[index] = table.Items[first + index].Span.ToArray();
                     Commands.Add(command);
                     table.Clear();
                     foreach (nint block in blocks) NativeMemory.Free((void*)block);
@@ -195,7 +201,8 @@ public unsafe class BigBulkTests
 
         private byte[] Receive(int most)
         {
-            int bytes = Math.Min(random.Next(3) == 0 ? random.Next(1, 40) : random.Next(1, most + 1), Math.Min(most, wire.Length - _sent));
+            int bytes = Math.Min(random.Next(3) == 0 ? random.Next(1, 40) : random.Next(1, most + 1),
+                Math.Min(most, wire.Length - _sent));
             _sent += bytes;
             return wire[(_sent - bytes).._sent];
         }

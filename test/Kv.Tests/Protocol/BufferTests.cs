@@ -10,7 +10,8 @@ public unsafe class BufferTests
         using var output = new OutputBuffer(16);
         byte[] expected = new byte[100_000];
         new Random(1).NextBytes(expected);
-        for (int at = 0; at < expected.Length; at += 777) output.Append(expected.AsSpan(at, Math.Min(777, expected.Length - at)));
+        for (int at = 0; at < expected.Length; at += 777)
+            output.Append(expected.AsSpan(at, Math.Min(777, expected.Length - at)));
         Assert.True(output.Span.SequenceEqual(expected));
         output.RemoveFront(70_001);
         Assert.True(output.Span.SequenceEqual(expected.AsSpan(70_001)));

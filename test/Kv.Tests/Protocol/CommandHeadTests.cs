@@ -3,17 +3,25 @@ using Kv.Protocol;
 
 namespace Kv.Tests.Protocol;
 
-/// <summary>The short way for commands that begin like the one before, against the parser that believes nothing.</summary>
+/// <summary>The short way for commands that begin like the one before, against the parser that believes
+/// nothing.</summary>
 public sealed unsafe class CommandHeadTests
 {
     private static readonly string[] Commands =
     [
-        "*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "*2\r\n$3\r\nGET\r\n$12\r\nabcdefghijkl\r\n", "*2\r\n$3\r\nget\r\n$1\r\na\r\n", "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$0\r\n\r\n",
-        "*2\r\n$3\r\nGET\r\n$-1\r\n", "*2\r\n$3\r\nGET\r\n:1\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nab\r\n", "*2\r\n$4\r\nINCR\r\n$100\r\n", "*9\r\n$6\r\nEXISTS\r\n",
-        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n", "*5\r\n$3\r\nSET\r\n$2\r\naa\r\n$0\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n",
-        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$3\r\n600\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n6012\r\n",
-        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$9\r\n012345678\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$10\r\n0123456789\r\n",
-        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60", "*6\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n$2\r\nNX\r\n", "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$-1\r\n$2\r\n60\r\n", "PING\r\n", "*1\r\n$4\r\nPING\r\n",
+        "*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "*2\r\n$3\r\nGET\r\n$12\r\nabcdefghijkl\r\n",
+        "*2\r\n$3\r\nget\r\n$1\r\na\r\n", "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$0\r\n\r\n",
+        "*2\r\n$3\r\nGET\r\n$-1\r\n", "*2\r\n$3\r\nGET\r\n:1\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nab\r\n",
+        "*2\r\n$4\r\nINCR\r\n$100\r\n", "*9\r\n$6\r\nEXISTS\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n",
+        "*5\r\n$3\r\nSET\r\n$2\r\naa\r\n$0\r\n\r\n$2\r\nEX\r\n$2\r\n60\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$3\r\n600\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n6012\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$9\r\n012345678\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$10\r\n0123456789\r\n$10\r\n0123456789\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60",
+        "*6\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nEX\r\n$2\r\n60\r\n$2\r\nNX\r\n",
+        "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n$-1\r\n$2\r\n60\r\n", "PING\r\n", "*1\r\n$4\r\nPING\r\n",
     ];
 
     [Fact]
@@ -29,7 +37,8 @@ public sealed unsafe class CommandHeadTests
                 wire.CopyTo(buffer, 0);
                 // What lies behind the end is what was there before: the same command once more.
                 for (int i = 0; i < CommandParser.PaddingBytes; i++) buffer[wire.Length + i] = wire[i % wire.Length];
-                for (int length = first.Length; length <= wire.Length; length++) Compare(buffer, first.Length, length, limits);
+                for (int length = first.Length; length <= wire.Length; length++)
+                    Compare(buffer, first.Length, length, limits);
             }
         }
     }
@@ -41,15 +50,18 @@ public sealed unsafe class CommandHeadTests
         {
             var state = default(ParseState);
             int position = 0;
-            if (CommandParser.Parse(input, second, ref position, table, limits, true, ref state, out int at, out int count) != ParseStatus.Complete
+            if (CommandParser.Parse(input, second, ref position, table, limits, true, ref state, out int at,
+                out int count) != ParseStatus.Complete
                 || position != second) return;
             var head = default(CommandHead);
-            if (count == 0 || !head.TryRemember(input, table.Items + at, count) || !head.Matches(input + second)) return;
+            if (count == 0 || !head.TryRemember(input, table.Items + at, count) || !head.Matches(input + second))
+                return;
 
             Argument* items = stackalloc Argument[16];
             byte* next = head.ReadRest(input + second, input + length, items, limits);
             position = second;
-            var status = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out at, out count);
+            var status = CommandParser.Parse(input, length, ref position, table, limits, true, ref state,
+                out at, out count);
             if (next == null) return;       // the parser decides what the short way does not take
             Assert.Equal(ParseStatus.Complete, status);
             Assert.Equal(position, (int)(next - input));
@@ -73,7 +85,8 @@ public sealed unsafe class CommandHeadTests
         {
             var state = default(ParseState);
             int position = 0;
-            CommandParser.Parse(input, 40, ref position, table, new RespLimits(), true, ref state, out int at, out int count);
+            CommandParser.Parse(input, 40, ref position, table, new RespLimits(), true, ref state, out int at,
+                out int count);
             var head = default(CommandHead);
             Assert.True(head.TryRemember(input, table.Items + at, count));
             Assert.True(head.Matches(input + 20));

@@ -16,7 +16,9 @@ public unsafe class CommandParserTests
     [InlineData("PING\r\n", "[PING]\nComplete")]
     [InlineData("  set a  b\t\n", "[set] [a] [b]\nComplete")]
     [InlineData("\r\n\n  \r\nPING\n", "[PING]\nComplete")]
-    [InlineData("*11\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n$1\r\nf\r\n$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n$1\r\nj\r\n$1\r\nk\r\n",
+    [InlineData(
+        "*11\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n$1\r\nf\r\n$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n"
+        + "$1\r\nj\r\n$1\r\nk\r\n",
         "[a] [b] [c] [d] [e] [f] [g] [h] [i] [j] [k]\nComplete")]
     public void Reads_commands(string wire, string expected)
     {
@@ -104,9 +106,11 @@ public unsafe class CommandParserTests
             {
                 ParserResult result = run.Run(wire.Bytes.AsSpan(0, cut));
                 bool clean = cut == 0 || wire.Ends.Contains(cut);
-                Assert.True(result.End == (clean ? ParseStatus.Complete : ParseStatus.NeedMoreData), $"cut {cut}: {result.End}; {Seed.Hint}");
+                Assert.True(result.End == (clean ? ParseStatus.Complete : ParseStatus.NeedMoreData),
+                    $"cut {cut}: {result.End}; {Seed.Hint}");
                 Assert.True(result.Commands.Count == wire.CommandsWithin(cut), Seed.Hint);
-                Assert.True(result.Commands.Select(command => Text(command)).SequenceEqual(lines.Take(result.Commands.Count)), Seed.Hint);
+                Assert.True(result.Commands.Select(command => Text(command))
+                    .SequenceEqual(lines.Take(result.Commands.Count)), Seed.Hint);
             }
         }
     }
@@ -119,7 +123,8 @@ public unsafe class CommandParserTests
         for (int round = TimeBudget.Count(150); round > 0; round--)
         {
             RandomWire wire = RandomWire.Next(random);
-            Assert.True(wire.Expected == run.Run(wire.Bytes, RandomCuts(random, wire.Bytes.Length)).ToString(), Seed.Hint);
+            Assert.True(wire.Expected == run.Run(wire.Bytes, RandomCuts(random, wire.Bytes.Length))
+                .ToString(), Seed.Hint);
             Assert.True(wire.Expected == run.Run(wire.Bytes, EveryByte(wire.Bytes.Length)).ToString(), Seed.Hint);
             for (int cut = 0; cut <= wire.Bytes.Length; cut += 7)
                 Assert.True(wire.Expected == run.Run(wire.Bytes, cut).ToString(), $"cut at {cut}; {Seed.Hint}");
@@ -136,10 +141,12 @@ public unsafe class CommandParserTests
         {
             byte[][] words = new byte[random.Next(2, 3000)][];
             for (int index = 0; index < words.Length; index++)
-                words[index] = random.GetItems("ab$*\r\n0123456789"u8, random.Next(40) == 0 ? random.Next(5000) : random.Next(30));
+                words[index] = random.GetItems("ab$*\r\n0123456789"u8,
+                    random.Next(40) == 0 ? random.Next(5000) : random.Next(30));
             byte[] wire = [.. RespText.Encode(words), .. "*1\r\n$4\r\nPING\r\n"u8];
             string expected = run.Run(wire).ToString();
-            Assert.True(run.Run(wire).Commands[0].Zip(words).All(pair => pair.First.AsSpan().SequenceEqual(pair.Second)), Seed.Hint);
+            Assert.True(run.Run(wire).Commands[0].Zip(words)
+                .All(pair => pair.First.AsSpan().SequenceEqual(pair.Second)), Seed.Hint);
             Assert.True(expected == run.Run(wire, RandomCuts(random, wire.Length)).ToString(), Seed.Hint);
         }
     }
@@ -147,7 +154,8 @@ public unsafe class CommandParserTests
     [Fact]
     public void A_large_command_in_small_pieces_costs_each_byte_once()
     {
-        // 200,000 arguments in pieces of 16 bytes: 87,500 calls. Were each to begin anew, that would be 10^10 arguments.
+        // 200,000 arguments in pieces of 16 bytes: 87,500 calls. Were each to begin anew, that would be 10^10
+        // arguments.
         byte[] wire = RespText.Encode([.. Enumerable.Repeat("x"u8.ToArray(), 200_000)]);
         byte[] padded = [.. wire, .. new byte[CommandParser.PaddingBytes]];
         using var table = new ArgumentTable();
@@ -158,13 +166,15 @@ public unsafe class CommandParserTests
         {
             for (int arrived = 16; arrived < wire.Length; arrived += 16)
             {
-                ParseStatus status = CommandParser.Parse(input, arrived, ref position, table, limits, true, ref state, out _, out _);
+                ParseStatus status = CommandParser.Parse(input, arrived, ref position, table, limits, true, ref state,
+                    out _, out _);
                 Assert.Equal(ParseStatus.NeedMoreData, status);
             }
 
             Assert.True(state.KeptArguments.Length > 190_000);
             Assert.Equal(ParseStatus.Complete,
-                CommandParser.Parse(input, wire.Length, ref position, table, limits, true, ref state, out _, out int count));
+                CommandParser.Parse(input, wire.Length, ref position, table, limits, true, ref state, out _,
+                    out int count));
             Assert.Equal(200_000, count);
             Assert.Equal(0, state.KeptBytes);
             Assert.False(state.IsPartial);
@@ -177,7 +187,8 @@ public unsafe class CommandParserTests
         Random random = Seed.NewRandom(4);
         byte[][] hostile =
         [
-            [0], [.. "\r\n"u8], [.. "\n"u8], [.. "$-1\r\n"u8], [.. "*1\r\n$4\r\nEVIL\r\n"u8], [.. "$3\r\nabc\r\n"u8], [.. "0"u8], [.. "9\r\n"u8],
+            [0], [.. "\r\n"u8], [.. "\n"u8], [.. "$-1\r\n"u8], [.. "*1\r\n$4\r\nEVIL\r\n"u8], [.. "$3\r\nabc\r\n"u8],
+            [.. "0"u8], [.. "9\r\n"u8],
             [.. "\r"u8], [.. "\""u8], [.. "*-"u8], [255],
         ];
         using var run = new ParserRun();
@@ -198,7 +209,8 @@ public unsafe class CommandParserTests
         }
     }
 
-    // Right or wrong, whole or in pieces, fast or slow, with any bytes behind: one answer, and no byte read past the padding.
+    // Right or wrong, whole or in pieces, fast or slow, with any bytes behind: one answer, and no byte read past the
+    // padding.
     [Fact]
     public void Mutated_input_gives_one_answer_on_every_path()
     {
@@ -225,7 +237,8 @@ public unsafe class CommandParserTests
     [Fact]
     public void Allocates_nothing_for_commands_whole_or_cut()
     {
-        byte[] wire = [.. "*3\r\n$3\r\nSET\r\n$8\r\nkey:0001\r\n$128\r\n"u8, .. new byte[128], .. "\r\nset \"a b\" c\r\n*2\r\n$3\r\nGET\r\n$8\r\nkey:"u8, .. new byte[CommandParser.PaddingBytes]];
+        byte[] wire = [.. "*3\r\n$3\r\nSET\r\n$8\r\nkey:0001\r\n$128\r\n"u8, .. new byte[128],
+            .. "\r\nset \"a b\" c\r\n*2\r\n$3\r\nGET\r\n$8\r\nkey:"u8, .. new byte[CommandParser.PaddingBytes]];
         using var table = new ArgumentTable();
         var limits = new RespLimits();
         fixed (byte* input = wire)
@@ -253,12 +266,16 @@ public unsafe class CommandParserTests
         ParseState state = default;
         int position = 0;
         table.Clear();
-        bool set = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _, out int three) == ParseStatus.Complete;
-        bool inline = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _, out _) == ParseStatus.Complete;
-        bool cut = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _, out _) == ParseStatus.NeedMoreData;
+        bool set = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _,
+            out int three) == ParseStatus.Complete;
+        bool inline = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _,
+            out _) == ParseStatus.Complete;
+        bool cut = CommandParser.Parse(input, length, ref position, table, limits, true, ref state, out _,
+            out _) == ParseStatus.NeedMoreData;
         state.Reset();
         return set && inline && cut && three == 3;
     }
 
-    private static string Text(byte[][] command) => string.Join(' ', command.Select(word => Encoding.Latin1.GetString(word)));
+    private static string Text(byte[][] command) =>
+        string.Join(' ', command.Select(word => Encoding.Latin1.GetString(word)));
 }

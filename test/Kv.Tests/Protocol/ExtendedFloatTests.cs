@@ -20,7 +20,8 @@ public class ExtendedFloatTests
     [InlineData("-0", "-0", "0")]
     [InlineData("1", "-1", "0")]
     [InlineData("12.5", "1.9e-4951", "12.5")]
-    public void Adds_as_the_reference_does(string left, string right, string sum) => Assert.Equal(sum, Add(left, right));
+    public void Adds_as_the_reference_does(string left, string right, string sum) =>
+        Assert.Equal(sum, Add(left, right));
 
     [Theory]
     [InlineData("")]
@@ -66,14 +67,16 @@ public class ExtendedFloatTests
     [Fact]
     public void Rounds_a_sum_to_64_bits_ties_to_even()
     {
-        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given) ? given : Random.Shared.Next();
+        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given)
+            ? given : Random.Shared.Next();
         var random = new Random(seed);
         for (int i = 0; i < 20_000; i++)
         {
             var left = Round64(RandomInteger(random));
             var right = Round64(RandomInteger(random));
             string sum = Add(left.ToString(CultureInfo.InvariantCulture), right.ToString(CultureInfo.InvariantCulture));
-            Assert.True(sum == Round64(left + right).ToString(CultureInfo.InvariantCulture), $"KV_SEED={seed}: {left} + {right} gave {sum}");
+            Assert.True(sum == Round64(left + right).ToString(CultureInfo.InvariantCulture),
+                $"KV_SEED={seed}: {left} + {right} gave {sum}");
         }
     }
 
@@ -85,7 +88,8 @@ public class ExtendedFloatTests
         Assert.Equal("0", Text(ExtendedFloat.FromDouble(double.Epsilon)));
         foreach (double large in (double[])[1e19, -1e30, 1e300, double.MaxValue])
         {
-            Assert.Equal(new BigInteger(large).ToString(CultureInfo.InvariantCulture), Text(ExtendedFloat.FromDouble(large)));
+            Assert.Equal(new BigInteger(large).ToString(CultureInfo.InvariantCulture),
+                Text(ExtendedFloat.FromDouble(large)));
         }
     }
 

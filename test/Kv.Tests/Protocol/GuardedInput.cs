@@ -6,7 +6,8 @@ namespace Kv.Tests.Protocol;
 //   ... | input bytes | 64 bytes of padding | page that cannot be read
 //                                           ^ a read past the padding ends the process
 
-/// <summary>An input buffer whose padding ends at an inaccessible page, so that over-reading cannot go unnoticed.</summary>
+/// <summary>An input buffer whose padding ends at an inaccessible page, so that over-reading cannot go
+/// unnoticed.</summary>
 internal sealed unsafe partial class GuardedInput : IDisposable
 {
     private const int PageBytes = 4096;

@@ -42,7 +42,8 @@ public class KnownParserBugTests
     public void Known_P05_a_picture_is_refused()
     {
         using var run = new ParserRun();
-        Assert.Equal(ParseStatus.NulInInline, run.Run([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, 0x49, 0x48, 0x44, 0x52]).End);
+        Assert.Equal(ParseStatus.NulInInline,
+            run.Run([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, 0x49, 0x48, 0x44, 0x52]).End);
     }
 
     [Fact]
@@ -69,7 +70,9 @@ public class KnownParserBugTests
     [InlineData("*1\r\n$4\r\nPINGab")]
     [InlineData("*1\r\n$4\r\nPING\r\r")]
     [InlineData("*1\r\n$4\r\nPING\n\n")]
-    [InlineData("*2\r\n$4\r\nECHO\r\n$100\r\n0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789xx")]
+    [InlineData(
+        "*2\r\n$4\r\nECHO\r\n$100\r\n"
+        + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789xx")]
     public void Known_P10_a_bulk_without_its_end_is_refused(string wire)
     {
         using var run = new ParserRun();
@@ -94,7 +97,8 @@ public class KnownParserBugTests
     public void Known_P11_an_empty_command_is_ignored(string wire)
     {
         using var run = new ParserRun();
-        Assert.Equal("[PING]\nComplete", run.Run([.. Encoding.ASCII.GetBytes(wire), .. "*1\r\n$4\r\nPING\r\n"u8]).ToString());
+        Assert.Equal("[PING]\nComplete", run.Run([.. Encoding.ASCII.GetBytes(wire), .. "*1\r\n$4\r\nPING\r\n"u8])
+            .ToString());
     }
 
     [Theory]

@@ -52,10 +52,14 @@ public class NumberTextTests
         for (int round = TimeBudget.Count(100_000); round > 0; round--)
         {
             byte[] text = random.GetItems("0123456789999-+ "u8, random.Next(0, 23));
-            if (random.Next(3) == 0) text = Mutation.Of(Encoding.ASCII.GetBytes((BigInteger.Pow(2, 63) + random.Next(-3, 3)).ToString(CultureInfo.InvariantCulture)), random);
+            if (random.Next(3) == 0)
+                text = Mutation.Of(Encoding.ASCII.GetBytes(
+                    (BigInteger.Pow(2, 63) + random.Next(-3, 3)).ToString(CultureInfo.InvariantCulture)), random);
             string shown = Encoding.Latin1.GetString(text);
-            bool canonical = BigInteger.TryParse(shown, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out BigInteger value)
-                && value.ToString(CultureInfo.InvariantCulture) == shown && value >= long.MinValue && value <= long.MaxValue;
+            bool canonical = BigInteger.TryParse(shown, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture,
+                out BigInteger value)
+                && value.ToString(CultureInfo.InvariantCulture) == shown && value >= long.MinValue
+                && value <= long.MaxValue;
             Assert.True(canonical == NumberText.TryParseInt64(text, out long parsed), $"{shown}; {Seed.Hint}");
             if (canonical) Assert.Equal((long)value, parsed);
         }
@@ -85,7 +89,8 @@ public class NumberTextTests
     [InlineData(double.NaN, "nan")]
     [InlineData(double.PositiveInfinity, "inf")]
     [InlineData(double.NegativeInfinity, "-inf")]
-    public void Writes_doubles_in_the_form_of_Redis_7_2(double value, string expected) => Assert.Equal(expected, Format(value));
+    public void Writes_doubles_in_the_form_of_Redis_7_2(double value, string expected) =>
+        Assert.Equal(expected, Format(value));
 
     [Fact]
     public void Doubles_read_back_what_was_written_and_no_shorter_text_would()
@@ -102,8 +107,10 @@ public class NumberTextTests
             if (double.IsNaN(value)) continue;
             string text = Format(value);
             Assert.InRange(text.Length, 1, NumberText.MaxDoubleBytes);
-            Assert.True(NumberText.TryParseDouble(Encoding.ASCII.GetBytes(text), out double back), $"{text}; {Seed.Hint}");
-            Assert.True(BitConverter.DoubleToInt64Bits(value) == BitConverter.DoubleToInt64Bits(back), $"{text}; {Seed.Hint}");
+            Assert.True(NumberText.TryParseDouble(Encoding.ASCII.GetBytes(text), out double back),
+                $"{text}; {Seed.Hint}");
+            Assert.True(BitConverter.DoubleToInt64Bits(value) == BitConverter.DoubleToInt64Bits(back),
+                $"{text}; {Seed.Hint}");
         }
     }
 

@@ -60,7 +60,8 @@ internal sealed unsafe class ParserRun(int capacity = 256 * 1024) : IDisposable
             ParseStatus status = Parse(start, arrived.Length, ref consumed, out int first, out int count);
             if (status != ParseStatus.Complete)
             {
-                Assert.True(at == consumed && before == _table.Count && count == 0, "an incomplete command left traces");
+                Assert.True(at == consumed && before == _table.Count
+                    && count == 0, "an incomplete command left traces");
                 return status;
             }
 
@@ -86,8 +87,10 @@ internal sealed unsafe class ParserRun(int capacity = 256 * 1024) : IDisposable
     }
 
     private ParseStatus Parse(byte* input, int length, ref int position, out int first, out int count) => SlowOnly
-        ? CommandParser.ParseSlow(input, length, ref position, _table, Limits, Authenticated, ref _state, out first, out count)
-        : CommandParser.Parse(input, length, ref position, _table, Limits, Authenticated, ref _state, out first, out count);
+        ? CommandParser.ParseSlow(input, length, ref position, _table, Limits, Authenticated, ref _state,
+            out first, out count)
+        : CommandParser.Parse(input, length, ref position, _table, Limits, Authenticated, ref _state,
+            out first, out count);
 }
 
 /// <summary>What the parser made of some bytes; compare as text.</summary>

@@ -19,7 +19,8 @@ internal static class RandomReply
             case 3: writer.WriteNull(); return "nil";
             case 4: writer.WriteNullArray(); return "nil";
             case 5: writer.WriteBoolean(true); return resp3 ? "#t" : ":1";
-            case 6: writer.WriteDouble(count / 4.0); return (resp3 ? "," : "$") + (count / 4.0).ToString(CultureInfo.InvariantCulture);
+            case 6: writer.WriteDouble(count / 4.0);
+            return (resp3 ? "," : "$") + (count / 4.0).ToString(CultureInfo.InvariantCulture);
             case 7:
                 long number = random.NextInt64(long.MinValue, long.MaxValue) >> random.Next(64);
                 writer.WriteInteger(number);

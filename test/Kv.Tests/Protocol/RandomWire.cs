@@ -23,7 +23,8 @@ internal sealed class RandomWire
     /// <summary>How many commands are whole, and not empty, in the first so many bytes.</summary>
     public int CommandsWithin(int bytes) => _commandEnds.Count(end => end <= bytes);
 
-    /// <summary>Up to so many commands, empty ones and inline ones among them; a few with arguments of some KB.</summary>
+    /// <summary>Up to so many commands, empty ones and inline ones among them; a few with arguments of some
+    /// KB.</summary>
     public static RandomWire Next(Random random, int commandsMax = 6)
     {
         var wire = new RandomWire(random);

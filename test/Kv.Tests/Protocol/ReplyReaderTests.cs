@@ -29,7 +29,8 @@ public class ReplyReaderTests
     public void Reads_every_type_wherever_it_is_cut(string wire, string expected)
     {
         byte[] bytes = Encoding.Latin1.GetBytes(wire);
-        Assert.Equal(ReplyStatus.Complete, ReplyReader.TryRead([.. bytes, .. "+next\r\n"u8], out int consumed, out RespValue value));
+        Assert.Equal(ReplyStatus.Complete,
+            ReplyReader.TryRead([.. bytes, .. "+next\r\n"u8], out int consumed, out RespValue value));
         Assert.Equal((bytes.Length, expected.Replace("!", "")), (consumed, value.ToString()));
         for (int cut = 0; cut < bytes.Length; cut++)
         {
@@ -44,7 +45,8 @@ public class ReplyReaderTests
     [Fact]
     public void Keeps_attributes_with_the_reply_they_belong_to()
     {
-        Assert.Equal(ReplyStatus.Complete, ReplyReader.TryRead("|1\r\n+ttl\r\n:9\r\n*1\r\n|1\r\n+a\r\n+b\r\n:1\r\n"u8, out _, out RespValue value));
+        Assert.Equal(ReplyStatus.Complete,
+            ReplyReader.TryRead("|1\r\n+ttl\r\n:9\r\n*1\r\n|1\r\n+a\r\n+b\r\n:1\r\n"u8, out _, out RespValue value));
         Assert.Equal("ttl", value.Attributes[0].Text);
         Assert.Equal(9, value.Attributes[1].Integer);
         Assert.Equal("b", value.Elements[0].Attributes[1].Text);
@@ -69,7 +71,8 @@ public class ReplyReaderTests
     [Fact]
     public void Nesting_is_bounded()
     {
-        byte[] allowed = Encoding.ASCII.GetBytes(string.Concat(Enumerable.Repeat("*1\r\n", RespLimits.MaxReplyDepth)) + ":1\r\n");
+        byte[] allowed = Encoding.ASCII.GetBytes(
+            string.Concat(Enumerable.Repeat("*1\r\n", RespLimits.MaxReplyDepth)) + ":1\r\n");
         Assert.Equal(ReplyStatus.Complete, ReplyReader.TryRead(allowed, out _, out _));
         Assert.Equal(ReplyStatus.TooDeep, ReplyReader.TryRead([.. "*1\r\n"u8, .. allowed], out _, out _));
         byte[] abyss = Encoding.ASCII.GetBytes(string.Concat(Enumerable.Repeat("*1\r\n", 1_000_000)) + ":1\r\n");
@@ -121,8 +124,10 @@ public class ReplyReaderTests
             ReplyStatus read = ReplyReader.TryRead(wire, out int consumed, out _);
             bool agree = read == ReplyStatus.Complete
                 ? skipped == read && consumed == position
-                : consumed == 0 && (skipped == read || (skipped == ReplyStatus.Complete && read is ReplyStatus.Invalid or ReplyStatus.TooDeep));
-            Assert.True(agree, $"{RespText.Quote(wire)}: skip {skipped} {position}, read {read} {consumed}; {Seed.Hint}");
+                : consumed == 0 && (skipped == read
+                    || (skipped == ReplyStatus.Complete && read is ReplyStatus.Invalid or ReplyStatus.TooDeep));
+            Assert.True(agree,
+                $"{RespText.Quote(wire)}: skip {skipped} {position}, read {read} {consumed}; {Seed.Hint}");
         }
     }
 }

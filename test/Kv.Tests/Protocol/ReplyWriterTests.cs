@@ -30,10 +30,13 @@ public class ReplyWriterTests
         Check(writer => writer.WriteDouble(double.NegativeInfinity), "$4\r\n-inf\r\n", ",-inf\r\n");
         Check(writer => writer.WriteVerbatim("hello world"u8), "$11\r\nhello world\r\n", "=15\r\ntxt:hello world\r\n");
         Check(writer => writer.WriteVerbatim(default), "$0\r\n\r\n", "=4\r\ntxt:\r\n");
-        Check(writer => writer.WriteBigNumber("12345678901234567890"u8), "$20\r\n12345678901234567890\r\n", "(12345678901234567890\r\n");
-        Check(writer => { writer.WriteMap(1); writer.WriteOk(); writer.WriteNull(); }, "*2\r\n+OK\r\n$-1\r\n", "%1\r\n+OK\r\n_\r\n");
+        Check(writer => writer.WriteBigNumber("12345678901234567890"u8), "$20\r\n12345678901234567890\r\n",
+            "(12345678901234567890\r\n");
+        Check(writer => { writer.WriteMap(1); writer.WriteOk(); writer.WriteNull(); }, "*2\r\n+OK\r\n$-1\r\n",
+            "%1\r\n+OK\r\n_\r\n");
         Check(writer => { writer.WriteSet(1); writer.WriteInteger(7); }, "*1\r\n:7\r\n", "~1\r\n:7\r\n");
-        Check(writer => { writer.WritePush(1); writer.WriteInteger(7); writer.WriteOk(); }, "*1\r\n:7\r\n+OK\r\n", ">1\r\n:7\r\n+OK\r\n");
+        Check(writer => { writer.WritePush(1); writer.WriteInteger(7); writer.WriteOk(); }, "*1\r\n:7\r\n+OK\r\n",
+            ">1\r\n:7\r\n+OK\r\n");
     }
 
     [Fact]
@@ -43,7 +46,8 @@ public class ReplyWriterTests
         {
             string text = value.ToString(System.Globalization.CultureInfo.InvariantCulture);
             Assert.Equal($":{text}\r\n", Written(RespVersion.Resp2, writer => writer.WriteInteger(value)));
-            Assert.Equal($"${text.Length}\r\n{text}\r\n", Written(RespVersion.Resp2, writer => writer.WriteBulkInteger(value)));
+            Assert.Equal($"${text.Length}\r\n{text}\r\n",
+                Written(RespVersion.Resp2, writer => writer.WriteBulkInteger(value)));
         }
 
         for (int length = 0; length < 1200; length++)
@@ -51,7 +55,8 @@ public class ReplyWriterTests
             string text = new('x', length);
             byte[] bytes = Encoding.ASCII.GetBytes(text);
             Assert.Equal($"${length}\r\n{text}\r\n", Written(RespVersion.Resp2, writer => writer.WriteBulk(bytes)));
-            Assert.Equal($"${length}\r\n{text}\r\n", Written(RespVersion.Resp3, writer => bytes.CopyTo(writer.BeginBulk(length))));
+            Assert.Equal($"${length}\r\n{text}\r\n",
+                Written(RespVersion.Resp3, writer => bytes.CopyTo(writer.BeginBulk(length))));
         }
 
         foreach (int count in (int[])[0, 1, 9, 10, 11, 99, 100, 12345, int.MaxValue])
@@ -62,7 +67,8 @@ public class ReplyWriterTests
     [Fact]
     public void Known_P07_error_text_cannot_inject_a_reply()
     {
-        Assert.Equal("-ERR unknown 'a  +OK b'\r\n", Written(RespVersion.Resp2, writer => writer.WriteError("ERR unknown 'a\r\n+OK\0b'"u8)));
+        Assert.Equal("-ERR unknown 'a  +OK b'\r\n",
+            Written(RespVersion.Resp2, writer => writer.WriteError("ERR unknown 'a\r\n+OK\0b'"u8)));
         Assert.Equal("+a  b\r\n", Written(RespVersion.Resp3, writer => writer.WriteSimple("a\n\rb"u8)));
     }
 
@@ -71,8 +77,10 @@ public class ReplyWriterTests
     {
         foreach (int count in (int[])[0, 1, 9, 10, 150])
         {
-            Check(writer => Fill(writer, writer.BeginArray(), count, writer.EndArray), $"*{count}\r\n{Numbers(count)}", $"*{count}\r\n{Numbers(count)}");
-            Check(writer => Fill(writer, writer.BeginArray(), count, writer.EndSet), $"*{count}\r\n{Numbers(count)}", $"~{count}\r\n{Numbers(count)}");
+            Check(writer => Fill(writer, writer.BeginArray(), count, writer.EndArray), $"*{count}\r\n{Numbers(count)}",
+                $"*{count}\r\n{Numbers(count)}");
+            Check(writer => Fill(writer, writer.BeginArray(), count, writer.EndSet), $"*{count}\r\n{Numbers(count)}",
+                $"~{count}\r\n{Numbers(count)}");
             Check(writer => Fill(writer, writer.BeginArray(), count * 2, (mark, both) => writer.EndMap(mark, both / 2)),
                 $"*{count * 2}\r\n{Numbers(count * 2)}", $"%{count}\r\n{Numbers(count * 2)}");
         }
@@ -181,7 +189,8 @@ public class ReplyWriterTests
             writer.BeginReply();
             string expected = RandomReply.Write(writer, random);
             Assert.Equal(0, writer.Owed);
-            Assert.Equal(ReplyStatus.Complete, ReplyReader.TryRead(writer.Output.Span, out int consumed, out RespValue value));
+            Assert.Equal(ReplyStatus.Complete,
+                ReplyReader.TryRead(writer.Output.Span, out int consumed, out RespValue value));
             Assert.Equal(writer.Output.Length, consumed);
             Assert.True(expected == RandomReply.Shown(value), $"{expected}\n{RandomReply.Shown(value)}\n{Seed.Hint}");
         }
@@ -222,7 +231,8 @@ public class ReplyWriterTests
         end(mark, count);
     }
 
-    private static string Numbers(int count) => string.Concat(Enumerable.Range(0, count).Select(number => $":{number}\r\n"));
+    private static string Numbers(int count) =>
+        string.Concat(Enumerable.Range(0, count).Select(number => $":{number}\r\n"));
 
     private static void Check(Action<ReplyWriter> write, string resp2, string resp3)
     {

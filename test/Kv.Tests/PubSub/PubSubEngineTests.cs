@@ -34,7 +34,8 @@ public class PubSubEngineTests
 
         Assert.Equal(2, _engine.Publish("news.a"u8, "x"u8));
         Assert.Equal(
-            ["*3\r\n$7\r\nmessage\r\n$6\r\nnews.a\r\n$1\r\nx\r\n", "*4\r\n$8\r\npmessage\r\n$6\r\nnews.*\r\n$6\r\nnews.a\r\n$1\r\nx\r\n"],
+            ["*3\r\n$7\r\nmessage\r\n$6\r\nnews.a\r\n$1\r\nx\r\n",
+                "*4\r\n$8\r\npmessage\r\n$6\r\nnews.*\r\n$6\r\nnews.a\r\n$1\r\nx\r\n"],
             one.Received);
     }
 
@@ -103,7 +104,8 @@ public class PubSubEngineTests
     {
         var one = new RecordingSubscriber();
         byte[][] names = [[], [0], [0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 1], [255], [13, 10]];
-        foreach (byte[] name in names) Assert.True(_engine.Subscribe(SubscriptionKind.Channel, name, one, one.Subscriptions));
+        foreach (byte[] name in names)
+            Assert.True(_engine.Subscribe(SubscriptionKind.Channel, name, one, one.Subscriptions));
         Assert.Equal(names.Length, _engine.ChannelCount);
         foreach (byte[] name in names) Assert.Equal(1, _engine.Publish(name, "x"u8));
     }
@@ -118,7 +120,8 @@ public class PubSubEngineTests
         Subscribe(byPattern, SubscriptionKind.Pattern, "[ab]");
 
         using var stop = new CancellationTokenSource();
-        var comers = Enumerable.Range(0, 3).Select(thread => Task.Run(() => ComeAndGo(Seed.NewRandom(thread), stop.Token))).ToArray();
+        var comers = Enumerable.Range(0, 3)
+            .Select(thread => Task.Run(() => ComeAndGo(Seed.NewRandom(thread), stop.Token))).ToArray();
         var publishers = Enumerable.Range(0, Publishers).Select(publisher => Task.Run(() =>
         {
             for (int i = 0; i < Messages; i++) _engine.Publish("a"u8, Encoding.ASCII.GetBytes($"{publisher}:{i}"));

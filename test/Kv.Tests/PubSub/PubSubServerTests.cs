@@ -59,7 +59,8 @@ public class PubSubServerTests
         // Ends: the server notices each closed connection without our help; the client gives up at its time limit.
         Until(() => publisher.Info("connected_clients") == "2");
         Assert.Equal(0, publisher.Ok("PUBSUB NUMSUB ch").Items![1].Integer);
-        Assert.Equal(("0", "0", "0"), (publisher.Info("pubsub_channels"), publisher.Info("pubsub_patterns"), publisher.Info("pubsub_clients")));
+        Assert.Equal(("0", "0", "0"),
+            (publisher.Info("pubsub_channels"), publisher.Info("pubsub_patterns"), publisher.Info("pubsub_clients")));
         Assert.Equal("0", publisher.Info("kv_mem_messages"));
     }
 
@@ -226,8 +227,10 @@ public class PubSubServerTests
     {
         using var server = KvInstance.Start("--no-pubsub", "yes");
         using var client = server.Connect();
-        foreach (string command in (string[])["SUBSCRIBE a", "PSUBSCRIBE a", "PUBLISH a b", "PUBSUB CHANNELS", "UNSUBSCRIBE"])
-            Assert.StartsWith("-ERR publish/subscribe is switched off", client.Command(command).ToString(), StringComparison.Ordinal);
+        foreach (string command in (string[])["SUBSCRIBE a", "PSUBSCRIBE a", "PUBLISH a b", "PUBSUB CHANNELS",
+            "UNSUBSCRIBE"])
+            Assert.StartsWith("-ERR publish/subscribe is switched off", client.Command(command).ToString(),
+                StringComparison.Ordinal);
     }
 
     private static void Until(Func<bool> holds)

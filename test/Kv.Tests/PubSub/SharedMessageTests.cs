@@ -13,7 +13,8 @@ public class SharedMessageTests
     {
         var message = SharedMessage.Encode("message"u8, Bytes(channel), Bytes(payload), null);
         Assert.Equal(
-            $"*3\r\n$7\r\nmessage\r\n${channel.Length}\r\n{channel}\r\n${payload.Length}\r\n{payload}\r\n", Text(message, push: false));
+            $"*3\r\n$7\r\nmessage\r\n${channel.Length}\r\n{channel}\r\n${payload.Length}\r\n{payload}\r\n",
+            Text(message, push: false));
         message.Release();
     }
 

@@ -6,7 +6,8 @@ namespace Kv.Tests.Rdb;
 public class Crc64Tests
 {
     [Fact]
-    public void The_check_value_is_that_of_the_polynomial() => Assert.Equal(0xE9C6D914C4B8D9CAUL, Crc64.Append(0, "123456789"u8));
+    public void The_check_value_is_that_of_the_polynomial() =>
+        Assert.Equal(0xE9C6D914C4B8D9CAUL, Crc64.Append(0, "123456789"u8));
 
     [Fact]
     public void Any_length_in_any_two_parts_is_what_it_is_bit_by_bit()
@@ -17,7 +18,8 @@ public class Crc64Tests
             byte[] bytes = new byte[length];
             random.NextBytes(bytes);
             ulong expected = BitByBit(bytes);
-            for (int cut = 0; cut <= length; cut++) Assert.Equal(expected, Crc64.Append(Crc64.Append(0, bytes.AsSpan(0, cut)), bytes.AsSpan(cut)));
+            for (int cut = 0; cut <= length; cut++)
+                Assert.Equal(expected, Crc64.Append(Crc64.Append(0, bytes.AsSpan(0, cut)), bytes.AsSpan(cut)));
         }
     }
 

@@ -39,7 +39,9 @@ public class LzfTests
             Assert.InRange(length, 0, room);
             Assert.All(output[room..], next => Assert.Equal(0xEE, next));
             byte[] again = new byte[input.Length];
-            if (length != 0) Assert.True(Lzf.TryExpand(output.AsSpan(0, length), again) && again.AsSpan().SequenceEqual(input), Seed.Hint);
+            if (length != 0)
+                Assert.True(Lzf.TryExpand(output.AsSpan(0, length), again)
+                    && again.AsSpan().SequenceEqual(input), Seed.Hint);
         }
     }
 
@@ -82,7 +84,8 @@ public class LzfTests
         // Copies from before, near and far.
         for (int copies = random.Next(length / 8 + 1); copies > 0; copies--)
         {
-            int count = random.Next(1, Math.Min(length, 400)), from = random.Next(length - count + 1), to = random.Next(length - count + 1);
+            int count = random.Next(1, Math.Min(length, 400)), from = random.Next(length - count + 1),
+                to = random.Next(length - count + 1);
             Array.Copy(text, from, text, to, count);
         }
 

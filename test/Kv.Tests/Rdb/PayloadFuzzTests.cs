@@ -11,7 +11,8 @@ public class PayloadFuzzTests
 {
     /// <summary>KV_FUZZ_PAYLOADS=1000000 for a long run.</summary>
     private static readonly int Rounds =
-        int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PAYLOADS"), CultureInfo.InvariantCulture, out int rounds) ? rounds : TimeBudget.Count(40_000);
+        int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PAYLOADS"), CultureInfo.InvariantCulture,
+            out int rounds) ? rounds : TimeBudget.Count(40_000);
 
     private const string StreamDump =
         "130110000000000000000100000000000000013E3E00000018000201010101018166020001030100010001817602040100010101040102018166028177028167020C01080102010201DFFF028178020401FF0203000205010103010367727002050201000000000000000200000000000000052C63AEFFA1010000010103636F6E2C63AEFFA10100000100000000000000020000000000000005";
@@ -97,27 +98,38 @@ public class PayloadFuzzTests
         var good = new List<byte[]>
         {
             new byte[] { 0, 0xC1, 0x2C, 0x01 }, Concat([0], Plain("hello")), Compressed(text), Compressed(longText),
-            Concat([10], Plain(Ziplist(few))), Concat([14, 2], Plain(Ziplist(few)), Plain(Ziplist(some))), Concat([18, 2, 2], Plain(Listpack(few)), [1], Plain("plain")),
+            Concat([10], Plain(Ziplist(few))), Concat([14, 2], Plain(Ziplist(few)), Plain(Ziplist(some))),
+            Concat([18, 2, 2], Plain(Listpack(few)), [1], Plain("plain")),
             Concat([11], Plain(Integers(2, -5, 1, 300))), Concat([11], Plain(Integers(8, -5, 1, 30_000_000_000))),
         };
         foreach (string[] elements in (string[][])[few, some, many])
         {
             byte[] each = Concat([.. elements.Select(Plain)]);
             byte[] scored = Concat([.. elements.Select((e, i) => Concat(Plain(e), BitConverter.GetBytes(i * 0.5)))]);
-            byte[] textScored = Concat([.. elements.Select((e, i) => Concat(Plain(e), Plain(i.ToString(CultureInfo.InvariantCulture))))]);
-            string[] pairs = [.. elements.SelectMany((e, i) => (string[])[e, i.ToString(CultureInfo.InvariantCulture)])];
+            byte[] textScored = Concat(
+                [.. elements.Select((e, i) => Concat(Plain(e), Plain(i.ToString(CultureInfo.InvariantCulture))))]);
+            string[] pairs =
+                [.. elements.SelectMany((e, i) => (string[])[e, i.ToString(CultureInfo.InvariantCulture)])];
             byte[] count = Count(elements.Length);
             good.AddRange(
             [
-                Concat([1], count, each), Concat([2], count, each), Concat([3], count, textScored), Concat([5], count, scored), Concat([4], count, textScored),
-                Concat([9], Plain(Zipmap(1, pairs))), Concat([12], Plain(Ziplist(pairs))), Concat([13], Plain(Ziplist(pairs))), Concat([16], Plain(Listpack(pairs))),
-                Concat([24], Little(60_000_000_000_000, 8), count, Concat([.. elements.Select((e, i) => Concat([(byte)(i % 64)], Plain(e), Plain("v")))])),
-                Concat([25], Little(0, 8), Plain(Listpack([.. elements.SelectMany((e, i) => (string[])[e, "v", i % 2 == 0 ? "0" : $"{60_000_000_000_000 + i}"])]))),
+                Concat([1], count, each), Concat([2], count, each), Concat([3], count, textScored),
+                Concat([5], count, scored), Concat([4], count, textScored),
+                Concat([9], Plain(Zipmap(1, pairs))), Concat([12], Plain(Ziplist(pairs))),
+                Concat([13], Plain(Ziplist(pairs))), Concat([16], Plain(Listpack(pairs))),
+                Concat([24], Little(60_000_000_000_000, 8), count,
+                    Concat([.. elements.Select((e, i) => Concat([(byte)(i % 64)], Plain(e), Plain("v")))])),
+                Concat([25], Little(0, 8),
+                    Plain(
+                    Listpack(
+                        [.. elements.SelectMany(
+                            (e, i) => (string[])[e, "v", i % 2 == 0 ? "0" : $"{60_000_000_000_000 + i}"])]))),
                 Concat([17], Plain(Listpack(pairs))), Concat([20], Plain(Listpack(elements))),
             ]);
         }
 
-        // A stream as redis-server 7.0.15 dumped it: two entries, one of them deleted, a group with a consumer that has the other.
+        // A stream as redis-server 7.0.15 dumped it: two entries, one of them deleted, a group with a consumer that has
+        // the other.
         good.Add(Convert.FromHexString(StreamDump));
 
         // And each as it is written here, compressed.
@@ -132,7 +144,8 @@ public class PayloadFuzzTests
     }
 
     private static IEnumerable<string> Elements(Random random, int count) => Enumerable.Range(0, count)
-        .Select(i => random.Next(4) switch { 0 => $"{i}", 1 => $"{(long)i << random.Next(50)}.", 2 => new string('a', random.Next(70)) + i, _ => $"e{i}" }).Distinct();
+        .Select(i => random.Next(4) switch { 0 => $"{i}", 1 => $"{(long)i << random.Next(50)}.",
+            2 => new string('a', random.Next(70)) + i, _ => $"e{i}" }).Distinct();
 
     private static byte[] Count(int count) => count < 64 ? [(byte)count] : [(byte)(0x40 | (count >> 8)), (byte)count];
 
@@ -149,7 +162,8 @@ public class PayloadFuzzTests
         for (int changes = random.Next(1, 4); changes > 0; changes--)
         {
             // Mostly where lengths and heads are.
-            int at = content.Count == 0 ? 0 : random.Next(2) == 0 ? random.Next(Math.Min(24, content.Count)) : random.Next(content.Count);
+            int at = content.Count == 0 ? 0 : random.Next(2) == 0
+                ? random.Next(Math.Min(24, content.Count)) : random.Next(content.Count);
             switch (random.Next(8))
             {
                 case 0 or 1 when content.Count > 0:
@@ -159,7 +173,8 @@ public class PayloadFuzzTests
                     content[at] = (byte)random.Next(256);
                     break;
                 case 3 when content.Count > 0:
-                    content[at] = (byte)(random.Next(8) switch { 0 => 0, 1 => 0x80, 2 => 0x81, 3 => 0xC3, 4 => 0xFE, 5 => 0xFF, 6 => 0xF0, _ => 0x7F });
+                    content[at] = (byte)(random.Next(8) switch { 0 => 0, 1 => 0x80, 2 => 0x81, 3 => 0xC3, 4 => 0xFE,
+                        5 => 0xFF, 6 => 0xF0, _ => 0x7F });
                     break;
                 case 4:
                     content.RemoveRange(at, Math.Min(random.Next(1, 12), content.Count - at));

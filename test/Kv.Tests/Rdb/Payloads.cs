@@ -9,7 +9,8 @@ namespace Kv.Tests.Rdb;
 internal static class Payloads
 {
     /// <param name="workPerStep">How much is read at a time.</param>
-    public static unsafe RdbStatus Restore(TestStore test, string key, ReadOnlySpan<byte> content, long stringBytesMax = Store.ValueBytesMax, long workPerStep = long.MaxValue)
+    public static unsafe RdbStatus Restore(TestStore test, string key, ReadOnlySpan<byte> content,
+        long stringBytesMax = Store.ValueBytesMax, long workPerStep = long.MaxValue)
     {
         fixed (byte* start = content)
         {
@@ -25,7 +26,8 @@ internal static class Payloads
 
                 if (status == RdbStatus.Ok && !reader.IsAtEnd) status = RdbStatus.BadData;
                 if (status != RdbStatus.Ok) return status;
-                using var held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Any, value.ExpectedBytes);
+                using var held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Any,
+                    value.ExpectedBytes);
                 var stored = held.Status == StoreStatus.Ok ? value.Store(held.Value, NewValue.NoExpiry) : held.Status;
                 return stored == StoreStatus.Ok ? RdbStatus.Ok : RdbStatus.OutOfMemory;
             }
@@ -61,10 +63,12 @@ internal static class Payloads
             case DataType.String:
                 return "string " + Text(held.Value.View.Bytes);
             case DataType.List:
-                for (var walk = new ListView(held.Value.View).GetWalk(); walk.Next(out var element);) parts.Add(Text(element));
+                for (var walk = new ListView(held.Value.View).GetWalk(); walk.Next(out var element);)
+                    parts.Add(Text(element));
                 return "list " + string.Join(' ', parts);
             case DataType.Hash:
-                for (var walk = new HashView(held.Value.View, in hash, nowMs: 0).GetWalk(); walk.Next(out var field, out var value, out long expiryMs);)
+                for (var walk = new HashView(held.Value.View, in hash, nowMs: 0).GetWalk();
+                    walk.Next(out var field, out var value, out long expiryMs);)
                     parts.Add($"{Text(field)}={Text(value)}{(expiryMs == FieldExpiry.None ? "" : $"@{expiryMs}")}");
                 break;
             case DataType.Stream:
@@ -76,13 +80,18 @@ internal static class Payloads
                 }
 
                 parts.Add($"last {stream.LastId} added {stream.Added} deleted {stream.MaxDeletedId}");
-                for (int i = 0; i < stream.GroupCount; i++) parts.Add($"{Text(stream.GroupAt(i).Name)} {stream.GroupAt(i).LastId} {stream.GroupAt(i).EntriesRead} {stream.GroupAt(i).Pending.Count}");
+                for (int i = 0; i < stream.GroupCount; i++)
+                    parts.Add(
+                        $"{Text(stream.GroupAt(i).Name)} {stream.GroupAt(i).LastId} {stream.GroupAt(i).EntriesRead} "
+                        + $"{stream.GroupAt(i).Pending.Count}");
                 return "stream " + string.Join(' ', parts);
             case DataType.Set:
-                for (var walk = new SetView(held.Value.View, in hash).GetWalk(); walk.Next(out var member);) parts.Add(Text(member));
+                for (var walk = new SetView(held.Value.View, in hash).GetWalk(); walk.Next(out var member);)
+                    parts.Add(Text(member));
                 break;
             default:
-                for (var walk = new SortedSetView(held.Value.View, in hash).From(0); walk.Next(out var member, out double score);) parts.Add($"{score:R}:{Text(member)}");
+                for (var walk = new SortedSetView(held.Value.View, in hash).From(0);
+                    walk.Next(out var member, out double score);) parts.Add($"{score:R}:{Text(member)}");
                 return "zset " + string.Join(' ', parts);
         }
 
@@ -97,7 +106,8 @@ internal static class Payloads
     /// <summary>A string of an RDB file, as it is.</summary>
     public static byte[] Plain(params byte[] text) => text.Length < 64
         ? [(byte)text.Length, .. text]
-        : [0x80, (byte)(text.Length >> 24), (byte)(text.Length >> 16), (byte)(text.Length >> 8), (byte)text.Length, .. text];
+        : [0x80, (byte)(text.Length >> 24), (byte)(text.Length >> 16), (byte)(text.Length >> 8),
+            (byte)text.Length, .. text];
 
     public static byte[] Plain(string text) => Plain(Bytes(text));
 
@@ -124,7 +134,8 @@ internal static class Payloads
             before = body.Count - start;
         }
 
-        return [.. Little(11 + body.Count, 4), .. Little(elements.Length == 0 ? 10 : last, 4), .. Little(elements.Length, 2), .. body, 0xFF];
+        return [.. Little(11 + body.Count, 4), .. Little(elements.Length == 0 ? 10 : last, 4),
+            .. Little(elements.Length, 2), .. body, 0xFF];
     }
 
     /// <summary>A zipmap: fields and values in turn.</summary>

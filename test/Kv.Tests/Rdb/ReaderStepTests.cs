@@ -25,7 +25,8 @@ public class ReaderStepTests
             Assert.Equal(RdbStatus.Ok, Restore(test, "steps", content, workPerStep: workPerStep));
             Assert.Equal(Show(test, "once"), Show(test, "steps"));
             // Every shorter one is refused, wherever the last step ends.
-            Assert.Equal(RdbStatus.BadData, Restore(test, "cut", content.AsSpan(0, content.Length - 1), workPerStep: workPerStep));
+            Assert.Equal(RdbStatus.BadData,
+                Restore(test, "cut", content.AsSpan(0, content.Length - 1), workPerStep: workPerStep));
         }
 
         test.Check();
@@ -45,7 +46,8 @@ public class ReaderStepTests
         Random random = Seed.NewRandom(921);
         using var test = new TestStore();
         var elements = Enumerable.Range(0, count)
-            .Select(i => (Member: $"m{random.Next()}-{i}", Score: (random.Next(scores) - (scores / 2)) * (random.Next(2) == 0 ? 0.25 : 1e9)))
+            .Select(i => (Member: $"m{random.Next()}-{i}",
+                Score: (random.Next(scores) - (scores / 2)) * (random.Next(2) == 0 ? 0.25 : 1e9)))
             .OrderBy(e => e.Score).ThenBy(e => e.Member, StringComparer.Ordinal).ToList();
         string expected = "zset " + string.Join(' ', elements.Select(e => $"{e.Score:R}:{e.Member}"));
         foreach (string order in new[] { "up", "down", "none", "nearly" })
@@ -54,11 +56,13 @@ public class ReaderStepTests
             if (order == "down") Array.Reverse(sent);
             else if (order == "none") random.Shuffle(sent);
             else if (order == "nearly" && count > 1) (sent[0], sent[count - 1]) = (sent[count - 1], sent[0]);
-            byte[] content = Concat([5], Count(count), Concat([.. sent.Select(e => Concat(Plain(e.Member), BitConverter.GetBytes(e.Score)))]));
+            byte[] content = Concat([5], Count(count),
+                Concat([.. sent.Select(e => Concat(Plain(e.Member), BitConverter.GetBytes(e.Score)))]));
             foreach (long work in new[] { long.MaxValue, 1 + random.Next(10), 500 })
             {
                 Assert.Equal(RdbStatus.Ok, Restore(test, "k", content, workPerStep: work));
-                Assert.True(expected == Show(test, "k").Replace("-0:", "0:", StringComparison.Ordinal), $"{order}, {work} at a time; {Seed.Hint}");
+                Assert.True(expected == Show(test, "k").Replace("-0:", "0:", StringComparison.Ordinal),
+                    $"{order}, {work} at a time; {Seed.Hint}");
                 test.Check();
             }
         }
@@ -111,20 +115,31 @@ public class ReaderStepTests
         yield return Concat([0, 0xC3], Length(length), Length(long2.Length), packed[..length]);
         yield return Concat([1], Count(Many), Concat([.. elements.Select(Plain)]));
         yield return Concat([2], Count(Many), Concat([.. elements.Select(Plain)]));
-        yield return Concat([4], Count(Many), Concat([.. elements.Select(e => Concat(Plain(e), Plain("value of " + e)))]));
-        yield return Concat([3], Count(3000), Concat([.. some.Select((e, i) => Concat(Plain(e), Plain((i % 70).ToString(CultureInfo.InvariantCulture))))]));
+        yield return Concat([4], Count(Many),
+            Concat([.. elements.Select(e => Concat(Plain(e), Plain("value of " + e)))]));
+        yield return Concat([3], Count(3000),
+            Concat(
+            [.. some.Select((e, i) => Concat(Plain(e), Plain((i % 70).ToString(CultureInfo.InvariantCulture))))]));
         yield return Concat([11], Plain(Integers(4, [.. Enumerable.Range(0, 40_000).Select(i => (long)i)])));
-        yield return Concat([18], Count(300), Concat([.. Enumerable.Range(0, 300).Select(i => Concat([2], Plain(Listpack(elements[(i * 60)..((i + 1) * 60)]))))]));
-        yield return Concat([14], Count(300), Concat([.. Enumerable.Range(0, 300).Select(i => Plain(Ziplist(elements[(i * 60)..((i + 1) * 60)])))]));
+        yield return Concat([18], Count(300),
+            Concat([.. Enumerable.Range(0, 300)
+            .Select(i => Concat([2], Plain(Listpack(elements[(i * 60)..((i + 1) * 60)]))))]));
+        yield return Concat([14], Count(300),
+            Concat([.. Enumerable.Range(0, 300).Select(i => Plain(Ziplist(elements[(i * 60)..((i + 1) * 60)])))]));
         yield return Concat([10], Plain(Ziplist(elements)));
         yield return Concat([20], Plain(Listpack(elements)));
         yield return Concat([16], Plain(Listpack(elements)));
         yield return Concat([9], Plain(Zipmap(2, some)));
-        yield return Concat([24], Little(60_000_000_000_000, 8), Count(3000), Concat([.. some.Select((e, i) => Concat([(byte)(i % 64)], Plain(e), Plain("v")))]));
-        yield return Concat([25], Little(0, 8), Plain(Listpack([.. some.SelectMany((e, i) => (string[])[e, "v", i % 2 == 0 ? "0" : $"{60_000_000_000_000 + i}"])])));
+        yield return Concat([24], Little(60_000_000_000_000, 8), Count(3000),
+            Concat([.. some.Select((e, i) => Concat([(byte)(i % 64)], Plain(e), Plain("v")))]));
+        yield return Concat([25], Little(0, 8),
+            Plain(Listpack(
+            [.. some.SelectMany((e, i) => (string[])[e, "v", i % 2 == 0 ? "0" : $"{60_000_000_000_000 + i}"])])));
     }
 
-    internal static byte[] Count(int count) => count < 64 ? [(byte)count] : [0x80, (byte)(count >> 24), (byte)(count >> 16), (byte)(count >> 8), (byte)count];
+    internal static byte[] Count(int count) =>
+        count < 64 ? [(byte)count] : [0x80, (byte)(count >> 24), (byte)(count >> 16), (byte)(count >> 8), (byte)count];
 
-    private static byte[] Length(int length) => [0x80, (byte)(length >> 24), (byte)(length >> 16), (byte)(length >> 8), (byte)length];
+    private static byte[] Length(int length) =>
+        [0x80, (byte)(length >> 24), (byte)(length >> 16), (byte)(length >> 8), (byte)length];
 }

@@ -16,7 +16,8 @@ public sealed unsafe class BlockTests
     private static byte[]? Read(TestStore test, string key)
     {
         var take = default(TakeBytes);
-        return test.Session.Read(test.Session.Key(TestStore.Bytes(key)), DataType.String, ref take) == StoreStatus.Ok ? take.Bytes : null;
+        return test.Session.Read(test.Session.Key(TestStore.Bytes(key)), DataType.String, ref take) == StoreStatus.Ok
+            ? take.Bytes : null;
     }
 
     internal static StoreStatus AppendTo(TestStore test, string key, byte[] tail)
@@ -30,7 +31,8 @@ public sealed unsafe class BlockTests
     public void Values_around_64_KB_are_kept_whichever_way_they_came()
     {
         using var test = new TestStore();
-        int[] lengths = [0, 1, 65_523, 65_524, 65_531, 65_532, 65_533, 65_536, 65_537, 65_544, 131_072, 1_048_575, 1_048_577];
+        int[] lengths = [0, 1, 65_523, 65_524, 65_531, 65_532, 65_533, 65_536, 65_537, 65_544, 131_072,
+            1_048_575, 1_048_577];
         foreach (int from in lengths)
         {
             foreach (int to in lengths)
@@ -146,7 +148,8 @@ public sealed unsafe class BlockTests
             string key = new string('k', length - 2) + i.ToString("00", CultureInfo.InvariantCulture);
             Assert.Equal(50, test.Get(key)!.Length);
             var expire = new ExpireAt(test.Clock.Ms + 100);
-            Assert.Equal(StoreStatus.Ok, test.Session.Update(test.Session.Key(TestStore.Bytes(key)), DataType.Any, ref expire));
+            Assert.Equal(StoreStatus.Ok,
+                test.Session.Update(test.Session.Key(TestStore.Bytes(key)), DataType.Any, ref expire));
         }
 
         test.Check();
@@ -168,5 +171,6 @@ public sealed unsafe class BlockTests
     }
 
     internal static long ResidentBytes() =>
-        long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1], CultureInfo.InvariantCulture) * Environment.SystemPageSize;
+        long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1], CultureInfo.InvariantCulture)
+        * Environment.SystemPageSize;
 }

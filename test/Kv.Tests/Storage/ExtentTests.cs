@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Storage;
 
-/// <summary>Extents against what is obvious: nobody has what somebody else has, what is given back is whole again, and the sums are right.</summary>
+/// <summary>Extents against what is obvious: nobody has what somebody else has, what is given back is whole again, and
+/// the sums are right.</summary>
 public sealed unsafe class ExtentTests
 {
     private const long Page = 4096;
@@ -37,7 +38,8 @@ public sealed unsafe class ExtentTests
             }
 
             var sorted = pieces.OrderBy(one => one.Start).ToList();
-            for (int i = 1; i < sorted.Count; i++) Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Bytes <= sorted[i].Start, Seed.Hint);
+            for (int i = 1; i < sorted.Count; i++)
+                Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Bytes <= sorted[i].Start, Seed.Hint);
             foreach (var piece in pieces) Return(extents, piece, random);
             Assert.Equal(0, extents.TakenBytes);
             extents.TrimTo(0);
@@ -59,7 +61,8 @@ public sealed unsafe class ExtentTests
         byte* start = extents.TryTake(ref bytes, isZeroed);
         if (start == null) return null;
         Assert.True(bytes >= wanted && bytes < wanted + Page && bytes % Page == 0, $"{bytes} for {wanted}");
-        if (isZeroed) Assert.True(new Span<byte>(start, (int)bytes).IndexOfAnyExcept((byte)0) < 0, $"not zeros; {Seed.Hint}");
+        if (isZeroed)
+            Assert.True(new Span<byte>(start, (int)bytes).IndexOfAnyExcept((byte)0) < 0, $"not zeros; {Seed.Hint}");
         *(int*)start = mark;
         *(int*)(start + bytes - sizeof(int)) = mark;
         return new Piece((nint)start, bytes, isZeroed, mark);
@@ -68,7 +71,8 @@ public sealed unsafe class ExtentTests
     private static void Return(Extents extents, Piece piece, Random random)
     {
         byte* start = (byte*)piece.Start;
-        Assert.True(*(int*)start == piece.Mark && *(int*)(start + piece.Bytes - sizeof(int)) == piece.Mark, $"somebody else wrote there; {Seed.Hint}");
+        Assert.True(*(int*)start == piece.Mark
+            && *(int*)(start + piece.Bytes - sizeof(int)) == piece.Mark, $"somebody else wrote there; {Seed.Hint}");
         // Who has touched the end says so; some touch it and take it back.
         long touched = piece.Bytes;
         if (piece.IsZeroed && random.Next(2) == 0)

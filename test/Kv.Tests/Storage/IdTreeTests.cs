@@ -23,7 +23,8 @@ public sealed unsafe class IdTreeTests
         for (int step = 0; step < steps; step++)
         {
             bool grows = step / (steps / 8 + 1) % 2 == 0;
-            if (random.Next(100) < (grows ? 75 : 20) && model.Count < most) Insert(ref region, budget, model, random, payload);
+            if (random.Next(100) < (grows ? 75 : 20) && model.Count < most)
+                Insert(ref region, budget, model, random, payload);
             else if (model.Count != 0) Remove(region, model, random, payload);
             if (step % 16 == 0) Compare(Tree(region, payload), model, random, payload);
             if (step % (steps / 60 + 1) == 0) Check(region, payload);
@@ -81,21 +82,25 @@ public sealed unsafe class IdTreeTests
         region.Free();
     }
 
-    private static IdTree Tree(Region region, int payload) => new(region, (IdTreeHead*)(region.Head + HeadOffset), payload);
+    private static IdTree Tree(Region region, int payload) =>
+        new(region, (IdTreeHead*)(region.Head + HeadOffset), payload);
 
     private static void Reserve(ref Region region, MemoryBudget budget, int payload, long inserts, bool isBehind)
     {
-        Assert.True(Region.TryReserve(ref region, budget, Tree(region, payload).ReserveBytes(inserts, isBehind), out Region left));
+        Assert.True(Region.TryReserve(ref region, budget, Tree(region, payload).ReserveBytes(inserts, isBehind),
+            out Region left));
         if (!left.IsNone) left.FreeMemory();
     }
 
-    private static void Insert(ref Region region, MemoryBudget budget, SortedList<StreamId, byte> model, Random random, int payload)
+    private static void Insert(ref Region region, MemoryBudget budget, SortedList<StreamId, byte> model, Random random,
+        int payload)
     {
         int inserts = random.Next(20) == 0 ? random.Next(1, 60) : 1;
         var last = model.Count == 0 ? StreamId.Zero : model.Keys[^1];
         bool isBehind = random.Next(3) == 0 && last.Ms < 1_000_000;
         StreamId[] ids = [.. Enumerable.Range(1, inserts).Select(i => isBehind ? new StreamId(last.Ms + (ulong)i, 0)
-            : new StreamId((ulong)random.Next(3000), (ulong)random.Next(3))).Where(id => !model.ContainsKey(id)).Distinct()];
+            : new StreamId((ulong)random.Next(3000), (ulong)random.Next(3))).Where(id =>
+                !model.ContainsKey(id)).Distinct()];
         Reserve(ref region, budget, payload, ids.Length, isBehind);
         foreach (StreamId id in ids)
         {
@@ -150,6 +155,7 @@ public sealed unsafe class IdTreeTests
     {
         region.Check();
         IdTree.CheckSpare(region);
-        Assert.Equal(Tree(region, payload).Check() + IdTree.SpareBytes(region), region.UsedBytes - Region.HeadOffset - Region.HeadBytes);
+        Assert.Equal(Tree(region, payload).Check() + IdTree.SpareBytes(region),
+            region.UsedBytes - Region.HeadOffset - Region.HeadBytes);
     }
 }

@@ -79,7 +79,8 @@ public sealed unsafe class LongHoldTests
                 test.Set(name, "again");
                 break;
             default:
-                byte[] one = Encoding.Latin1.GetBytes(name), two = Encoding.Latin1.GetBytes(NameOf((index * 31) % Keys));
+                byte[] one = Encoding.Latin1.GetBytes(name),
+                    two = Encoding.Latin1.GetBytes(NameOf((index * 31) % Keys));
                 fixed (byte* first = one, second = two)
                 {
                     test.Session.Keys.Clear();
@@ -111,7 +112,8 @@ public sealed unsafe class LongHoldTests
 
             test.Begin();
             bool changed = test.Get(NameOf(0)) != "old";
-            for (int i = 0; i < Keys; i++) Assert.Equal(changed ? work.Text : i % 2 == 0 ? "old" : null, test.Get(NameOf(i)));
+            for (int i = 0; i < Keys; i++)
+                Assert.Equal(changed ? work.Text : i % 2 == 0 ? "old" : null, test.Get(NameOf(i)));
             test.Check();
             if (!done) continue;
             Assert.True(changed);
@@ -141,15 +143,16 @@ public sealed unsafe class LongHoldTests
             test.Begin();
             if (hold.Status == StoreStatus.OutOfMemory) refused++;
             for (int i = 0; i < Keys; i++)
-                Assert.Equal(hold.Status == StoreStatus.Ok ? work.Text : i % 2 == 0 ? "old" : null, test.Get(NameOf(i)));
+                Assert.Equal(hold.Status == StoreStatus.Ok ? work.Text : i % 2 == 0 ? "old" : null,
+                    test.Get(NameOf(i)));
             test.Check();
         }
 
         Assert.True(refused > 5, $"only {refused} were refused");
     }
 
-    // The placeholders of absent keys are in the index, though nothing counts them: with the 1,024 buckets that an empty one
-    // has, each of them would be looked for in a chain of hundreds.
+    // The placeholders of absent keys are in the index, though nothing counts them: with the 1,024 buckets that an
+    // empty one has, each of them would be looked for in a chain of hundreds.
     [Fact]
     public void The_index_grows_with_the_keys_that_are_held_absent()
     {
@@ -165,7 +168,8 @@ public sealed unsafe class LongHoldTests
 
         Assert.Equal(0, work.Deleted);
         test.Begin();
-        Assert.True(test.Store.Table[0]!.Index.BucketCount >= keys / 8, $"{test.Store.Table[0]!.Index.BucketCount} buckets");
+        Assert.True(test.Store.Table[0]!.Index.BucketCount >= keys / 8,
+            $"{test.Store.Table[0]!.Index.BucketCount} buckets");
         test.Check();
     }
 
@@ -255,8 +259,10 @@ public sealed unsafe class LongHoldTests
 
             held++;
             Assert.Equal(keys, work.Values.Count);
-            var numbers = work.Values.Select(value => int.Parse(value!, System.Globalization.CultureInfo.InvariantCulture)).ToList();
-            for (int i = 1; i < keys; i++) Assert.True(numbers[i] <= numbers[i - 1], $"key {i} has {numbers[i]}, the one before {numbers[i - 1]}");
+            var numbers = work.Values.Select(
+                value => int.Parse(value!, System.Globalization.CultureInfo.InvariantCulture)).ToList();
+            for (int i = 1; i < keys; i++)
+                Assert.True(numbers[i] <= numbers[i - 1], $"key {i} has {numbers[i]}, the one before {numbers[i - 1]}");
             Assert.True(numbers[0] - numbers[^1] <= 1);
         }
 
@@ -309,7 +315,8 @@ public sealed unsafe class LongHoldTests
 
         public void Restart() => Values.Clear();
 
-        public void Read(int index, in ValueView value) => Values.Add(value.Exists ? Encoding.Latin1.GetString(value.Bytes) : null);
+        public void Read(int index, in ValueView value) =>
+            Values.Add(value.Exists ? Encoding.Latin1.GetString(value.Bytes) : null);
 
         public void CountDeleted() => Deleted++;
 

@@ -145,7 +145,8 @@ public sealed class LongUseTests
         {
             test.Begin();
             var uses = Enumerable.Range(0, 4).Select(i => Begin(test, $"set:{i}", out _)).ToArray();
-            using (var held = test.Session.Hold(test.Session.Key("set:4"u8), DataType.Set)) Assert.Null(held.TryBeginUse(new Work()));
+            using (var held = test.Session.Hold(test.Session.Key("set:4"u8), DataType.Set))
+                Assert.Null(held.TryBeginUse(new Work()));
             Assert.Equal(Members, CountOf(test, "set:4"));
             foreach (var use in uses) use.Dispose();
         }
@@ -194,7 +195,8 @@ public sealed class LongUseTests
                     Assert.Equal(Members, CountOf(test, "set"));
                     break;
                 case "hold":
-                    using (var held = session.Hold(session.Key(set), DataType.Set)) Assert.Equal(StoreStatus.Ok, held.Status);
+                    using (var held = session.Hold(session.Key(set), DataType.Set))
+                        Assert.Equal(StoreStatus.Ok, held.Status);
                     break;
                 case "several":
                     using (var held = session.Hold(session.Keys)) Assert.True(held.Exists(0));
@@ -218,7 +220,8 @@ public sealed class LongUseTests
     private static long CountOf(TestStore test, string key)
     {
         scoped var read = new ReadMembers(in test.Session.MemberHash);
-        return test.Session.Read(test.Session.Key(Encoding.Latin1.GetBytes(key)), DataType.Set, ref read) == StoreStatus.Ok ? read.Count : -1;
+        return test.Session.Read(test.Session.Key(Encoding.Latin1.GetBytes(key)), DataType.Set,
+            ref read) == StoreStatus.Ok ? read.Count : -1;
     }
 
     private ref struct ReadMembers(ref readonly KeyHash hash) : IValueRead

@@ -118,7 +118,8 @@ public sealed unsafe class MappingTests
         {
             byte* target = VirtualMemory.MoveAway(at, (nuint)(pages * page) - 5, 2 * bytes, 3);
             Assert.True(target != null);
-            for (long i = 0; i < pages; i++) Assert.True(*(long*)(target + (i * page)) == i, $"page {i} after move {move}");
+            for (long i = 0; i < pages; i++)
+                Assert.True(*(long*)(target + (i * page)) == i, $"page {i} after move {move}");
             for (long i = pages; i < 2 * pages + 7; i++) *(long*)(target + (i * page)) = i;
             if (OperatingSystem.IsLinux()) Assert.Equal(0, at[0]);       // still readable, and empty
             VirtualMemory.Release(at, bytes, 3);

@@ -8,22 +8,26 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
 {
     private static readonly int Doublings = TimeBudget.Scale >= 10 ? 21 : 18;
 
-    // 8 bytes of key, 8 of value. The index doubles at 5 * 2^n keys: just before is the best fill, just after the worst.
-    // KV_MINUTES=10 and more takes 10 M keys. Resident bytes have the runtime's own in them: a few MB either way.
+    // 8 bytes of key, 8 of value. The index doubles at 5 * 2^n keys: just before is the best fill, just after the
+    // worst. KV_MINUTES=10 and more takes 10 M keys. Resident bytes have the runtime's own in them: a few MB either
+    // way.
     [Fact]
     public void A_key_costs_at_most_45_bytes_at_best_fill_and_62_at_worst()
     {
         if (OwnProcess.Ran()) return;
         using var test = new TestStore();
         test.Settle();
-        long before = BlockTests.ResidentBytes(), best = (5L << Doublings) - 100, worst = (5L << Doublings) + (1L << Doublings) / 4;
+        long before = BlockTests.ResidentBytes(), best = (5L << Doublings) - 100,
+            worst = (5L << Doublings) + (1L << Doublings) / 4;
         Fill(test, 0, best);
         double bestBytes = (double)test.Store.UsedBytes / best;
         double bestResident = (double)(BlockTests.ResidentBytes() - before - (8 << 20)) / best;
         Fill(test, best, worst);
         double worstBytes = (double)test.Store.UsedBytes / worst;
         double worstResident = (double)(BlockTests.ResidentBytes() - before - (8 << 20)) / worst;
-        output.WriteLine($"{best}: {bestBytes:F1} accounted, {bestResident:F1} resident; {worst}: {worstBytes:F1}, {worstResident:F1}");
+        output.WriteLine(
+            $"{best}: {bestBytes:F1} accounted, {bestResident:F1} resident; {worst}: {worstBytes:F1}, "
+            + $"{worstResident:F1}");
         Assert.InRange(bestBytes, 30, 45);
         Assert.InRange(worstBytes, 40, 62);
         Assert.InRange(bestResident, 20, 45);
@@ -32,7 +36,8 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
         for (long number = 0; number < worst; number++)
         {
             if ((number & 63) == 0) test.Begin();
-            if (number % 10 != 0) Assert.True(test.Session.Delete(test.Session.Key(new ReadOnlySpan<byte>(&number, 8))));
+            if (number % 10 != 0)
+                Assert.True(test.Session.Delete(test.Session.Key(new ReadOnlySpan<byte>(&number, 8))));
         }
 
         test.Settle();
@@ -64,7 +69,8 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
     {
         if (OwnProcess.Ran()) return;
         using var test = new TestStore();
-        for (int i = 0; i < 20_000; i++) test.Set("large" + i, new string('v', 1000));     // a database worth huge pages
+        // a database worth huge pages
+        for (int i = 0; i < 20_000; i++) test.Set("large" + i, new string('v', 1000));
         test.Settle();
         long before = BlockTests.ResidentBytes();
         for (int i = 0; i < 300; i++)
@@ -84,7 +90,8 @@ public sealed unsafe class MemoryTests(ITestOutputHelper output)
     {
         using var test = new TestStore();
         for (long number = 0; number < 100_000; number++)
-            test.Session.Set(test.Session.Key(new ReadOnlySpan<byte>(&number, 8)), new byte[100], default, test.Clock.Ms + 1000 + number % 1000);
+            test.Session.Set(test.Session.Key(new ReadOnlySpan<byte>(&number, 8)), new byte[100], default,
+                test.Clock.Ms + 1000 + number % 1000);
         test.Clock.Advance(3000);
         var time = Stopwatch.StartNew();
         test.Settle();

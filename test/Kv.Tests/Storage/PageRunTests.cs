@@ -33,7 +33,8 @@ public sealed unsafe class PageRunTests
         }
 
         var sorted = runs.OrderBy(run => run.Start).ToList();
-        for (int i = 1; i < sorted.Count; i++) Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Size <= sorted[i].Start, Seed.Hint);
+        for (int i = 1; i < sorted.Count; i++)
+            Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Size <= sorted[i].Start, Seed.Hint);
         foreach (var run in runs)
         {
             Assert.Equal(run.Mark, *(byte*)run.Start);

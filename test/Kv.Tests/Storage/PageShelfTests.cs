@@ -24,7 +24,8 @@ public sealed unsafe class PageShelfTests
                 continue;
             }
 
-            long wanted = random.Next(4) == 0 ? random.NextInt64(1, PageShelves.BytesMax + 1) : random.NextInt64(8 * 1024, 9 * 1024), got = wanted;
+            long wanted = random.Next(4) == 0 ? random.NextInt64(1, PageShelves.BytesMax + 1)
+                : random.NextInt64(8 * 1024, 9 * 1024), got = wanted;
             byte* start = PageShelves.TryTake(ref got);
             Assert.True(start != null && got >= wanted && got < wanted + 1024, $"{got} bytes for {wanted}");
             byte mark = (byte)(i | 1);
@@ -33,7 +34,8 @@ public sealed unsafe class PageShelfTests
         }
 
         var sorted = extents.OrderBy(extent => extent.Start).ToList();
-        for (int i = 1; i < sorted.Count; i++) Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Size <= sorted[i].Start, Seed.Hint);
+        for (int i = 1; i < sorted.Count; i++)
+            Assert.True(sorted[i - 1].Start + (nint)sorted[i - 1].Size <= sorted[i].Start, Seed.Hint);
         foreach (var extent in extents)
         {
             Check(extent);
@@ -42,5 +44,6 @@ public sealed unsafe class PageShelfTests
     }
 
     private static void Check((nint Start, long Size, byte Mark) extent) =>
-        Assert.False(new ReadOnlySpan<byte>((byte*)extent.Start, (int)extent.Size).ContainsAnyExcept(extent.Mark), Seed.Hint);
+        Assert.False(new ReadOnlySpan<byte>((byte*)extent.Start, (int)extent.Size)
+            .ContainsAnyExcept(extent.Mark), Seed.Hint);
 }

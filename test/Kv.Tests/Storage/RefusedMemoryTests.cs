@@ -24,7 +24,8 @@ public sealed unsafe class RefusedMemoryTests
                 test.Session.Select(database);
                 string key = "key" + random.Next(40) + (random.Next(4) == 0 ? new string('l', 1100) : "");
                 string name = database + key;
-                string value = new((char)('a' + random.Next(26)), random.Next(5) == 0 ? random.Next(200_000) : random.Next(3000));
+                string value = new((char)('a' + random.Next(26)),
+                    random.Next(5) == 0 ? random.Next(200_000) : random.Next(3000));
                 StoreStatus status;
                 switch (random.Next(5))
                 {
@@ -34,7 +35,8 @@ public sealed unsafe class RefusedMemoryTests
                         break;
                     case 1:
                         var append = new Append(TestStore.Bytes(value));
-                        status = test.Session.Update(test.Session.Key(TestStore.Bytes(key)), DataType.String, ref append);
+                        status = test.Session.Update(test.Session.Key(TestStore.Bytes(key)), DataType.String,
+                            ref append);
                         if (status == StoreStatus.Ok) model[name] = model.GetValueOrDefault(name) + value;
                         break;
                     case 2:
@@ -78,7 +80,8 @@ public sealed unsafe class RefusedMemoryTests
     }
 
     // All or nothing. The first key is there twice: its last value counts.
-    private static StoreStatus SetThree(TestStore test, int database, string key, string value, Dictionary<string, string> model)
+    private static StoreStatus SetThree(TestStore test, int database, string key, string value,
+        Dictionary<string, string> model)
     {
         byte[] first = TestStore.Bytes(key), second = TestStore.Bytes(key + "2");
         fixed (byte* one = first, two = second)
@@ -118,7 +121,8 @@ public sealed unsafe class RefusedMemoryTests
         for (int step = 0; step < steps; step++)
         {
             if (step % 64 == 0) test.Begin(random.Next(2));
-            Key key = test.Session.Key(TestStore.Bytes("key" + random.Next(3000) + (random.Next(50) == 0 ? new string('l', 1100) : "")));
+            Key key = test.Session.Key(
+                TestStore.Bytes("key" + random.Next(3000) + (random.Next(50) == 0 ? new string('l', 1100) : "")));
             var value = buffer.AsSpan(0, random.Next(500) == 0 ? random.Next(buffer.Length) : random.Next(200));
             switch (random.Next(6))
             {

@@ -19,7 +19,8 @@ public class SortedSetBuilderTests
         Random random = Seed.NewRandom(count);
         foreach (int scores in new[] { 1, 7, int.MaxValue })
         {
-            var ordered = Enumerable.Range(0, count).Select(i => (Score: (double)(random.Next(scores) - (scores / 2)), Member: $"m{i * 7919 % 1_000_003}"))
+            var ordered = Enumerable.Range(0, count)
+                .Select(i => (Score: (double)(random.Next(scores) - (scores / 2)), Member: $"m{i * 7919 % 1_000_003}"))
                 .OrderBy(element => element.Score).ThenBy(element => element.Member, StringComparer.Ordinal).ToList();
             var backward = ordered.AsEnumerable().Reverse().ToList();
             foreach (bool mayBeInOrder in new[] { false, true })
@@ -42,7 +43,8 @@ public class SortedSetBuilderTests
     [Fact]
     public void A_member_that_comes_twice_may_change_its_place()
     {
-        Build([(1, "a"), (2, "b"), (3, "c"), (9, "a"), (11, "d")], [(2, "b"), (3, "c"), (10, "a"), (11, "d")], mayBeInOrder: true);
+        Build([(1, "a"), (2, "b"), (3, "c"), (9, "a"), (11, "d")], [(2, "b"), (3, "c"), (10, "a"), (11, "d")],
+            mayBeInOrder: true);
         Build([(0, "b"), (-0.0, "a")], [(0, "a"), (0, "b")], mayBeInOrder: true);
     }
 
@@ -51,11 +53,13 @@ public class SortedSetBuilderTests
     {
         var ordered = Enumerable.Range(0, 3000).Select(i => ((double)i, $"m{i}")).ToList();
         bool isRefused = false;
-        for (int refused = 1; refused < 40; refused++) isRefused |= !Build(ordered, ordered, mayBeInOrder: true, refused);
+        for (int refused = 1; refused < 40; refused++)
+            isRefused |= !Build(ordered, ordered, mayBeInOrder: true, refused);
         Assert.True(isRefused);
     }
 
-    private static bool Build(List<(double Score, string Member)> elements, List<(double Score, string Member)> ordered, bool mayBeInOrder, int refused = 0)
+    private static bool Build(List<(double Score, string Member)> elements, List<(double Score, string Member)> ordered,
+        bool mayBeInOrder, int refused = 0)
     {
         using var test = new TestStore();
         test.Begin();
@@ -64,7 +68,8 @@ public class SortedSetBuilderTests
         if (refused != 0) test.Store.Budget.Refuse = () => ++asked == refused;
         var builder = new SortedSetBuilder(test.Store) { MayBeInOrder = mayBeInOrder };
         bool done = true;
-        foreach (var (score, member) in elements) done = done && builder.TryAdd(Encoding.ASCII.GetBytes(member), score, ScoreAggregate.Sum);
+        foreach (var (score, member) in elements)
+            done = done && builder.TryAdd(Encoding.ASCII.GetBytes(member), score, ScoreAggregate.Sum);
         for (bool isDone = false; done && !isDone;) done = builder.TryFinish(64, out isDone);
         if (done)
         {

@@ -30,7 +30,8 @@ public class SortedSetModelTests
             if (random.Next(100) < (grows ? 80 : 35)) Add(test, model, random, member, Score(random, scores));
             else if (random.Next(grows ? 2000 : 100) == 0) RemoveSome(test, model, random);
             else Assert.Equal(model.Remove(member), Remove(test, member));
-            if (step % (members > 5000 ? 128 : 16) == 0) Compare(test, model, random, Member(random, members), Score(random, scores));
+            if (step % (members > 5000 ? 128 : 16) == 0)
+                Compare(test, model, random, Member(random, members), Score(random, scores));
             if (step % (steps / 40 + 1) == 0) test.Check();
         }
 
@@ -59,7 +60,8 @@ public class SortedSetModelTests
         CompareAll(test, model);
         test.Check();
         long leaves = With(test, value => new ScoreTree(value.Region).Leaves);
-        Assert.InRange(leaves, count / ScoreNode.LeafMax, (count / ScoreNode.LeafMax) + 3);     // those of the conversion are not full
+        // those of the conversion are not full
+        Assert.InRange(leaves, count / ScoreNode.LeafMax, (count / ScoreNode.LeafMax) + 3);
     }
 
     [Fact]
@@ -79,7 +81,8 @@ public class SortedSetModelTests
             long nodes = With(test, value => CountNodes(new ScoreTree(value.Region)));
             if (round == 0) most = nodes;
             Assert.InRange(nodes, 1, most * 5 / 4);
-            using (var held = test.Session.Hold(test.Session.Key("k"u8), DataType.SortedSet)) new SortedSetValue(held.Value).RemoveAt(1, 19_990);
+            using (var held = test.Session.Hold(test.Session.Key("k"u8), DataType.SortedSet))
+                new SortedSetValue(held.Value).RemoveAt(1, 19_990);
             Assert.InRange(With(test, value => new ScoreTree(value.Region).Leaves), 1, 3);
             test.Check();
         }
@@ -111,7 +114,8 @@ public class SortedSetModelTests
             while (walk.Next(out var member, out _))
             {
                 string text = Encoding.Latin1.GetString(member);
-                Assert.True(last == null || string.CompareOrdinal(last, text) < 0, $"{text} is behind {last}; {Seed.Hint}");
+                Assert.True(last == null || string.CompareOrdinal(last, text) < 0,
+                    $"{text} is behind {last}; {Seed.Hint}");
                 last = text;
             }
 
@@ -146,7 +150,8 @@ public class SortedSetModelTests
         }
 
         CompareAll(test, model);
-        Assert.Equal(model.Count == 0 ? 0 : (long)ValueKind.PackedSortedSet, model.Count == 0 ? 0 : With(test, value => (long)value.Kind));
+        Assert.Equal(model.Count == 0 ? 0 : (long)ValueKind.PackedSortedSet,
+            model.Count == 0 ? 0 : With(test, value => (long)value.Kind));
     }
 
     // M06: whichever allocation is refused, the answer says so and the set is as it was.
@@ -202,7 +207,8 @@ public class SortedSetModelTests
         });
     }
 
-    private static string Member(Random random, int members) => "member:" + random.Next(members * 2).ToString(CultureInfo.InvariantCulture);
+    private static string Member(Random random, int members) =>
+        "member:" + random.Next(members * 2).ToString(CultureInfo.InvariantCulture);
 
     private static double Score(Random random, int scores) => random.Next(50) switch
     {
@@ -227,7 +233,8 @@ public class SortedSetModelTests
     private static void RemoveSome(TestStore test, Model model, Random random)
     {
         if (model.Count == 0) return;
-        int rank = random.Next(model.Count), count = Math.Min(random.Next(random.Next(4) == 0 ? 2000 : 20), model.Count - rank);
+        int rank = random.Next(model.Count),
+            count = Math.Min(random.Next(random.Next(4) == 0 ? 2000 : 20), model.Count - rank);
         using var held = test.Session.Hold(test.Session.Key("k"u8), DataType.SortedSet);
         var set = new SortedSetValue(held.Value);
         set.RemoveAt(rank, count);
@@ -249,8 +256,10 @@ public class SortedSetModelTests
         Assert.Equal(model.Count, view.Count);
         Assert.Equal(model.Rank(member), view.TryGetRank(bytes, out long rank, out double found) ? rank : -1);
         if (model.Scores.TryGetValue(member, out double own)) Assert.Equal(own, found);
-        Assert.Equal(model.Elements.Count(element => element.Score < score), view.CountBefore(ScoreBound.BeforeScore(score)));
-        Assert.Equal(model.Elements.Count(element => element.Score <= score), view.CountBefore(ScoreBound.AfterScore(score)));
+        Assert.Equal(model.Elements.Count(element => element.Score < score),
+            view.CountBefore(ScoreBound.BeforeScore(score)));
+        Assert.Equal(model.Elements.Count(element => element.Score <= score),
+            view.CountBefore(ScoreBound.AfterScore(score)));
         int from = random.Next(model.Count), steps = random.Next(200);
         bool isBackward = random.Next(2) == 0;
         var walk = view.From(from, isBackward);
@@ -281,7 +290,8 @@ public class SortedSetModelTests
         Assert.False(walk.Next(out _, out _));
     }
 
-    private static ScoreOutcome Set(TestStore test, string member, double score) => Set(test, member, ref score, ScoreRule.None);
+    private static ScoreOutcome Set(TestStore test, string member, double score) =>
+        Set(test, member, ref score, ScoreRule.None);
 
     private static ScoreOutcome Set(TestStore test, string member, ref double score, ScoreRule rule)
     {
@@ -357,7 +367,8 @@ public class SortedSetModelTests
             Elements.RemoveRange(rank, count);
         }
 
-        public int Rank(string member) => Scores.TryGetValue(member, out double score) ? Elements.BinarySearch((score, member), Order.Instance) : -1;
+        public int Rank(string member) =>
+            Scores.TryGetValue(member, out double score) ? Elements.BinarySearch((score, member), Order.Instance) : -1;
     }
 
     private sealed class Order : IComparer<(double Score, string Member)>
@@ -365,6 +376,7 @@ public class SortedSetModelTests
         public static readonly Order Instance = new();
 
         public int Compare((double Score, string Member) left, (double Score, string Member) right) =>
-            left.Score < right.Score ? -1 : left.Score > right.Score ? 1 : string.CompareOrdinal(left.Member, right.Member);
+            left.Score < right.Score ? -1 : left.Score > right.Score
+            ? 1 : string.CompareOrdinal(left.Member, right.Member);
     }
 }

@@ -57,7 +57,8 @@ public sealed class SparseRegionTests
         string left = Shrink(test, "list");
         using var rebuild = new RegionRebuild(test.Store);
         LongUse use;
-        using (var held = test.Session.Hold(test.Session.Key("list"u8), DataType.List)) use = held.TryBeginUse(rebuild)!;
+        using (var held = test.Session.Hold(test.Session.Key("list"u8), DataType.List))
+            use = held.TryBeginUse(rebuild)!;
         Assert.False(use.Step());
         test.Begin();
         Assert.Equal(left, Content(test, "list"));
@@ -99,7 +100,8 @@ public sealed class SparseRegionTests
         Assert.True(asked > 1);
         test.Store.Budget.Refuse = null;
         for (int i = 0; i < 30 && test.Store.Budget.BlockBytes > full / 10; i++) Maintain(test);
-        Assert.True(test.Store.Budget.BlockBytes < full / 10, $"{test.Store.Budget.BlockBytes} bytes of {full}, refused {asked} times");
+        Assert.True(test.Store.Budget.BlockBytes < full / 10,
+            $"{test.Store.Budget.BlockBytes} bytes of {full}, refused {asked} times");
         Assert.Equal(left, Content(test, type));
         test.Check();
     }
@@ -230,12 +232,14 @@ using (var held = test.Session.HoldTwo("set"u8, "other"u8, 8)) Assert.Equal(Stor
                 break;
             case "hash":
                 session.Hashes.GetAll(key, fields);
-                for (int i = 0; i < fields.Count; i++) text.Add(Encoding.Latin1.GetString(fields.Field(i)) + Encoding.Latin1.GetString(fields.Value(i)));
+                for (int i = 0; i < fields.Count; i++)
+                    text.Add(Encoding.Latin1.GetString(fields.Field(i)) + Encoding.Latin1.GetString(fields.Value(i)));
                 text.Sort(StringComparer.Ordinal);
                 break;
             case "scores":
                 session.SortedSets.GetRange(key, 0, -1, scores);
-                for (int i = 0; i < scores.Count; i++) text.Add($"{Encoding.Latin1.GetString(scores.Member(i))} {scores.Score(i)}");
+                for (int i = 0; i < scores.Count; i++)
+                    text.Add($"{Encoding.Latin1.GetString(scores.Member(i))} {scores.Score(i)}");
                 break;
             default:
                 session.Lists.GetRange(key, 0, -1, elements);

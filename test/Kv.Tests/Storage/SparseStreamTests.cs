@@ -6,7 +6,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Storage;
 
-/// <summary>Streams that lose most of their entries, or of what is pending, give the memory back, and keep the rest.</summary>
+/// <summary>Streams that lose most of their entries, or of what is pending, give the memory back, and keep the
+/// rest.</summary>
 public sealed class SparseStreamTests
 {
     private const int Entries = 200_000, AtOnce = 4000;
@@ -31,7 +32,8 @@ public sealed class SparseStreamTests
         Use(client);
         instance.Server.Store.CheckIntegrity();
         client.Run("DEL k");
-        Eventually.Holds(() => Maintain(instance).Stats.BlockBytes == 0, () => $"{instance.Server.Store.Stats.BlockBytes} bytes are left");
+        Eventually.Holds(() => Maintain(instance).Stats.BlockBytes == 0,
+            () => $"{instance.Server.Store.Stats.BlockBytes} bytes are left");
     }
 
     [Theory]
@@ -168,26 +170,32 @@ public sealed class SparseStreamTests
 
     private static void ForAll(int entries, Action<string> use)
     {
-        for (int first = 1; first <= entries; first += AtOnce) use(string.Join(' ', Enumerable.Range(first, Math.Min(AtOnce, entries - first + 1))));
+        for (int first = 1; first <= entries; first += AtOnce)
+            use(string.Join(' ', Enumerable.Range(first, Math.Min(AtOnce, entries - first + 1))));
     }
 
     private static void Use(WindowClient client)
     {
         Assert.StartsWith("*", client.Run("XREADGROUP GROUP third c STREAMS k >"), StringComparison.Ordinal);
         Assert.StartsWith("*", client.Run("XAUTOCLAIM k another new 0 0 COUNT 1000"), StringComparison.Ordinal);
-        for (int i = 0; i < 2000; i++) Assert.StartsWith("$", client.Run($"XADD k {Entries + 10 + i}-0 field value"), StringComparison.Ordinal);
+        for (int i = 0; i < 2000; i++)
+            Assert.StartsWith("$", client.Run($"XADD k {Entries + 10 + i}-0 field value"), StringComparison.Ordinal);
         Assert.StartsWith("*", client.Run("XREADGROUP GROUP g new STREAMS k >"), StringComparison.Ordinal);
         Assert.Equal(":1\r\n", client.Run("XGROUP DESTROY k another"));
     }
 
-    private static string Content(WindowClient client) => client.Run("XINFO STREAM k FULL COUNT 0") + client.Run("DUMP k");
+    private static string Content(WindowClient client) =>
+        client.Run("XINFO STREAM k FULL COUNT 0") + client.Run("DUMP k");
 
-    private static long Bytes(WindowClient client) => long.Parse(client.Run("MEMORY USAGE k").AsSpan(1).TrimEnd(), CultureInfo.InvariantCulture);
+    private static long Bytes(WindowClient client) =>
+        long.Parse(client.Run("MEMORY USAGE k").AsSpan(1).TrimEnd(), CultureInfo.InvariantCulture);
 
     private static void AwaitLess(KvInstance instance, WindowClient client, long bytes)
     {
-        Eventually.Holds(() => Maintain(instance) != null && Bytes(client) <= bytes, () => $"{Bytes(client)} bytes, not {bytes}");
-        Assert.True(instance.Server.Store.Stats.BlockBytes <= bytes + 65536, $"{instance.Server.Store.Stats.BlockBytes} bytes");
+        Eventually.Holds(() => Maintain(instance) != null
+            && Bytes(client) <= bytes, () => $"{Bytes(client)} bytes, not {bytes}");
+        Assert.True(instance.Server.Store.Stats.BlockBytes <= bytes + 65536,
+            $"{instance.Server.Store.Stats.BlockBytes} bytes");
     }
 
     private static Store Maintain(KvInstance instance)

@@ -56,7 +56,8 @@ public sealed class StoreModelTests
                     case 5:
                         long at = random.Next(4) == 0 ? -1 : clock.Ms + random.Next(2000);
                         var expire = new ExpireAt(at);
-                        Assert.Equal(known ? StoreStatus.Ok : StoreStatus.NotFound, session.Update(key, DataType.Any, ref expire));
+                        Assert.Equal(known ? StoreStatus.Ok : StoreStatus.NotFound,
+                            session.Update(key, DataType.Any, ref expire));
                         if (known) model[name] = (old.Value, at);
                         break;
                     case 6:
@@ -84,7 +85,8 @@ public sealed class StoreModelTests
             {
                 var take = default(TakeBytes);
                 bool alive = expiry == -1 || expiry > session.NowMs;
-                Assert.Equal(alive ? StoreStatus.Ok : StoreStatus.NotFound, session.Read(session.Key(Encoding.ASCII.GetBytes(name)), DataType.Any, ref take));
+                Assert.Equal(alive ? StoreStatus.Ok : StoreStatus.NotFound,
+                    session.Read(session.Key(Encoding.ASCII.GetBytes(name)), DataType.Any, ref take));
                 if (alive) Assert.Equal(value, take.Bytes);
             }
 
@@ -115,7 +117,8 @@ public sealed class StoreModelTests
         do
         {
             cursor = session.Scan(cursor, ref collect);
-            for (int i = 0; i < 20 && added < 60_000; i++) session.Set(session.Key(Encoding.ASCII.GetBytes("new" + added++)), "v"u8);
+            for (int i = 0; i < 20 && added < 60_000; i++)
+                session.Set(session.Key(Encoding.ASCII.GetBytes("new" + added++)), "v"u8);
         }
         while (cursor != 0);
 

@@ -44,16 +44,19 @@ public class StreamModelTests
         Assert.Equal(0, test.Store.Stats.BlockBytes);
     }
 
-    /// <summary>Node by node, as redis-server 7.0.15 has it with the same options: 100 entries, or 4,096 bytes of a listpack.</summary>
+    /// <summary>Node by node, as redis-server 7.0.15 has it with the same options: 100 entries, or 4,096 bytes of a
+    /// listpack.</summary>
     [Fact]
     public void Leaves_are_full_where_nodes_of_Redis_are()
     {
         using var test = new TestStore();
-        for (int i = 1; i <= 1000; i++) Assert.Equal(StoreStatus.Ok, Append(test, new StreamId((ulong)i, 0), ["field", "value"]));
+        for (int i = 1; i <= 1000; i++)
+            Assert.Equal(StoreStatus.Ok, Append(test, new StreamId((ulong)i, 0), ["field", "value"]));
         Assert.Equal(10, With(test, value => new StreamView(value.View).Leaves));
         test.Delete("k");
         for (int i = 1; i <= 70; i++) Append(test, new StreamId(1, (ulong)i), ["field", new string('v', 100)]);
-        long first = With(test, value => new LargeStream(value.Region) is var stream ? stream.LeafAt(stream.FirstLeaf).Count : 0);
+        long first = With(test, value => new LargeStream(value.Region) is var stream
+            ? stream.LeafAt(stream.FirstLeaf).Count : 0);
         Assert.Equal(36, first);
         test.Check();
     }
@@ -67,14 +70,17 @@ public class StreamModelTests
         for (int i = 1; i <= 60_000; i++)
         {
             if (i % 512 == 0) test.Begin();
-            Append(test, new StreamId((ulong)i, 0), ["a", new string('x', random.Next(10, 60)), "b", i.ToString(CultureInfo.InvariantCulture)]);
-            With(test, value => new StreamValue(value).Trim(new StreamTrim { MaxLength = 1000, IsApproximate = true, Limit = 10_000 }));
+            Append(test, new StreamId((ulong)i, 0),
+                ["a", new string('x', random.Next(10, 60)), "b", i.ToString(CultureInfo.InvariantCulture)]);
+            With(test, value => new StreamValue(value)
+                .Trim(new StreamTrim { MaxLength = 1000, IsApproximate = true, Limit = 10_000 }));
             if (i == 6000) after = test.Store.Stats.BlockBytes;
         }
 
         test.Check();
         Assert.InRange(With(test, value => new StreamView(value.View).Length), 1000, 1100);
-        // What is free is a part of it: how large a part hangs on what sizes came when. Without using it again it would be ten times as much.
+        // What is free is a part of it: how large a part hangs on what sizes came when. Without using it again it would
+        // be ten times as much.
         Assert.InRange(test.Store.Stats.BlockBytes, 1, after * 5 / 2);
     }
 
@@ -222,7 +228,8 @@ public class StreamModelTests
         };
         if (id <= last || last.Ms > ulong.MaxValue / 2) return true;
         string[] items = random.Next(10) < 7 ? ["field", Text(random), "other", Text(random)]
-            : [.. Enumerable.Range(0, random.Next(1, 5)).SelectMany(_ => (string[])["f" + random.Next(5), Text(random)])];
+            : [.. Enumerable.Range(0, random.Next(1, 5))
+                .SelectMany(_ => (string[])["f" + random.Next(5), Text(random)])];
         var status = Append(test, id, items);
         if (status == StoreStatus.OutOfMemory) return false;
         Assert.Equal(StoreStatus.Ok, status);
@@ -249,9 +256,11 @@ public class StreamModelTests
     {
         if (model.Entries.Count == 0) return;
         // What ~ leaves is checked against Redis; here, that it takes no more than it should.
-        var trim = new StreamTrim { IsByAge = random.Next(2) == 0, IsApproximate = random.Next(2) == 0, MaxLength = random.Next(model.Entries.Count + 1), MinId = model.Any(random) };
+        var trim = new StreamTrim { IsByAge = random.Next(2) == 0, IsApproximate = random.Next(2) == 0,
+            MaxLength = random.Next(model.Entries.Count + 1), MinId = model.Any(random) };
         if (trim.IsApproximate) trim.Limit = random.Next(300);
-        int wanted = trim.IsByAge ? model.Entries.Keys.TakeWhile(id => id < trim.MinId).Count() : (int)Math.Max(0, model.Entries.Count - trim.MaxLength);
+        int wanted = trim.IsByAge ? model.Entries.Keys.TakeWhile(id => id < trim.MinId)
+            .Count() : (int)Math.Max(0, model.Entries.Count - trim.MaxLength);
         int removed = (int)With(test, value => new StreamValue(value).Trim(in trim));
         if (trim.IsApproximate) Assert.InRange(removed, 0, trim.Limit == 0 ? wanted : Math.Min(wanted, trim.Limit));
         else Assert.Equal(wanted, removed);
@@ -279,7 +288,8 @@ public class StreamModelTests
 
         if (!group!.Consumers.TryGetValue(consumer, out var held))
         {
-            if (With(test, value => new StreamValue(value).Groups.TryAddConsumer(Group(value, name), Bytes(consumer), 5)) == 0) return false;
+            if (With(test, value => new StreamValue(value).Groups.TryAddConsumer(Group(value, name), Bytes(consumer),
+                5)) == 0) return false;
             group.Consumers[consumer] = [];
             return true;
         }
@@ -288,7 +298,8 @@ public class StreamModelTests
         {
             case 0:
                 if (random.Next(4) != 0) return true;
-                Assert.Equal(held.Count, With(test, value => new StreamValue(value).Groups.RemoveConsumer(Group(value, name), Bytes(consumer))));
+                Assert.Equal(held.Count, With(test,
+                    value => new StreamValue(value).Groups.RemoveConsumer(Group(value, name), Bytes(consumer))));
                 foreach (StreamId id in held) group.Pending.Remove(id);
                 group.Consumers.Remove(consumer);
                 return true;
@@ -306,7 +317,8 @@ public class StreamModelTests
             case < 9:
                 if (group.Pending.Count == 0) return true;
                 StreamId pending = group.Pending.Keys.ElementAt(random.Next(group.Pending.Count));
-                Assert.Equal(1, With(test, value => new StreamValue(value).Groups.Acknowledge(Group(value, name), pending) ? 1 : 0));
+                Assert.Equal(1, With(test, value =>
+                    new StreamValue(value).Groups.Acknowledge(Group(value, name), pending) ? 1 : 0));
                 group.Consumers[group.Pending[pending]].Remove(pending);
                 group.Pending.Remove(pending);
                 return true;
@@ -329,7 +341,8 @@ public class StreamModelTests
         return done;
     }
 
-    private static unsafe bool Deliver(TestStore test, StreamModel model, GroupModel group, string name, string consumer, int most)
+    private static unsafe bool Deliver(TestStore test, StreamModel model, GroupModel group, string name,
+        string consumer, int most)
     {
         StreamId[] next = [.. model.Entries.Keys.SkipWhile(id => id <= group.LastId).Take(most)];
         if (next.Length == 0) return true;
@@ -406,13 +419,15 @@ public class StreamModelTests
             Assert.Equal(expected.LastId, group.LastId);
             Assert.Equal(expected.Consumers.Keys, Names(group));
             Assert.Equal(expected.Pending.Keys, Ids(group.Pending));
-            for (int i = 0; i < group.Consumers.Count; i++) Assert.Equal(expected.Consumers.Values[i], Ids(group.ConsumerAt(i).Pending));
+            for (int i = 0; i < group.Consumers.Count; i++)
+                Assert.Equal(expected.Consumers.Values[i], Ids(group.ConsumerAt(i).Pending));
         }
 
         return 0;
     });
 
-    private static List<string> Names(StreamGroup group) => [.. Enumerable.Range(0, group.Consumers.Count).Select(i => Encoding.ASCII.GetString(group.ConsumerAt(i).Name))];
+    private static List<string> Names(StreamGroup group) =>
+        [.. Enumerable.Range(0, group.Consumers.Count).Select(i => Encoding.ASCII.GetString(group.ConsumerAt(i).Name))];
 
     private static List<StreamId> Ids(IdTree tree)
     {
@@ -424,14 +439,16 @@ public class StreamModelTests
     private static List<string> Items(StreamEntry entry)
     {
         var items = new List<string>();
-        while (entry.Next(out var field, out var value)) items.AddRange([Encoding.Latin1.GetString(field), Encoding.Latin1.GetString(value)]);
+        while (entry.Next(out var field, out var value))
+            items.AddRange([Encoding.Latin1.GetString(field), Encoding.Latin1.GetString(value)]);
         return items;
     }
 
     private static StoreStatus Append(TestStore test, StreamId id, string[] items)
     {
         using var held = test.Session.Hold(test.Session.Key("k"u8), DataType.Stream, StreamValue.ExpectedBytes);
-        return held.Status != StoreStatus.Ok ? held.Status : new StreamValue(held.Value).TryAppend(id, new TextItems(items));
+        return held.Status != StoreStatus.Ok ? held.Status : new StreamValue(held.Value)
+            .TryAppend(id, new TextItems(items));
     }
 
     private static byte[] Bytes(string text) => Encoding.Latin1.GetBytes(text);

@@ -1,6 +1,7 @@
 namespace Kv.Tests.Storage;
 
-/// <summary>A clock that stands still until the test moves it. Its timers ring as it is moved, on the thread that moves it.</summary>
+/// <summary>A clock that stands still until the test moves it. Its timers ring as it is moved, on the thread that moves
+/// it.</summary>
 internal sealed class TestClock : TimeProvider
 {
     private readonly List<TestTimer> _timers = [];

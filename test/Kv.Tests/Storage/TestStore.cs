@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Tests.Storage;
 
-/// <summary>A store without a thread of its own, with one session on database 0 and a clock that stands still.</summary>
+/// <summary>A store without a thread of its own, with one session on database 0 and a clock that stands
+/// still.</summary>
 internal sealed class TestStore : IDisposable
 {
     public TestStore(StoreOptions? options = null)

@@ -2,10 +2,12 @@ using Kv.Storage;
 
 namespace Kv.Tests.Storage;
 
-/// <summary>Keys that are watched by the number of their database, when the numbers change in the middle of a turn.</summary>
+/// <summary>Keys that are watched by the number of their database, when the numbers change in the middle of a
+/// turn.</summary>
 public sealed class WatchedSwapTests
 {
-    // The database has left the number by which the key is watched, though others may still work on it as if it had not.
+    // The database has left the number by which the key is watched, though others may still work on it as if it had
+    // not.
     [Fact]
     public void What_the_swapping_session_writes_next_is_in_the_new_table()
     {

@@ -5,20 +5,24 @@ using Kv.Tests.Network;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Calls of several clients on one collection, or on two in transactions, happen as if one by one, while it becomes large and small.</summary>
+/// <summary>Calls of several clients on one collection, or on two in transactions, happen as if one by one, while it
+/// becomes large and small.</summary>
 public sealed class CollectionHistoriesTests(ITestOutputHelper output)
 {
     private const int Clients = 4;
 
-    // A fifth element makes a collection large, a third integer makes a set no array of them; the last removal begins anew.
+    // A fifth element makes a collection large, a third integer makes a set no array of them; the last removal begins
+    // anew.
     private static KvInstance Start(params string[] options) => KvInstance.Start([
-        "--list-max-listpack-size", "4", "--hash-max-listpack-entries", "3", "--set-max-listpack-entries", "3", "--set-max-intset-entries", "2",
+        "--list-max-listpack-size", "4", "--hash-max-listpack-entries", "3", "--set-max-listpack-entries", "3",
+        "--set-max-intset-entries", "2",
         "--zset-max-listpack-entries", "3", .. options]);
 
     public static TheoryData<string, bool> Kinds()
     {
         var kinds = new TheoryData<string, bool>();
-        foreach (string kind in KeyspaceCommands.Kinds) foreach (bool two in (bool[])[false, true]) kinds.Add(kind, two);
+        foreach (string kind in KeyspaceCommands.Kinds)
+            foreach (bool two in (bool[])[false, true]) kinds.Add(kind, two);
         return kinds;
     }
 
@@ -41,7 +45,8 @@ public sealed class CollectionHistoriesTests(ITestOutputHelper output)
     public static TheoryData<string, string> KindsByTransport()
     {
         var kinds = new TheoryData<string, string>();
-        foreach (var transport in Transports.Both) foreach (string kind in KeyspaceCommands.Kinds) kinds.Add(transport.Data, kind);
+        foreach (var transport in Transports.Both)
+            foreach (string kind in KeyspaceCommands.Kinds) kinds.Add(transport.Data, kind);
         return kinds;
     }
 
@@ -73,7 +78,8 @@ public sealed class CollectionHistoriesTests(ITestOutputHelper output)
         return replies;
     }
 
-    private static void Run(KvInstance server, KeyspaceRun run, Func<(Func<byte[], int, Reply[]> Send, IDisposable Client)> connect)
+    private static void Run(KvInstance server, KeyspaceRun run,
+        Func<(Func<byte[], int, Reply[]> Send, IDisposable Client)> connect)
     {
         var failures = new ConcurrentQueue<Exception>();
         using var stop = new CancellationTokenSource();
@@ -99,9 +105,11 @@ public sealed class CollectionHistoriesTests(ITestOutputHelper output)
         var random = Seed.NewRandom(1000);
         const int keys = 8192, step = 128;
         var sets = Enumerable.Range(0, keys / step).Select(i => RespText.Encode("MSET " + string.Join(' ',
-            Enumerable.Range(i * step, step).Select(name => $"weather{name} {new string('w', random.Next(100, 900))}")))).ToArray();
+            Enumerable.Range(i * step, step)
+                .Select(name => $"weather{name} {new string('w', random.Next(100, 900))}")))).ToArray();
         var deletes = Enumerable.Range(0, keys / step).Select(i => RespText.Encode("DEL " + string.Join(' ',
-            Enumerable.Range(i * step, step).Where(name => name % 10 != 0).Select(name => $"weather{name}")))).ToArray();
+            Enumerable.Range(i * step, step).Where(name => name % 10 != 0)
+                .Select(name => $"weather{name}")))).ToArray();
         for (int at = 0; !stop.IsCancellationRequested; at++)
         {
             client.Run((at / sets.Length % 2 == 0 ? sets : deletes)[at % sets.Length]);

@@ -4,14 +4,15 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Expiries that are overwritten where they are, while others read the values, sweep them and move their records.</summary>
+/// <summary>Expiries that are overwritten where they are, while others read the values, sweep them and move their
+/// records.</summary>
 public sealed unsafe class ExpiryRaceTests(ITestOutputHelper output)
 {
     private const long Never = long.MaxValue;
     private const int Keys = 3;
 
-    // Each value says when it expires, twice. Forbidden: one that is read when its time has passed, half of one, and one that
-    // the sweep forgets: a writer lowers the segment's mark under the lock, while the sweep raises it.
+    // Each value says when it expires, twice. Forbidden: one that is read when its time has passed, half of one, and
+    // one that the sweep forgets: a writer lowers the segment's mark under the lock, while the sweep raises it.
     [Fact]
     public void A_value_is_never_read_past_its_time_and_never_forgotten()
     {
@@ -39,18 +40,22 @@ public sealed unsafe class ExpiryRaceTests(ITestOutputHelper output)
                         return;
                     }
 
-                    long expiryMs = random.Next(20) == 0 ? NewValue.NoExpiry : session.NowMs + (random.Next(2) == 0 ? 1 + random.Next(400) : 3_600_000);
+                    long expiryMs = random.Next(20) == 0
+                        ? NewValue.NoExpiry : session.NowMs + (random.Next(2) == 0 ? 1 + random.Next(400) : 3_600_000);
                     long* value = stackalloc long[2];
                     value[0] = value[1] = expiryMs == NewValue.NoExpiry ? Never : expiryMs;
-                    if (string1.Exists && session.TryOverwrite(string1, (byte*)value, 16, expiryMs)) Interlocked.Increment(ref overwritten);
-                    else Assert.Equal(StoreStatus.Ok, session.Set(key, new ReadOnlySpan<byte>(value, 16), default, expiryMs));
+                    if (string1.Exists && session.TryOverwrite(string1, (byte*)value, 16, expiryMs))
+                        Interlocked.Increment(ref overwritten);
+                    else Assert.Equal(StoreStatus.Ok,
+                        session.Set(key, new ReadOnlySpan<byte>(value, 16), default, expiryMs));
                 }
             });
         }
 
         run.AddWeather();
         run.Finish();       // looks at every mark and count
-        Assert.True(overwritten > 1000 && found > 1000, $"{overwritten} overwritten, {found} found: nothing was tried; {Seed.Hint}");
+        Assert.True(overwritten > 1000 && found > 1000,
+            $"{overwritten} overwritten, {found} found: nothing was tried; {Seed.Hint}");
         run.Clock.Advance(4_000_000);
         run.Store.Maintain();
         Assert.Equal(0, run.Store.CountWithExpiry(0));

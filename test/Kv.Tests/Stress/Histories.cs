@@ -4,17 +4,19 @@ namespace Kv.Tests.Stress;
 internal enum Called : byte { Get, Set, Delete, Add }
 
 /// <summary>One call on one key: what was asked, what was answered, and when.</summary>
-/// <param name="Value">Of Set: the value; of Get: what was read, 0 for none; of Delete: 1 if there was a key; of Add: the sum.</param>
+/// <param name="Value">Of Set: the value; of Get: what was read, 0 for none; of Delete: 1 if there was a key; of Add:
+/// the sum.</param>
 internal readonly record struct Operation(Called Called, long Value, long Call, long Return);
 
-/// <summary>Says whether the calls on one key can have happened one by one, each between its call and its return.</summary>
+/// <summary>Says whether the calls on one key can have happened one by one, each between its call and its
+/// return.</summary>
 internal static class Histories
 {
     /// <summary>A register with unique values, not 0, that begins as 0 and is only set and read: O(n log n).</summary>
     /// <remarks>
-    /// Per value a zone from the smallest return to the largest call among its write and its reads. It is forward when the
-    /// return comes first: between the two the register certainly has the value. Right when no read returns before its
-    /// write is called, no two forward zones overlap, and no backward zone lies inside of a forward one.
+    /// Per value a zone from the smallest return to the largest call among its write and its reads. It is forward when
+    /// the return comes first: between the two the register certainly has the value. Right when no read returns before
+    /// its write is called, no two forward zones overlap, and no backward zone lies inside of a forward one.
     /// Source: Gibbons and Korach, "Testing shared memories", 1997.
     /// </remarks>
     public static string? CheckRegister(IEnumerable<Operation> operations)
@@ -32,14 +34,17 @@ internal static class Histories
         }
 
         var forward = zones.Where(zone => zone.Value.MinReturn < zone.Value.MaxCall)
-            .Select(zone => (From: zone.Value.MinReturn, To: zone.Value.MaxCall, Value: zone.Key)).OrderBy(zone => zone.From).ToList();
+            .Select(zone => (From: zone.Value.MinReturn, To: zone.Value.MaxCall, Value: zone.Key))
+                .OrderBy(zone => zone.From).ToList();
         for (int i = 1; i < forward.Count; i++)
-            if (forward[i].From < forward[i - 1].To) return $"{forward[i - 1].Value} and {forward[i].Value} were there at one time";
+            if (forward[i].From < forward[i - 1].To)
+                return $"{forward[i - 1].Value} and {forward[i].Value} were there at one time";
         foreach (var (value, zone) in zones)
         {
             if (zone.MinReturn < zone.MaxCall) continue;
             int at = LastFrom(zone.MaxCall);
-            if (at >= 0 && forward[at].To > zone.MinReturn) return $"{value} came and went while {forward[at].Value} was there";
+            if (at >= 0 && forward[at].To > zone.MinReturn)
+                return $"{value} came and went while {forward[at].Value} was there";
         }
 
         return null;
@@ -58,15 +63,18 @@ internal static class Histories
         }
     }
 
-    /// <summary>A counter that begins at 0 and is only incremented: every sum once, and none after a larger one.</summary>
+    /// <summary>A counter that begins at 0 and is only incremented: every sum once, and none after a larger
+    /// one.</summary>
     public static string? CheckCounter(IEnumerable<Operation> operations)
     {
         var sorted = operations.OrderBy(one => one.Value).ToList();
         long earliestReturn = long.MaxValue;
         for (int i = sorted.Count - 1; i >= 0; i--)
         {
-            if (sorted[i].Value != i + 1) return $"there are {sorted.Count} increments, and {sorted[i].Value} at place {i + 1}";
-            if (sorted[i].Call > earliestReturn) return $"{sorted[i].Value} was called after a larger sum had been answered";
+            if (sorted[i].Value != i + 1)
+                return $"there are {sorted.Count} increments, and {sorted[i].Value} at place {i + 1}";
+            if (sorted[i].Call > earliestReturn)
+                return $"{sorted[i].Value} was called after a larger sum had been answered";
             earliestReturn = Math.Min(earliestReturn, sorted[i].Return);
         }
 
@@ -77,7 +85,8 @@ internal static class Histories
     /// <returns>Null when it is right; "unknown" when the step budget did not do.</returns>
     public static string? Search(IReadOnlyList<Operation> operations, int stepsMax = 200_000)
     {
-        return new SequentialSearch<long>([.. operations.Select(one => (one.Call, one.Return))], Step, stepsMax: stepsMax).Run(0);
+        return new SequentialSearch<long>([.. operations.Select(one => (one.Call, one.Return))], Step,
+            stepsMax: stepsMax).Run(0);
 
         bool Step(long state, int call, out long next)
         {

@@ -33,7 +33,8 @@ public sealed class HistoriesTests
     [Fact]
     public void A_right_register_passes_both()
     {
-        Operation[] right = [Set(1, 1, 10), Set(2, 2, 9), Get(2, 3, 4), Get(1, 5, 12), Get(1, 13, 14), Set(3, 15, 16), Get(3, 15, 18)];
+        Operation[] right = [Set(1, 1, 10), Set(2, 2, 9), Get(2, 3, 4), Get(1, 5, 12), Get(1, 13, 14), Set(3, 15, 16),
+            Get(3, 15, 18)];
         Assert.Null(Histories.CheckRegister(right));
         Assert.Null(Histories.Search(right));
     }

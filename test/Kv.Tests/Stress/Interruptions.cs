@@ -2,8 +2,10 @@ using Kv.Storage;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Holds threads up in the middle of what they do, so that others meet them there however few cores there are.</summary>
-/// <remarks>At the points that <see cref="Fault"/> names: under a record's lock, between the commands of a transaction, between a record's making and its publishing.</remarks>
+/// <summary>Holds threads up in the middle of what they do, so that others meet them there however few cores there
+/// are.</summary>
+/// <remarks>At the points that <see cref="Fault"/> names: under a record's lock, between the commands of a transaction,
+/// between a record's making and its publishing.</remarks>
 internal static class Interruptions
 {
     [ThreadStatic] private static Random? t_random;

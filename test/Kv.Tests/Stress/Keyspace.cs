@@ -6,12 +6,14 @@ namespace Kv.Tests.Stress;
 
 /// <summary>A few small collections, and what commands do with them, in the plainest way that there is.</summary>
 /// <remarks>
-/// As text, two equal ones are equal: a line for each key, its type, and its elements: <c>k h f=1 g=2</c>. A list's are in its order,
-/// others' in that of their names. Names and values are letters and digits, scores are integers, and no command meets another type.
+/// As text, two equal ones are equal: a line for each key, its type, and its elements: <c>k h f=1 g=2</c>. A list's are
+/// in its order, others' in that of their names. Names and values are letters and digits, scores are integers, and no
+/// command meets another type.
 /// </remarks>
 internal sealed class Keyspace
 {
-    private readonly SortedDictionary<string, (char Type, List<(string Name, string Value)> Elements)> _keys = new(StringComparer.Ordinal);
+    private readonly SortedDictionary<string,
+        (char Type, List<(string Name, string Value)> Elements)> _keys = new(StringComparer.Ordinal);
 
     public static Keyspace Parse(string text)
     {
@@ -19,7 +21,8 @@ internal sealed class Keyspace
         foreach (string line in text.Split('\n', StringSplitOptions.RemoveEmptyEntries))
         {
             string[] words = line.Split(' ');
-            keyspace._keys[words[0]] = (words[1][0], [.. words.Skip(2).Select(word => (word[..word.IndexOf('=')], word[(word.IndexOf('=') + 1)..]))]);
+            keyspace._keys[words[0]] = (words[1][0],
+                [.. words.Skip(2).Select(word => (word[..word.IndexOf('=')], word[(word.IndexOf('=') + 1)..]))]);
         }
 
         return keyspace;
@@ -55,7 +58,8 @@ internal sealed class Keyspace
             case "SMEMBERS":
             case "HGETALL":
                 return Array(Pairs(answer, words[0] == "HGETALL").Order(StringComparer.Ordinal))
-                    == Array(Of(words[1], words[0] == "HGETALL" ? 'h' : 's').Select(Text).Order(StringComparer.Ordinal));
+                    == Array(Of(words[1], words[0] == "HGETALL" ? 'h' : 's').Select(Text)
+                        .Order(StringComparer.Ordinal));
             default:
                 return Answer(words) == answer.ToString();
         }
@@ -104,14 +108,16 @@ internal sealed class Keyspace
         {
             case "LPUSH":
             case "RPUSH":
-                foreach (string element in words.Skip(2)) Change(key, 'l', of => of.Insert(words[0] == "LPUSH" ? 0 : of.Count, (element, "")));
+                foreach (string element in words.Skip(2))
+                    Change(key, 'l', of => of.Insert(words[0] == "LPUSH" ? 0 : of.Count, (element, "")));
                 return Number(Of(key, 'l').Count);
             case "LPOP":
             case "RPOP":
                 return Bulk(Pop(key, words[0] == "LPOP"));
             case "LMOVE":
                 string? taken = Pop(key, words[3] == "LEFT");
-                if (taken != null) Change(words[2], 'l', of => of.Insert(words[4] == "LEFT" ? 0 : of.Count, (taken, "")));
+                if (taken != null)
+                    Change(words[2], 'l', of => of.Insert(words[4] == "LEFT" ? 0 : of.Count, (taken, "")));
                 return Bulk(taken);
             case "LLEN":
                 return Number(list.Count);
@@ -191,7 +197,8 @@ internal sealed class Keyspace
 
     private string AnswerOfScores(string key, string[] words)
     {
-        var byScore = Of(key, 'z').OrderBy(element => Integer(element.Value)).ThenBy(element => element.Name, StringComparer.Ordinal).ToList();
+        var byScore = Of(key, 'z').OrderBy(element => Integer(element.Value))
+            .ThenBy(element => element.Name, StringComparer.Ordinal).ToList();
         switch (words[0])
         {
             case "ZADD":

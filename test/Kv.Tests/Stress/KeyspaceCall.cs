@@ -8,7 +8,8 @@ namespace Kv.Tests.Stress;
 /// <param name="Answers">As many.</param>
 internal sealed record KeyspaceCall(int Client, string[] Commands, Reply[] Answers, long Call, long Return)
 {
-    /// <summary>Says whether calls can have happened one by one, each between its call and its return, and each client's in their order.</summary>
+    /// <summary>Says whether calls can have happened one by one, each between its call and its return, and each
+    /// client's in their order.</summary>
     /// <param name="calls">Those of one client in the order in which it sent them.</param>
     /// <returns>Null when they can; "unknown" when that takes too long to find out; else what is wrong.</returns>
     public static string? Search(IReadOnlyList<KeyspaceCall> calls)
@@ -23,12 +24,14 @@ internal sealed record KeyspaceCall(int Client, string[] Commands, Reply[] Answe
         {
             var keys = Keyspace.Parse(state);
             bool agrees = true;
-            for (int i = 0; agrees && i < calls[call].Commands.Length; i++) agrees = keys.Answers(calls[call].Commands[i], calls[call].Answers[i]);
+            for (int i = 0; agrees && i < calls[call].Commands.Length; i++)
+                agrees = keys.Answers(calls[call].Commands[i], calls[call].Answers[i]);
             next = agrees ? keys.ToString() : "";
             return agrees;
         }
     }
 
     public override string ToString() =>
-        $"{Call}-{Return} client {Client}: {string.Join("; ", Commands.Zip(Answers, (command, answer) => $"{command} -> {answer}"))}";
+        $"{Call}-{Return} client {Client}: "
+        + $"{string.Join("; ", Commands.Zip(Answers, (command, answer) => $"{command} -> {answer}"))}";
 }

@@ -30,7 +30,9 @@ internal static class KeyspaceCommands
             1 => $"COPY {one} {other} REPLACE",
             2 => $"EXISTS {one} {other}",
             3 => $"DEL {one} {other}",
-            _ when kind == "list" => $"LMOVE {one} {(random.Next(4) == 0 ? one : other)} {(random.Next(2) == 0 ? "LEFT" : "RIGHT")} {(random.Next(2) == 0 ? "LEFT" : "RIGHT")}",
+            _ when kind
+            == "list" => $"LMOVE {one} {(random.Next(4) == 0 ? one : other)} "
+                + $"{(random.Next(2) == 0 ? "LEFT" : "RIGHT")} {(random.Next(2) == 0 ? "LEFT" : "RIGHT")}",
             7 => $"SUNIONSTORE {one} {one} {other}",
             _ => $"SMOVE {one} {other} {Member(random)}",
         };
@@ -51,7 +53,8 @@ internal static class KeyspaceCommands
     };
 
     // Integers, so that a set may be an array of them, then packed, then large.
-    private static string Member(Random random) => random.Next(3) == 0 ? "m" + random.Next(3) : random.Next(4).ToString();
+    private static string Member(Random random) =>
+        random.Next(3) == 0 ? "m" + random.Next(3) : random.Next(4).ToString();
 
     private static string Set(string key, Random random) => random.Next(11) switch
     {

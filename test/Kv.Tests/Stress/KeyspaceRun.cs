@@ -3,12 +3,14 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Clients whose calls meet on the same few keys, which are others after so many calls; and what they were answered.</summary>
+/// <summary>Clients whose calls meet on the same few keys, which are others after so many calls; and what they were
+/// answered.</summary>
 internal sealed class KeyspaceRun(string kind, bool twoKeys, int histories, TimeBudget budget)
 {
     private const int CallsInHistory = 24, PipelineMax = 4, HistoriesMin = 50;
 
-    private readonly KeyspaceCall?[][] _histories = [.. Enumerable.Range(0, histories).Select(_ => new KeyspaceCall?[CallsInHistory])];
+    private readonly KeyspaceCall?[][] _histories =
+        [.. Enumerable.Range(0, histories).Select(_ => new KeyspaceCall?[CallsInHistory])];
     private long _next, _time;
 
     /// <summary>Calls until the histories are full or the time is over.</summary>
@@ -23,7 +25,8 @@ internal sealed class KeyspaceRun(string kind, bool twoKeys, int histories, Time
             long first = Interlocked.Add(ref _next, count) - count;
             if (first + count > (long)histories * CallsInHistory) return;
             var calls = Enumerable.Range(0, count).Select(i => Commands(first + i, random)).ToArray();
-            byte[] wire = [.. calls.SelectMany(commands => IsOne(commands) ? commands : ["MULTI", .. commands, "EXEC"]).SelectMany(line => RespText.Encode(line))];
+            byte[] wire = [.. calls.SelectMany(commands => IsOne(commands) ? commands : ["MULTI", .. commands, "EXEC"])
+                .SelectMany(line => RespText.Encode(line))];
             int replies = calls.Sum(commands => IsOne(commands) ? 1 : commands.Length + 2);
             long call = Interlocked.Increment(ref _time);
             Reply[] all = send(wire, replies);
@@ -33,7 +36,8 @@ internal sealed class KeyspaceRun(string kind, bool twoKeys, int histories, Time
                 at += IsOne(calls[i]) ? 1 : calls[i].Length + 2;
                 Reply last = all[at - 1];
                 Reply[] answers = IsOne(calls[i]) ? [last] : [.. last.Items!];
-                _histories[(first + i) / CallsInHistory][(first + i) % CallsInHistory] = new KeyspaceCall(client, calls[i], answers, call, end);
+                _histories[(first + i) / CallsInHistory][(first + i) % CallsInHistory] =
+                    new KeyspaceCall(client, calls[i], answers, call, end);
             }
         }
     }
@@ -50,8 +54,10 @@ internal sealed class KeyspaceRun(string kind, bool twoKeys, int histories, Time
             // A client takes its calls in their order, so a history has them so.
             string? wrong = KeyspaceCall.Search(history!);
             if (wrong == "unknown") unknown++;
-            else Assert.True(wrong == null, $"{wrong}; {Seed.Hint}\n{string.Join('\n', history.OrderBy(call => call!.Call))}");
-            if (history.Any(one => history.Any(other => one!.Client != other!.Client && one.Call < other.Return && other.Call < one.Return))) concurrent++;
+            else Assert.True(wrong == null,
+                $"{wrong}; {Seed.Hint}\n{string.Join('\n', history.OrderBy(call => call!.Call))}");
+            if (history.Any(one => history.Any(other => one!.Client != other!.Client && one.Call < other.Return
+                && other.Call < one.Return))) concurrent++;
         }
 
         Assert.True(whole >= HistoriesMin - 5 && unknown * 100 <= whole, $"{whole} checked, {unknown} unknown");

@@ -3,7 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Collections of 10,000 to 50,000 elements are built, read, cut and deleted while small keys keep the store moving.</summary>
+/// <summary>Collections of 10,000 to 50,000 elements are built, read, cut and deleted while small keys keep the store
+/// moving.</summary>
 public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
 {
     private const int Builders = 3, Writers = 2, SmallKeys = 20_000;
@@ -65,11 +66,13 @@ public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
         store.CheckIntegrity();
         Assert.True(store.Stats.BlockBytes > 0);
         output.WriteLine($"{built} collections, {read} reads; {store.Stats}");
-        Assert.Equal($":{Kinds.Length}\r\n", last.Run("DEL " + string.Join(' ', Kinds.Select(kind => "last:" + kind[..2]))));
+        Assert.Equal($":{Kinds.Length}\r\n",
+            last.Run("DEL " + string.Join(' ', Kinds.Select(kind => "last:" + kind[..2]))));
         Assert.Equal(":0\r\n", last.Run("DBSIZE"));
         Assert.True(store.Stats.IndexGrowths > 0, "the index has not grown");
         Eventually.Holds(() => store.Stats.ReclaimedSegments > 0, () => "no segment was reclaimed");
-        Eventually.Holds(() => store.Stats.BlockBytes == 0, () => $"{store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
+        Eventually.Holds(() => store.Stats.BlockBytes == 0,
+            () => $"{store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
         store.CheckIntegrity();
     }
 
@@ -88,7 +91,8 @@ public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
             default:
                 string remove = kind == "set" ? "SREM" : kind == "hash" ? "HDEL" : "ZREM";
                 foreach (int[] some in Enumerable.Range(0, cut).Chunk(Chunk))
-                    Assert.Equal($":{some.Length}\r\n", client.Run($"{remove} {key} {string.Join(' ', some.Select(i => $"e{i}{padding}"))}"));
+                    Assert.Equal($":{some.Length}\r\n",
+                        client.Run($"{remove} {key} {string.Join(' ', some.Select(i => $"e{i}{padding}"))}"));
                 break;
         }
 
@@ -110,8 +114,10 @@ public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
                 case "list": client.Run($"RPUSH {key} {string.Join(' ', names)}"); break;
                 case "set": client.Run($"SADD {key} {string.Join(' ', names)}"); break;
                 case "hash": client.Run($"HSET {key} {string.Join(' ', names.Select(name => $"{name} v"))}"); break;
-                case "sorted set": client.Run($"ZADD {key} {string.Join(' ', some.Select(i => $"{i % 977} e{i}{padding}"))}"); break;
-                default: client.Run([.. some.SelectMany(i => RespText.Encode($"XADD {key} {i + 1}-0 f e{i}{padding}"))]); break;
+                case "sorted set": client.Run(
+                    $"ZADD {key} {string.Join(' ', some.Select(i => $"{i % 977} e{i}{padding}"))}"); break;
+                default: client.Run(
+                    [.. some.SelectMany(i => RespText.Encode($"XADD {key} {i + 1}-0 f e{i}{padding}"))]); break;
             }
         }
     }
@@ -137,9 +143,11 @@ public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
             _ => $"XRANGE {key} - +",
         });
         Assert.StartsWith($"*{end - first}\r\n", reply, StringComparison.Ordinal);
-        var numbers = reply.Split("\r\n").Where(line => line.StartsWith('e')).Select(line => int.Parse(line.AsSpan(1, line.Length - 1 - padding.Length))).ToArray();
+        var numbers = reply.Split("\r\n").Where(line => line.StartsWith('e'))
+            .Select(line => int.Parse(line.AsSpan(1, line.Length - 1 - padding.Length))).ToArray();
         if (kind is not ("list" or "stream")) Array.Sort(numbers);
-        Assert.True(numbers.AsSpan().SequenceEqual(Enumerable.Range(first, end - first).ToArray()), $"{kind} of {first} to {end} has others");
+        Assert.True(numbers.AsSpan().SequenceEqual(Enumerable.Range(first, end - first).ToArray()),
+            $"{kind} of {first} to {end} has others");
     }
 
     /// <summary>Reads some of whatever a key holds.</summary>
@@ -149,14 +157,16 @@ public sealed class LargeCollectionsStressTests(ITestOutputHelper output)
         int from = random.Next(30_000);
         string[] commands =
         [
-            $"LRANGE {key} {from} {from + 100}", $"SRANDMEMBER {key} 100", $"HRANDFIELD {key} 100", $"ZRANGE {key} {from} {from + 100}",
+            $"LRANGE {key} {from} {from + 100}", $"SRANDMEMBER {key} 100", $"HRANDFIELD {key} 100",
+            $"ZRANGE {key} {from} {from + 100}",
             $"ZRANGE {key} 100 300 BYSCORE LIMIT 0 100", $"LINDEX {key} {from}", $"XRANGE {key} {from} + COUNT 50",
         ];
         string reply = client.Run(commands[random.Next(commands.Length)]);
         if (reply.StartsWith("-WRONGTYPE", StringComparison.Ordinal)) return false;
         string[] lines = reply.Split("\r\n", StringSplitOptions.RemoveEmptyEntries);
         // Heads, elements, and of streams IDs and the field.
-        Assert.All(lines, line => Assert.True(line[0] is '*' or '$' or 'e' or 'f' || line.EndsWith("-0", StringComparison.Ordinal), $"{line} in {reply}"));
+        Assert.All(lines, line => Assert.True(line[0] is '*' or '$' or 'e' or 'f'
+            || line.EndsWith("-0", StringComparison.Ordinal), $"{line} in {reply}"));
         return lines.Length > 1;
     }
 

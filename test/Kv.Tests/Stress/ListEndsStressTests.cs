@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Pipelines at the ends of large lists, which look ahead into them, while the lists grow, move, shrink and are replaced.</summary>
+/// <summary>Pipelines at the ends of large lists, which look ahead into them, while the lists grow, move, shrink and
+/// are replaced.</summary>
 public sealed class ListEndsStressTests(ITestOutputHelper output)
 {
     private const int Clients = 3, Keys = 3, CommandsInPipeline = 40;
@@ -36,10 +37,12 @@ public sealed class ListEndsStressTests(ITestOutputHelper output)
         store.CheckIntegrity();
         using var last = new WindowClient(server);
         last.Run("DEL " + string.Join(' ', Enumerable.Range(0, Keys).Select(key => $"list:{key}")));
-        Eventually.Holds(() => store.Stats.BlockBytes == 0, () => $"{store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
+        Eventually.Holds(() => store.Stats.BlockBytes == 0,
+            () => $"{store.Stats.BlockBytes} bytes of blocks are left; {Seed.Hint}");
     }
 
-    private static void Pipeline(WindowClient client, int number, ref int pushed, Random random, ConcurrentDictionary<string, bool> taken, int[] allPushed)
+    private static void Pipeline(WindowClient client, int number, ref int pushed, Random random,
+        ConcurrentDictionary<string, bool> taken, int[] allPushed)
     {
         var commands = new List<byte>();
         var kinds = new List<bool>();
@@ -47,7 +50,9 @@ public sealed class ListEndsStressTests(ITestOutputHelper output)
         string command = "";
         for (int i = 0; i < CommandsInPipeline; i++)
         {
-            if (i % 10 == 0) command = random.Next(8) switch { 0 or 1 or 2 => "LPUSH", 3 or 4 => "RPUSH", 5 => "LPOP", 6 => "RPOP", _ => "" };
+            if (i % 10 == 0)
+                command = random.Next(8) switch { 0 or 1 or 2 => "LPUSH", 3
+                    or 4 => "RPUSH", 5 => "LPOP", 6 => "RPOP", _ => "" };
             string key = $"list:{random.Next(Keys)}", other = $"list:{random.Next(Keys)}";
             // Interlocked: who sees the element sees that it was counted.
             int element = command is "LPUSH" or "RPUSH" ? Interlocked.Increment(ref pushed) : 0;
@@ -56,7 +61,9 @@ public sealed class ListEndsStressTests(ITestOutputHelper output)
             {
                 "LPUSH" or "RPUSH" => $"{command} {key} {number}:{element}:{padding}",
                 "LPOP" or "RPOP" => $"{command} {key}",
-                _ => random.Next(30) switch { 0 => $"DEL {key}", 1 => $"RENAME {key} {other}", 2 => $"LTRIM {key} {random.Next(200)} -1", 3 => $"SADD {key} a b c d e", 4 => $"SET {key} v", _ => $"LLEN {key}" },
+                _ => random.Next(30) switch { 0 => $"DEL {key}", 1 => $"RENAME {key} {other}",
+                    2 => $"LTRIM {key} {random.Next(200)} -1", 3 => $"SADD {key} a b c d e", 4 => $"SET {key} v",
+                    _ => $"LLEN {key}" },
             };
             kinds.Add(command is "LPOP" or "RPOP");
             commands.AddRange(RespText.Encode(line));
@@ -69,7 +76,8 @@ public sealed class ListEndsStressTests(ITestOutputHelper output)
             var reply = Reply.Read(replies, ref at);
             if (!takes || reply.IsNull || reply.IsError) continue;
             string[] parts = reply.String.Split(':');
-            Assert.True(parts.Length == 3 && int.Parse(parts[1]) <= Volatile.Read(ref allPushed[int.Parse(parts[0])]) && parts[2].Trim('x').Length == 0,
+            Assert.True(parts.Length == 3 && int.Parse(parts[1]) <= Volatile.Read(ref allPushed[int.Parse(parts[0])])
+                && parts[2].Trim('x').Length == 0,
                 $"nobody has pushed {reply}");
             Assert.True(taken.TryAdd(parts[0] + ":" + parts[1], true), $"{reply} was taken twice");
         }

@@ -57,7 +57,8 @@ public sealed unsafe class ManyKeysStressTests
                 using HeldKeys held = session.Hold(session.Keys);
                 Assert.Equal(StoreStatus.Ok, held.Status);
                 bool delete = random.Next(4) == 0;
-                var value = NumberValue.Fill(buffer.AsSpan(0, 8 * random.Next(1, 100)), Interlocked.Increment(ref numbers));
+                var value = NumberValue.Fill(buffer.AsSpan(0, 8 * random.Next(1, 100)),
+                    Interlocked.Increment(ref numbers));
                 for (int i = 0; i < count; i++)
                 {
                     if (delete) held.Delete(i);
@@ -155,7 +156,8 @@ public sealed unsafe class ManyKeysStressTests
                 if (hold)
                 {
                     using HeldKeys held = session.Hold(session.Keys);
-                    (one, two) = (NumberValue.From(held.View(0), out bool _), NumberValue.From(held.View(1), out bool _));
+                    (one, two) = (NumberValue.From(held.View(0), out bool _),
+                        NumberValue.From(held.View(1), out bool _));
                 }
                 else
                 {
@@ -193,9 +195,11 @@ public sealed unsafe class ManyKeysStressTests
                 long before = Volatile.Read(ref flushed);
                 session.Select(0);
                 var take = default(TakeNumber);
-                if (session.Read(session.Key(TestStore.Bytes("f" + random.Next(2000))), DataType.Any, ref take) != StoreStatus.Ok) return;
+                if (session.Read(session.Key(TestStore.Bytes("f" + random.Next(2000))), DataType.Any,
+                    ref take) != StoreStatus.Ok) return;
                 Assert.False(take.IsTorn);
-                if (sets.TryGetValue(take.Number, out long set)) Assert.True(set > before, "a value of before the flush");
+                if (sets.TryGetValue(take.Number, out long set))
+                    Assert.True(set > before, "a value of before the flush");
             });
         }
 

@@ -2,10 +2,12 @@ using System.Numerics;
 
 namespace Kv.Tests.Stress;
 
-/// <summary>Searches for an order of calls, each between its begin and its end, in which every answer is right.</summary>
+/// <summary>Searches for an order of calls, each between its begin and its end, in which every answer is
+/// right.</summary>
 /// <remarks>Source: Wing and Gong 1993, with the memory of (calls done, state) of Lowe 2017.</remarks>
 internal sealed class SequentialSearch<TState>(
-    IReadOnlyList<(long Call, long Return)> times, SequentialSearch<TState>.Step step, ulong[]? after = null, int stepsMax = 200_000)
+    IReadOnlyList<(long Call, long Return)> times, SequentialSearch<TState>.Step step, ulong[]? after = null,
+    int stepsMax = 200_000)
     where TState : IEquatable<TState>
 {
     public const int CallsMax = 64;
@@ -31,7 +33,8 @@ internal sealed class SequentialSearch<TState>(
         if (done == all) return true;
         if (++_steps > stepsMax || !_seen.Add((done, state))) return false;
         long firstReturn = long.MaxValue;
-        for (ulong left = all & ~done; left != 0; left &= left - 1) firstReturn = Math.Min(firstReturn, times[BitOperations.TrailingZeroCount(left)].Return);
+        for (ulong left = all & ~done; left != 0; left &= left - 1)
+            firstReturn = Math.Min(firstReturn, times[BitOperations.TrailingZeroCount(left)].Return);
         for (ulong left = all & ~done; left != 0; left &= left - 1)
         {
             int call = BitOperations.TrailingZeroCount(left);

@@ -7,8 +7,8 @@ namespace Kv.Tests.Stress;
 
 public sealed class SingleKeyStressTests(ITestOutputHelper output)
 {
-    // Allowed: any order that the times allow. Forbidden: a value older than one already seen, a torn value, a lost write.
-    // M02: freed segments are poisoned. M11: the collector runs every millisecond.
+    // Allowed: any order that the times allow. Forbidden: a value older than one already seen, a torn value, a lost
+    // write. M02: freed segments are poisoned. M11: the collector runs every millisecond.
     [Fact]
     public void Registers_are_linearizable_while_the_index_grows_and_reclaim_moves_records()
     {
@@ -34,7 +34,8 @@ public sealed class SingleKeyStressTests(ITestOutputHelper output)
                 if (random.Next(3) == 0)
                 {
                     long value = Interlocked.Increment(ref values);
-                    var bytes = NumberValue.Fill(buffer.AsSpan(0, random.Next(4) == 0 ? 8 * random.Next(1, 500) : 16), value);
+                    var bytes = NumberValue.Fill(
+                        buffer.AsSpan(0, random.Next(4) == 0 ? 8 * random.Next(1, 500) : 16), value);
                     long call = run.Now();
                     Assert.Equal(StoreStatus.Ok, session.Set(key, bytes));
                     history.Add(new Operation(Called.Set, value, call, run.Now()));
@@ -115,7 +116,8 @@ public sealed class SingleKeyStressTests(ITestOutputHelper output)
             checkedCount++;
             string? wrong = Histories.Search(list);
             if (wrong == "unknown") unknown++;
-            else Assert.True(wrong is null, $"key {number}: {wrong}: {string.Join(", ", list.OrderBy(one => one.Call))}; {Seed.Hint}");
+            else Assert.True(wrong is null,
+                $"key {number}: {wrong}: {string.Join(", ", list.OrderBy(one => one.Call))}; {Seed.Hint}");
         }
 
         output.WriteLine($"{checkedCount} histories, {unknown} unknown");

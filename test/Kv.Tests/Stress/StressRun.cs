@@ -53,7 +53,8 @@ internal sealed class StressRun : IDisposable
         while (!_threads.IsStopping) body();
     });
 
-    /// <summary>What makes a store move: upkeep, keys that come and go elsewhere in the same index, and the collector.</summary>
+    /// <summary>What makes a store move: upkeep, keys that come and go elsewhere in the same index, and the
+    /// collector.</summary>
     public void AddWeather()
     {
         AddOutside(() =>
@@ -70,7 +71,8 @@ internal sealed class StressRun : IDisposable
         int round = 0;
         Add((session, random) =>
         {
-            // 40,000 keys of 100 bytes to 1 KB: the index doubles, segments fill; then most go, and segments are reclaimed.
+            // 40,000 keys of 100 bytes to 1 KB: the index doubles, segments fill; then most go, and segments are
+            // reclaimed.
             int at = round++ % 40_000;
             Key key = session.Key(TestStore.Bytes("weather" + at));
             if (round / 40_000 % 2 == 0) session.Set(key, new byte[100 + random.Next(900)]);

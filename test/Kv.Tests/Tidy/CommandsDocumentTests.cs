@@ -15,29 +15,42 @@ public class CommandsDocumentTests
         var rows = CommandRows.All.Where(row => row.Subcommands.Length == 0 || row.Handler != null).ToList();
         var text = new StringBuilder();
         text.Append("# Commands\n\n");
-        text.Append("Made from the command rows (`src/Server/Families`); do not edit. `KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
-        text.Append($"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`, `<one | of>`, `again [again ...]`.\n");
+        text.Append(
+            "Made from the command rows (`src/Server/Families`); do not edit. `KV_REWRITE=1 dotnet test -c Release "
+            + "--filter Tidy` renews it.\n\n");
+        text.Append(
+            $"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`, `<one "
+            + $"| of>`, `again [again ...]`.\n");
         text.Append("\"Since\" is the version of Redis that had it first; access lists the ACL categories.\n");
 
-        foreach (var group in rows.GroupBy(row => row.Group).OrderBy(group => CommandDocsReply.GroupName(group.Key), StringComparer.Ordinal))
+        foreach (var group in rows.GroupBy(row => row.Group)
+            .OrderBy(group => CommandDocsReply.GroupName(group.Key), StringComparer.Ordinal))
         {
             text.Append($"\n## {CommandDocsReply.GroupName(group.Key)}\n\n");
             text.Append("| command | arguments | what it does | cost | since | access |\n|---|---|---|---|---|---|\n");
             foreach (var row in group.OrderBy(CommandFact.NameOf, StringComparer.Ordinal))
             {
-                string former = row.DeprecatedSince == null ? "" : $" Redis advises others since {row.DeprecatedSince}.";
-                text.Append($"| {GeneratedFile.Code(CommandFact.NameOf(row))} | {GeneratedFile.Code(row.Usage)} | {GeneratedFile.Cell(row.Summary)}{former} | "
+                string former = row.DeprecatedSince == null
+                    ? "" : $" Redis advises others since {row.DeprecatedSince}.";
+                text.Append(
+                    $"| {GeneratedFile.Code(CommandFact.NameOf(row))} | {GeneratedFile.Code(row.Usage)} | "
+                    + $"{GeneratedFile.Cell(row.Summary)}{former} | "
                     + $"{GeneratedFile.Cell(row.Complexity)} | {row.Since} | {Access(row)} |\n");
             }
         }
 
         var missing = CommandFact.All
-            .Where(fact => !fact.Name.StartsWith("SENTINEL", StringComparison.Ordinal) && CommandRows.All.All(row => CommandFact.NameOf(row) != fact.Name))
+            .Where(fact => !fact.Name.StartsWith("SENTINEL", StringComparison.Ordinal)
+                && CommandRows.All.All(row => CommandFact.NameOf(row) != fact.Name))
             .ToList();
-        if (missing.Count > 0) text.Append("\n## Not there yet\n\nWhat Redis 7.2 has beside these (and the hash-field expiry of 7.4), by group:\n\n");
+        if (missing.Count > 0)
+            text.Append(
+                "\n## Not there yet\n\nWhat Redis 7.2 has beside these (and the hash-field expiry of 7.4), by "
+                + "group:\n\n");
         foreach (var group in missing.GroupBy(fact => fact.Group).OrderBy(group => group.Key, StringComparer.Ordinal))
         {
-            text.Append($"- {group.Key}: {string.Join(", ", group.Select(fact => fact.Name).Order(StringComparer.Ordinal))}\n");
+            text.Append(
+                $"- {group.Key}: {string.Join(", ", group.Select(fact => fact.Name).Order(StringComparer.Ordinal))}\n");
         }
 
         return text.ToString();
@@ -46,6 +59,7 @@ public class CommandsDocumentTests
     private static string Access(Command row)
     {
         var categories = AclCategoryRules.Of(row);
-        return string.Join(' ', AclCategoryRules.All.Where(each => (categories & each) != 0).Select(AclCategoryRules.Name));
+        return string.Join(' ', AclCategoryRules.All.Where(each => (categories & each) != 0)
+            .Select(AclCategoryRules.Name));
     }
 }

@@ -11,8 +11,10 @@ public partial class LayerTests
     /// <summary>Storage's folders: each may use those of the lines before it, and its own.</summary>
     private static readonly string[][] StorageOrder =
     [
-        ["Memory"], ["Epochs", "Formats"], ["Records"], ["Log"], ["Index"], ["Structures"], ["Expiry"], ["Store"], ["Elements"],
-        ["Strings", "Lists", "Hashes", "Sets", "Streams"], ["SortedSets", "Bitmaps", "HyperLogLogs"], ["GeoSets"], ["Rdb"],
+        ["Memory"], ["Epochs", "Formats"], ["Records"], ["Log"], ["Index"], ["Structures"], ["Expiry"], ["Store"],
+        ["Elements"],
+        ["Strings", "Lists", "Hashes", "Sets", "Streams"], ["SortedSets", "Bitmaps", "HyperLogLogs"],
+        ["GeoSets"], ["Rdb"],
     ];
 
     [Fact]
@@ -20,7 +22,8 @@ public partial class LayerTests
     {
         foreach (var assembly in new[] { typeof(RespType).Assembly, typeof(ValueKind).Assembly })
         {
-            Assert.DoesNotContain(assembly.GetReferencedAssemblies(), name => name.Name!.StartsWith("Kv.", StringComparison.Ordinal));
+            Assert.DoesNotContain(assembly.GetReferencedAssemblies(),
+                name => name.Name!.StartsWith("Kv.", StringComparison.Ordinal));
         }
 
         var server = typeof(KvServer).Assembly.GetReferencedAssemblies().Select(name => name.Name);
@@ -35,7 +38,8 @@ public partial class LayerTests
     [InlineData("PubSub", "Configuration|Metrics|Security|Sessions|Blocking|Execution|Families|Network")]
     [InlineData("Families", "Network")]
     [InlineData("Execution", "Network")]
-    public void A_part_of_the_server_does_not_use_those_that_come_after_it(string folder, string others) => Assert.Empty(
+    public void A_part_of_the_server_does_not_use_those_that_come_after_it(string folder, string others) =>
+        Assert.Empty(
         from path in Sources($"src/Server/{folder}")
         where Regex.IsMatch(Code(path), $@"\bKv\.Server\.({others})\b")
         select path);
@@ -69,13 +73,16 @@ public partial class LayerTests
     public void Pieces_that_belong_to_nobody_are_not_kept() => Assert.DoesNotContain(
         Repository.Files(), path => OfNobody().IsMatch(path));
 
-    /// <summary>In Storage namespaces are flat, so that the order of its folders is read from what their types are called by.</summary>
+    /// <summary>In Storage namespaces are flat, so that the order of its folders is read from what their types are
+    /// called by.</summary>
     [Fact]
     public void Storage_uses_its_folders_in_one_order()
     {
-        var rank = StorageOrder.SelectMany((folders, i) => folders.Select(folder => (folder, i))).ToDictionary(pair => pair.folder, pair => pair.i);
+        var rank = StorageOrder.SelectMany((folders, i) => folders.Select(folder => (folder, i)))
+            .ToDictionary(pair => pair.folder, pair => pair.i);
         var files = Sources("src/Storage").ToList();
-        var owner = files.Where(path => path.Split('/').Length >= 4).ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[2]);
+        var owner = files.Where(path => path.Split('/').Length >= 4)
+            .ToLookup(path => Path.GetFileNameWithoutExtension(path), path => path.Split('/')[2]);
         var wrong = new List<string>();
         foreach (string path in files.Where(path => path.Split('/').Length >= 4))
         {
@@ -85,7 +92,8 @@ public partial class LayerTests
             {
                 foreach (string other in owner[word])
                 {
-                    if (other != folder && rank.TryGetValue(other, out int used) && used >= own) wrong.Add($"{path} uses {other}/{word}");
+                    if (other != folder && rank.TryGetValue(other, out int used) && used >= own)
+                        wrong.Add($"{path} uses {other}/{word}");
                 }
             }
         }

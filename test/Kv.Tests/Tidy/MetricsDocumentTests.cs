@@ -24,14 +24,20 @@ public class MetricsDocumentTests
     {
         var text = new StringBuilder();
         text.Append("# Metrics\n\n");
-        text.Append("Made from the metric rows (`src/Server/Metrics`); do not edit. `KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
-        text.Append("`INFO [section ...]` shows them. The names are those that tools for Redis read; our own begin with `kv_`.\n");
+        text.Append(
+            "Made from the metric rows (`src/Server/Metrics`); do not edit. `KV_REWRITE=1 dotnet test -c Release "
+            + "--filter Tidy` renews it.\n\n");
+        text.Append(
+            "`INFO [section ...]` shows them. The names are those that tools for Redis read; our own begin with "
+            + "`kv_`.\n");
         foreach (var section in MetricTable.Rows.GroupBy(row => row.Section))
         {
             text.Append($"\n## {section.Key}\n\n| field | kind | what it says |\n|---|---|---|\n");
             foreach (var row in section)
             {
-                text.Append($"| `{row.Name}` | {row.Kind.ToString().ToLowerInvariant()} | {GeneratedFile.Cell(row.Summary)} |\n");
+                text.Append(
+                    $"| `{row.Name}` | {row.Kind.ToString().ToLowerInvariant()} | "
+                    + $"{GeneratedFile.Cell(row.Summary)} |\n");
             }
         }
 

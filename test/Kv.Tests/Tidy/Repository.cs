@@ -20,7 +20,8 @@ internal static class Repository
     /// <summary>Files below a folder, as paths from the root with "/": what git knows or would add.</summary>
     public static IEnumerable<string> Files(string folder = "")
     {
-        using var git = Process.Start(new ProcessStartInfo("git", ["ls-files", "--cached", "--others", "--exclude-standard", "--", folder.Length == 0 ? "." : folder])
+        using var git = Process.Start(new ProcessStartInfo(
+            "git", ["ls-files", "--cached", "--others", "--exclude-standard", "--", folder.Length == 0 ? "." : folder])
         {
             WorkingDirectory = Root, RedirectStandardOutput = true,
         })!;

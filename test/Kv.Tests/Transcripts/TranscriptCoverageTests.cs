@@ -7,7 +7,8 @@ public class TranscriptCoverageTests
     /// <summary>They end the connection, or the server: tests of their own send them.</summary>
     private static readonly string[] Elsewhere = ["QUIT", "SHUTDOWN"];
 
-    private static readonly HashSet<string> Sent = [.. Directory.GetFiles(TranscriptFile.Folder, "*.txt").SelectMany(File.ReadLines).SelectMany(Calls)];
+    private static readonly HashSet<string> Sent =
+        [.. Directory.GetFiles(TranscriptFile.Folder, "*.txt").SelectMany(File.ReadLines).SelectMany(Calls)];
 
     public static IEnumerable<TheoryDataRow<string>> Names() => CommandRows.Names();
 

@@ -15,7 +15,8 @@ public class BitmapTests
         using var guarded = new GuardedInput(8192);
         for (int round = TimeBudget.Count(3000); round > 0; round--)
         {
-            Span<byte> bytes = guarded.PlaceAtPage(RandomBytes(random, random.Next(1, random.Next(2) == 0 ? 40 : 5000)));
+            Span<byte> bytes = guarded.PlaceAtPage(
+                RandomBytes(random, random.Next(1, random.Next(2) == 0 ? 40 : 5000)));
             bool[] bits = Bits(bytes);
             Assert.Equal(bits.Count(bit => bit), Bitmap.Count(bytes));
             int first = random.Next(bits.Length), last = random.Next(first, bits.Length);
@@ -24,7 +25,8 @@ public class BitmapTests
             foreach (bool bit in (bool[])[false, true])
             {
                 Assert.Equal(Array.IndexOf(bits, bit), Bitmap.Find(bytes, bit));
-                Assert.True(Array.IndexOf(bits, bit, first, last - first + 1) == Bitmap.Find(bytes, bit, first, last), hint);
+                Assert.True(Array.IndexOf(bits, bit, first, last - first + 1) == Bitmap.Find(
+                    bytes, bit, first, last), hint);
             }
         }
     }
@@ -36,7 +38,8 @@ public class BitmapTests
         using GuardedInput one = new(4096), other = new(4096), result = new(4096);
         for (int round = TimeBudget.Count(2000); round > 0; round--)
         {
-            Span<byte> a = one.PlaceAtPage(RandomBytes(random, random.Next(0, 300))), b = other.PlaceAtPage(RandomBytes(random, random.Next(0, 300)));
+            Span<byte> a = one.PlaceAtPage(RandomBytes(random, random.Next(0, 300))),
+                b = other.PlaceAtPage(RandomBytes(random, random.Next(0, 300)));
             Span<byte> to = result.PlaceAtPage(RandomBytes(random, Math.Max(a.Length, b.Length)));
             foreach (BitOperation operation in (BitOperation[])[BitOperation.And, BitOperation.Or, BitOperation.Xor])
             {
@@ -45,7 +48,8 @@ public class BitmapTests
                 {
                     int x = i < a.Length ? a[i] : 0, y = i < b.Length ? b[i] : 0;
                     int expected = operation switch { BitOperation.And => x & y, BitOperation.Or => x | y, _ => x ^ y };
-                    Assert.True(expected == to[i], $"{operation} of {a.Length} and {b.Length} bytes at {i}; {Seed.Hint}");
+                    Assert.True(expected == to[i],
+                        $"{operation} of {a.Length} and {b.Length} bytes at {i}; {Seed.Hint}");
                 }
             }
 
@@ -68,7 +72,8 @@ public class BitmapTests
             BigInteger before = Number(bytes, firstBit, field);
             Assert.Equal(before, field.Read(bytes, firstBit));
 
-            BigInteger max = BigInteger.Pow(2, field.Bits - (signed ? 1 : 0)) - 1, min = signed ? -max - 1 : 0, range = BigInteger.Pow(2, field.Bits);
+            BigInteger max = BigInteger.Pow(2, field.Bits - (signed ? 1 : 0)) - 1, min = signed ? -max - 1 : 0,
+                range = BigInteger.Pow(2, field.Bits);
             long increment = Increment(random);
             BigInteger sum = before + increment;
             bool fits = sum >= min && sum <= max;
@@ -85,7 +90,8 @@ public class BitmapTests
                 field.Write(bytes, firstBit, result);
                 Assert.True(expected == Number(bytes, firstBit, field), hint);
                 Assert.True(Bits(untouched).Where((_, bit) => bit < firstBit || bit >= firstBit + field.Bits)
-                    .SequenceEqual(Bits(bytes).Where((_, bit) => bit < firstBit || bit >= firstBit + field.Bits)), hint);
+                    .SequenceEqual(Bits(bytes).Where((_, bit) => bit < firstBit || bit >= firstBit + field.Bits)),
+                    hint);
             }
         }
     }
@@ -110,7 +116,8 @@ public class BitmapTests
     {
         BigInteger number = 0;
         for (int i = 0; i < field.Bits; i++) number = (number * 2) + (Bitmap.Get(bytes, firstBit + i) ? 1 : 0);
-        return field.IsSigned && number >= BigInteger.Pow(2, field.Bits - 1) ? number - BigInteger.Pow(2, field.Bits) : number;
+        return field.IsSigned && number >= BigInteger.Pow(2, field.Bits - 1)
+            ? number - BigInteger.Pow(2, field.Bits) : number;
     }
 
     private static byte[] RandomBytes(Random random, int count)

@@ -4,7 +4,8 @@ using Kv.Tests.Protocol;
 
 namespace Kv.Tests.Values;
 
-/// <summary>Any bytes can be SET and then read as a HyperLogLog: the answer is an error or a number, and no byte outside is touched.</summary>
+/// <summary>Any bytes can be SET and then read as a HyperLogLog: the answer is an error or a number, and no byte
+/// outside is touched.</summary>
 public class HyperLogLogFuzzTests
 {
     // CVE-2025-32023: run lengths that add up to more than there are registers.
@@ -34,13 +35,15 @@ public class HyperLogLogFuzzTests
     }
 
     private static void Change(
-        HyperLogLogDraft draft, ReadOnlySpan<byte> text, ReadOnlySpan<byte> union, HyperLogLogStatus status, HyperLogLogEncoding encoding, Random random)
+        HyperLogLogDraft draft, ReadOnlySpan<byte> text, ReadOnlySpan<byte> union, HyperLogLogStatus status,
+        HyperLogLogEncoding encoding, Random random)
     {
         draft.SparseBytesMax = random.Next(2) == 0 ? 3000 : random.Next(20000);
         if (!draft.TryLoad(text)) return;
         for (int i = 0; i < 3; i++)
         {
-            var seen = new HyperLogLog.Observation(random.Next(HyperLogLog.Registers), random.Next(1, HyperLogLog.RankMax + 1));
+            var seen = new HyperLogLog.Observation(random.Next(HyperLogLog.Registers),
+                random.Next(1, HyperLogLog.RankMax + 1));
             if (draft.Add(seen) == SparseResult.Corrupt) Assert.Equal(HyperLogLogStatus.Corrupt, status);
         }
 
@@ -77,7 +80,8 @@ public class HyperLogLogFuzzTests
         return text;
     }
 
-    /// <summary>Opcodes of any form that cover the registers exactly, also in ways in which nobody writes them.</summary>
+    /// <summary>Opcodes of any form that cover the registers exactly, also in ways in which nobody writes
+    /// them.</summary>
     private static byte[] Crafted(Random random)
     {
         var text = new List<byte>(Filled(random, 0)[..HyperLogLog.HeaderBytes]);

@@ -27,7 +27,8 @@ public class HyperLogLogTests
         }
 
         Assert.True(Math.Sqrt(squares / sketches) < 1.6 * Deviation,
-            string.Create(CultureInfo.InvariantCulture, $"{elements} elements: {Math.Sqrt(squares / sketches):P3}; {Seed.Hint}"));
+            string.Create(CultureInfo.InvariantCulture,
+                $"{elements} elements: {Math.Sqrt(squares / sketches):P3}; {Seed.Hint}"));
         Assert.True(squares > 0, "an estimate that is never wrong is no estimate");
     }
 
@@ -36,14 +37,16 @@ public class HyperLogLogTests
     public void An_estimate_of_ten_million_is_as_near_as_the_theory_says()
     {
         double error = ErrorOf(10_000_000, Seed.NewRandom(62));
-        Assert.True(Math.Abs(error) < 6 * Deviation, string.Create(CultureInfo.InvariantCulture, $"{error:P3}; {Seed.Hint}"));
+        Assert.True(Math.Abs(error) < 6 * Deviation,
+            string.Create(CultureInfo.InvariantCulture, $"{error:P3}; {Seed.Hint}"));
     }
 
     [Fact]
     public void Few_elements_are_counted_exactly_or_nearly()
     {
         Random random = Seed.NewRandom(63);
-        for (int elements = 0; elements <= 100; elements++) Assert.InRange(Math.Abs(ErrorOf(elements, random) * Math.Max(1, elements)), 0, 4);
+        for (int elements = 0; elements <= 100; elements++)
+            Assert.InRange(Math.Abs(ErrorOf(elements, random) * Math.Max(1, elements)), 0, 4);
     }
 
     // Frozen: the registers of all values there are hang on them.

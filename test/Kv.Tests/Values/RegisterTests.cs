@@ -4,7 +4,8 @@ using Kv.Tests.Protocol;
 
 namespace Kv.Tests.Values;
 
-/// <summary>The registers of HyperLogLogs, dense and sparse, against an array of numbers; on bytes that end at an inaccessible page.</summary>
+/// <summary>The registers of HyperLogLogs, dense and sparse, against an array of numbers; on bytes that end at an
+/// inaccessible page.</summary>
 public class RegisterTests
 {
     private const int Registers = HyperLogLog.Registers;
@@ -18,7 +19,8 @@ public class RegisterTests
         {
             byte[] expected = RandomRegisters(random, DenseRegisters.Max);
             Span<byte> packed = guarded.PlaceAtPage(new byte[DenseRegisters.Bytes]);
-            foreach (int register in Shuffled(random)) Assert.Equal(expected[register] > 0, DenseRegisters.Raise(packed, register, expected[register]));
+            foreach (int register in Shuffled(random))
+                Assert.Equal(expected[register] > 0, DenseRegisters.Raise(packed, register, expected[register]));
             for (int register = 0; register < Registers; register++)
             {
                 int value = 0;
@@ -42,7 +44,8 @@ public class RegisterTests
         using GuardedInput one = new(DenseRegisters.Bytes), other = new(Registers);
         for (int round = TimeBudget.Count(50); round > 0; round--)
         {
-            byte[] registers = RandomRegisters(random, random.Next(DenseRegisters.Max + 1)), more = RandomRegisters(random, random.Next(DenseRegisters.Max + 1));
+            byte[] registers = RandomRegisters(random, random.Next(DenseRegisters.Max + 1)),
+                more = RandomRegisters(random, random.Next(DenseRegisters.Max + 1));
             byte[] packedScalar = new byte[DenseRegisters.Bytes];
             DenseRegisters.PackScalar(registers, packedScalar);
             Span<byte> packed = one.PlaceAtPage(new byte[DenseRegisters.Bytes]);
@@ -70,8 +73,10 @@ public class RegisterTests
         for (int round = TimeBudget.Count(50); round > 0; round--)
         {
             int lowest = random.Next(DenseRegisters.Max + 1);
-            byte[] registers = [.. RandomRegisters(random, random.Next(DenseRegisters.Max + 1 - lowest)).Select(value => (byte)(value + lowest))];
-            int[] expected = new int[RegisterHistogram.Length], found = new int[RegisterHistogram.Length], dense = new int[RegisterHistogram.Length];
+            byte[] registers = [.. RandomRegisters(random, random.Next(DenseRegisters.Max + 1 - lowest))
+                .Select(value => (byte)(value + lowest))];
+            int[] expected = new int[RegisterHistogram.Length], found = new int[RegisterHistogram.Length],
+                dense = new int[RegisterHistogram.Length];
             foreach (byte value in registers) expected[value]++;
             RegisterHistogram.Of(other.PlaceAtPage(registers), found);
             Assert.Equal(expected, found);
@@ -82,7 +87,8 @@ public class RegisterTests
         }
     }
 
-    // What the bytes must be, a real server says (HyperLogLogBytesTests); here they mean what was put in, whatever the order.
+    // What the bytes must be, a real server says (HyperLogLogBytesTests); here they mean what was put in, whatever the
+    // order.
     [Fact]
     public void Sparse_registers_are_what_they_were_raised_to()
     {
@@ -92,7 +98,8 @@ public class RegisterTests
         {
             byte[] expected = new byte[Registers];
             HyperLogLog.WriteEmpty(text);
-            int length = HyperLogLog.EmptyBytes, places = random.Next(2) == 0 ? Registers : random.Next(1, 300), ranks = random.Next(1, 33);
+            int length = HyperLogLog.EmptyBytes, places = random.Next(2) == 0 ? Registers : random.Next(1, 300),
+                ranks = random.Next(1, 33);
             for (int i = random.Next(2000); i > 0; i--)
             {
                 int register = random.Next(places), rank = random.Next(1, ranks + 1);
@@ -107,7 +114,8 @@ public class RegisterTests
             Assert.True(found.AsSpan().SequenceEqual(expected), Seed.Hint);
             int[] histogram = new int[RegisterHistogram.Length];
             Assert.True(SparseRegisters.TryCount(text.AsSpan(0, length), histogram));
-            for (int rank = 0; rank <= 32; rank++) Assert.Equal(expected.Count(value => value == rank), histogram[rank]);
+            for (int rank = 0; rank <= 32; rank++)
+                Assert.Equal(expected.Count(value => value == rank), histogram[rank]);
         }
     }
 
@@ -125,7 +133,8 @@ public class RegisterTests
             for (int i = random.Next(600); i > 0; i--)
             {
                 var cursor = SparseRegisters.Cursor.Start;
-                SparseRegisters.Raise(text, ref length, new(random.Next(places), random.Next(1, ranks + 1)), long.MaxValue, ref cursor);
+                SparseRegisters.Raise(text, ref length, new(random.Next(places), random.Next(1, ranks + 1)),
+                    long.MaxValue, ref cursor);
             }
 
             Assert.True(SparseRegisters.TryMerge(text.AsSpan(0, length), union));
@@ -145,7 +154,8 @@ public class RegisterTests
                 SparseRegisters.Raise(text, ref length, new(register, union[register]), long.MaxValue, ref cursor);
             }
 
-            Assert.True(ordered.Text.SequenceEqual(text.AsSpan(0, length)), $"{places} places, {ranks} ranks; {Seed.Hint}");
+            Assert.True(ordered.Text.SequenceEqual(text.AsSpan(0, length)),
+                $"{places} places, {ranks} ranks; {Seed.Hint}");
         }
     }
 

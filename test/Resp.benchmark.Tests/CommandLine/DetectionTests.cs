@@ -13,7 +13,8 @@ public class DetectionTests
         {
             var (program, arguments) = Goldens.Split(line);
             // By the look of the arguments alone; only "--help" needs the name.
-            if (arguments is ["--help"]) Assert.Equal(Grammar.Native, Detection.Read("Resp.benchmark", arguments).Grammar);
+            if (arguments is ["--help"])
+                Assert.Equal(Grammar.Native, Detection.Read("Resp.benchmark", arguments).Grammar);
             else Assert.True(Named(grammar) == Detection.Read("Resp.benchmark", arguments).Grammar, line);
             Assert.True(Named(grammar) == Detection.Read(program, arguments).Grammar, line);
             lines++;
@@ -45,7 +46,8 @@ public class DetectionTests
     [InlineData("-q --as=resp-benchmark", Grammar.RespBenchmark)]
     [InlineData("-s 20 --as native", Grammar.Native)]
     public void A_line_is_read_by_its_first_mark(string line, object grammar) =>
-        Assert.Equal(grammar, Detection.Read("Resp.benchmark", line.Split(' ', StringSplitOptions.RemoveEmptyEntries)).Grammar);
+        Assert.Equal(grammar,
+            Detection.Read("Resp.benchmark", line.Split(' ', StringSplitOptions.RemoveEmptyEntries)).Grammar);
 
     [Theory]
     [InlineData("redis-benchmark", Grammar.RedisBenchmark)]
@@ -70,14 +72,16 @@ public class DetectionTests
     [InlineData("--as tair")]
     [InlineData("--as=")]
     public void An_unknown_grammar_is_a_problem_that_says_the_four_names(string line) =>
-        Assert.Contains("garnet, redis-benchmark, resp-benchmark or native", Detection.Read("x", line.Split(' ')).Problem);
+        Assert.Contains("garnet, redis-benchmark, resp-benchmark or native",
+            Detection.Read("x", line.Split(' ')).Problem);
 
     [Fact]
     public void Whatever_the_words_are_a_grammar_is_found()
     {
         string[] words =
         [
-            "", "-", "--", "---", "=", "--=", "-t", "-t=", "--threads", "-s", "1,2", "9", "{", " ", "--as", "--as=", "native", "run",
+            "", "-", "--", "---", "=", "--=", "-t", "-t=", "--threads", "-s", "1,2", "9", "{", " ", "--as", "--as=",
+            "native", "run",
             "\0", "é", "-b", "--op", "--load", "--json", "SET", "-c", "--help", "=garnet",
         ];
         var random = Seed.NewRandom();
@@ -86,7 +90,8 @@ public class DetectionTests
             string[] line = random.GetItems(words, random.Next(8));
             string program = random.Next(4) == 0 ? "redis-benchmark" : words[random.Next(words.Length)];
             var detected = Detection.Read(program, line);
-            Assert.True(Enum.IsDefined(detected.Grammar) && detected.Arguments.Length <= line.Length, $"{string.Join('|', line)} {Seed.Hint}");
+            Assert.True(Enum.IsDefined(detected.Grammar)
+                && detected.Arguments.Length <= line.Length, $"{string.Join('|', line)} {Seed.Hint}");
         }
     }
 

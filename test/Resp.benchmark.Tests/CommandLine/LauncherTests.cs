@@ -23,7 +23,8 @@ public sealed class LauncherTests
         using RedisServer server = RedisServer.Start();
         string link = Path.Combine(Path.GetTempPath(), $"launcher-{Guid.NewGuid():N}");
         File.CreateSymbolicLink(link, Launcher("resp-benchmark"));
-        var run = ChildProcess.Run(link, ["-p", $"{server.Port}", "-c", "2", "-n", "50", "SET {key uniform 10} {value 8}"]);
+        var run = ChildProcess.Run(link,
+            ["-p", $"{server.Port}", "-c", "2", "-n", "50", "SET {key uniform 10} {value 8}"]);
         File.Delete(link);
         Assert.Equal(0, run.ExitCode);
         Assert.StartsWith("command: SET {key uniform 10} {value 8}\nconnections: 2\n", run.Output);
@@ -35,11 +36,13 @@ public sealed class LauncherTests
     public void A_script_hands_stdin_and_the_exit_code_through()
     {
         using RedisServer server = RedisServer.Start();
-        var run = ChildProcess.Run(Launcher("redis-benchmark"), ["-p", $"{server.Port}", "-q", "-n", "10", "-x", "SET", "key"], "from stdin"u8.ToArray());
+        var run = ChildProcess.Run(Launcher("redis-benchmark"),
+            ["-p", $"{server.Port}", "-q", "-n", "10", "-x", "SET", "key"], "from stdin"u8.ToArray());
         Assert.Equal(0, run.ExitCode);
         using var client = server.Connect();
         Assert.Equal("from stdin", client.Command("GET key").String);
-        Assert.Equal(1, ChildProcess.Run(Launcher("redis-benchmark"), ["-p", $"{ServerProgram.FreePort()}", "-n", "1"]).ExitCode);
+        Assert.Equal(1, ChildProcess.Run(Launcher("redis-benchmark"),
+            ["-p", $"{ServerProgram.FreePort()}", "-n", "1"]).ExitCode);
     }
 
     private static string Launcher(string name) => Path.Combine(AppContext.BaseDirectory, name);

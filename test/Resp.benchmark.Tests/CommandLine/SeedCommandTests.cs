@@ -18,7 +18,8 @@ public sealed class SeedCommandTests : IDisposable
             var (program, words) = Goldens.Split(line);
             var run = ProgramRun.As(program, Small(grammar, words, sha));
             Assert.True(run.ExitCode == ExitCode.Ok, $"{line}\n{run.Output}\n{run.Errors}");
-            Assert.True(run.Output.Contains(Mark(grammar, words), StringComparison.Ordinal), $"{line}\n{run.Output}\n{run.Errors}");
+            Assert.True(run.Output.Contains(Mark(grammar, words), StringComparison.Ordinal),
+                $"{line}\n{run.Output}\n{run.Errors}");
             using var client = _server.Connect();
             client.Command("FLUSHALL");
             lines++;
@@ -33,7 +34,8 @@ public sealed class SeedCommandTests : IDisposable
     {
         _ when words is ["--help"] => "Resp.benchmark in the grammar of Tair's",
         "garnet" => words.Contains("--online") ? "|online| min (us);" : "Throughput: ",
-        "redis-benchmark" => words.Contains("--csv") ? "\"LRANGE_600 (first 600 elements)\",\"" : "throughput summary: ",
+        "redis-benchmark" => words.Contains("--csv")
+        ? "\"LRANGE_600 (first 600 elements)\",\"" : "throughput summary: ",
         _ => words.Contains("--load") ? "Data loaded, qps: " : "qps: ",
     };
 
@@ -65,13 +67,15 @@ public sealed class SeedCommandTests : IDisposable
         if (grammar == "redis-benchmark" && !words.Contains("-n")) small.AddRange(["-n", "200"]);
         if (grammar == "redis-benchmark") small.AddRange(["-p", $"{_server.Port}"]);
         // Automatic connections take seconds to find; a test of their own looks at them.
-        if (grammar == "resp-benchmark" && !words.Contains("-c") && words is not ["--help"]) small.AddRange(["-c", "4"]);
+        if (grammar == "resp-benchmark" && !words.Contains("-c") && words is not ["--help"])
+            small.AddRange(["-c", "4"]);
         return [.. small];
     }
 
     private string LoadScript()
     {
         using var client = _server.Connect();
-        return client.Command(["SCRIPT"u8.ToArray(), "LOAD"u8.ToArray(), "return redis.call('SET', KEYS[1], ARGV[1])"u8.ToArray()]).String;
+        return client.Command(["SCRIPT"u8.ToArray(), "LOAD"u8.ToArray(),
+            "return redis.call('SET', KEYS[1], ARGV[1])"u8.ToArray()]).String;
     }
 }

@@ -18,7 +18,8 @@ public class ClosedLoopTests
     [InlineData(3, 1000, "Window", "Thread")]
     [InlineData(3, 1000, "Window", "Portable")]
     [InlineData(5, 1, "Batch", "Portable")]
-    public Task A_counted_run_sends_exactly_so_many_and_hears_of_each(int sessions, int depth, string mode, string model) => Task.Run(() =>
+    public Task A_counted_run_sends_exactly_so_many_and_hears_of_each(int sessions, int depth, string mode,
+        string model) => Task.Run(() =>
     {
         const int commands = 20_003;
         using var server = FakeServer.Answering(CommandBytes, "$8\r\nabcdefgh\r\n"u8.ToArray());
@@ -33,7 +34,8 @@ public class ClosedLoopTests
         });
 
         Assert.Equal(RunEnd.Completed, result.End);
-        Assert.Equal((commands, commands, commands, 0), (result.Counters.Sent, result.Counters.Commands, result.Counters.Ops, result.Counters.Lost));
+        Assert.Equal((commands, commands, commands, 0),
+            (result.Counters.Sent, result.Counters.Commands, result.Counters.Ops, result.Counters.Lost));
         Assert.Equal(commands, result.Service.Count);
         Assert.Equal(commands, result.Kinds[0].Ops);
         Assert.Equal(commands * 14L, result.Counters.BytesIn);
@@ -43,5 +45,6 @@ public class ClosedLoopTests
 
     private const int CommandBytes = 27;
 
-    private static CellPlan Plan(FakeServer server) => new() { Target = new Target { Port = server.Port }, Workload = FixedWorkload.Gets };
+    private static CellPlan Plan(FakeServer server) =>
+        new() { Target = new Target { Port = server.Port }, Workload = FixedWorkload.Gets };
 }

@@ -62,7 +62,8 @@ public class FaultTests
     {
         using var server = new FakeServer(peer =>
         {
-            while (peer.ReadCommands(CommandBytes) > 0) peer.Write(peer.Seen == 1 ? "$8\r\nabcdefgh\r\n"u8 : "HTTP/1.1 400 Bad Request\r\n"u8);
+            while (peer.ReadCommands(CommandBytes) > 0)
+                peer.Write(peer.Seen == 1 ? "$8\r\nabcdefgh\r\n"u8 : "HTTP/1.1 400 Bad Request\r\n"u8);
         });
         Measurement result = Runs.ToEnd(Plan(server, model));
         Assert.Equal(RunEnd.BrokenReply, result.End);
@@ -74,7 +75,8 @@ public class FaultTests
     public Task A_value_shorter_than_announced_is_no_RESP_or_a_missing_reply(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, "$8\r\nabc\r\n"u8.ToArray());
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Depth = 4, Commands = 8, Drain = TimeSpan.FromMilliseconds(50) });
+        Measurement result =
+            Runs.ToEnd(Plan(server, model) with { Depth = 4, Commands = 8, Drain = TimeSpan.FromMilliseconds(50) });
         Assert.True(result.End is RunEnd.BrokenReply or RunEnd.DrainTimeout, result.End.ToString());
         Assert.True(result.Counters.Lost > 0);
     });
@@ -108,7 +110,8 @@ public class FaultTests
                 for (int index = 0; index < commands; index++) peer.Write("$-1\r\n"u8);
             }
         });
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Sessions = 4, Loops = 1, Depth = 3, Commands = 2000, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(
+            Plan(server, model) with { Sessions = 4, Loops = 1, Depth = 3, Commands = 2000, Mode = DepthMode.Batch });
         Assert.Equal(RunEnd.Completed, result.End);
         Assert.InRange(result.Counters.Lost, 1, 3);
         Assert.Equal(2000, result.Counters.Sent);
@@ -144,9 +147,11 @@ public class FaultTests
     public Task A_port_where_nobody_listens_is_reported_with_its_address() => Task.Run(() =>
     {
         using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));     // bound and not listening: refused, and nobody else's
+        // bound and not listening: refused, and nobody else's
+        listener.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
         int port = ((System.Net.IPEndPoint)listener.LocalEndPoint!).Port;
-        var error = Assert.Throws<ConnectException>(() => LoadRun.Connect(new CellPlan { Target = new Target { Port = port }, Workload = FixedWorkload.Gets }));
+        var error = Assert.Throws<ConnectException>(
+            () => LoadRun.Connect(new CellPlan { Target = new Target { Port = port }, Workload = FixedWorkload.Gets }));
         Assert.Equal(($"127.0.0.1:{port}", "Connection refused"), (error.Address, error.Reason));
     });
 
@@ -159,7 +164,10 @@ public class FaultTests
             peer.Write("-WRONGPASS invalid username-password pair\r\n"u8);
             peer.ReadCommands(int.MaxValue);
         });
-        var error = Assert.Throws<TargetException>(() => LoadRun.Connect(Plan(server, "Epoll") with { Target = new Target { Port = server.Port, Password = "no" } }));
+        var error = Assert.Throws<TargetException>(
+            () =>
+                LoadRun.Connect(
+                    Plan(server, "Epoll") with { Target = new Target { Port = server.Port, Password = "no" } }));
         Assert.Equal("WRONGPASS invalid username-password pair", error.Message);
     });
 

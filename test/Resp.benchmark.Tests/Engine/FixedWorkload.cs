@@ -2,8 +2,8 @@ using RespBenchmark.Workload;
 
 namespace RespBenchmark.Tests.Engine;
 
-/// <summary>Commands of a fixed layout, GET or SET of eight-digit keys drawn afresh, or one request as it stands: the least
-/// workload that drives the engine.</summary>
+/// <summary>Commands of a fixed layout, GET or SET of eight-digit keys drawn afresh, or one request as it stands: the
+/// least workload that drives the engine.</summary>
 internal sealed class FixedWorkload : RespBenchmark.Workload.Workload
 {
     private readonly byte[][] _requests;
@@ -31,23 +31,28 @@ internal sealed class FixedWorkload : RespBenchmark.Workload.Workload
     public static FixedWorkload TrackedGets { get; } = new(Gets._requests, Gets._kinds) { Tracks = true };
 
     /// <summary>One request, with the digits of a key where it has "00000000".</summary>
-    public static FixedWorkload Of(CommandKind kind, string request) => new([System.Text.Encoding.ASCII.GetBytes(request)], [kind]);
+    public static FixedWorkload Of(CommandKind kind, string request) =>
+        new([System.Text.Encoding.ASCII.GetBytes(request)], [kind]);
 
     /// <summary>One request longer than an image.</summary>
     public static FixedWorkload Cut(CommandKind kind, string request, int imageBytesMax) =>
         new([System.Text.Encoding.ASCII.GetBytes(request)], [kind]) { ImageBytesMax = imageBytesMax };
 
     /// <summary>GETs that end after so many of each session.</summary>
-    public static FixedWorkload Ending(int commandsOfSession) => new(Gets._requests, Gets._kinds) { CommandsOfSession = commandsOfSession };
+    public static FixedWorkload Ending(int commandsOfSession) =>
+        new(Gets._requests, Gets._kinds) { CommandsOfSession = commandsOfSession };
 
     /// <summary>Several requests in turn.</summary>
     public static FixedWorkload InTurn(params (CommandKind Kind, string Request)[] parts) => new(
-        [.. parts.Select(part => System.Text.Encoding.ASCII.GetBytes(part.Request))], [.. parts.Select(part => part.Kind)]);
+        [.. parts.Select(part => System.Text.Encoding.ASCII.GetBytes(part.Request))],
+        [.. parts.Select(part => part.Kind)]);
 
     /// <summary>A body is right when it is its key's digits.</summary>
-    public override bool Verify(int kind, long key, ReadOnlySpan<byte> body) => body.SequenceEqual(System.Text.Encoding.ASCII.GetBytes($"{key:D8}"));
+    public override bool Verify(int kind, long key, ReadOnlySpan<byte> body) =>
+        body.SequenceEqual(System.Text.Encoding.ASCII.GetBytes($"{key:D8}"));
 
-    public override RequestSource Open(int loop, int loops, int sessions, ulong seed) => new Source(this, seed + (ulong)loop);
+    public override RequestSource Open(int loop, int loops, int sessions, ulong seed) =>
+        new Source(this, seed + (ulong)loop);
 
     private sealed class Source : RequestSource
     {
@@ -81,7 +86,8 @@ internal sealed class FixedWorkload : RespBenchmark.Workload.Workload
         {
             if (_workload.CommandsOfSession > 0)
                 commandsMax = (int)Math.Min(commandsMax, _workload.CommandsOfSession - session.Begun);
-            if (session.CutOffset > 0 || (_same && _workload._requests[0].Length > _workload.ImageBytesMax && commandsMax > 0)) return RenderPiece(ref session);
+            if (session.CutOffset > 0 || (_same && _workload._requests[0].Length > _workload.ImageBytesMax
+                && commandsMax > 0)) return RenderPiece(ref session);
             int bytes = 0, commands = 0;
             for (; commands < commandsMax && commands < _room; commands++)
             {

@@ -10,15 +10,20 @@ public class FramingTests
     // Each reply once and three times in a row, so that the short cut for equal replies is taken and left.
     private static readonly (string Reply, ReplyRule Type)[] Replies =
     [
-        ("+OK\r\n", ReplyRule.Status), ("+\r\n", ReplyRule.Status), (":1\r\n", ReplyRule.Integer), (":-12345678901\r\n", ReplyRule.Integer),
-        ("$0\r\n\r\n", ReplyRule.Bulk), ("$8\r\nab\r\n$-1\r\n"[..12] + "\r\n", ReplyRule.Bulk), ("$11\r\n$3\r\n+OK\r\n:1\r\n", ReplyRule.Bulk),
+        ("+OK\r\n", ReplyRule.Status), ("+\r\n", ReplyRule.Status), (":1\r\n", ReplyRule.Integer),
+        (":-12345678901\r\n", ReplyRule.Integer),
+        ("$0\r\n\r\n", ReplyRule.Bulk), ("$8\r\nab\r\n$-1\r\n"[..12] + "\r\n", ReplyRule.Bulk),
+        ("$11\r\n$3\r\n+OK\r\n:1\r\n", ReplyRule.Bulk),
         ("$-1\r\n", ReplyRule.Nil), ("*-1\r\n", ReplyRule.Nil), ("_\r\n", ReplyRule.Nil), ("*0\r\n", ReplyRule.Array),
         ("*3\r\n$1\r\na\r\n*2\r\n:1\r\n-ERR inside\r\n$-1\r\n", ReplyRule.Array), ("~1\r\n,1.5\r\n", ReplyRule.Array),
         ("%1\r\n+k\r\n*1\r\n#t\r\n", ReplyRule.Map), (",inf\r\n", ReplyRule.Double), ("#f\r\n", ReplyRule.Boolean),
-        ("(3492890328409238509324850943850943825024385\r\n", ReplyRule.BigNumber), ("=7\r\ntxt:abc\r\n", ReplyRule.Bulk),
-        ("|1\r\n+a\r\n*1\r\n:1\r\n:7\r\n", ReplyRule.Integer), (">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", ReplyRule.Status),
+        ("(3492890328409238509324850943850943825024385\r\n", ReplyRule.BigNumber),
+        ("=7\r\ntxt:abc\r\n", ReplyRule.Bulk),
+        ("|1\r\n+a\r\n*1\r\n:1\r\n:7\r\n", ReplyRule.Integer),
+        (">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+OK\r\n", ReplyRule.Status),
         ("*2\r\n|1\r\n+ttl\r\n:1\r\n+x\r\n+y\r\n", ReplyRule.Array), (">0\r\n|0\r\n:0\r\n", ReplyRule.Integer),
-        ("-ERR no such thing\r\n", ReplyRule.None), ("!11\r\nOOM no more\r\n", ReplyRule.None), ("-LOADING\r\n", ReplyRule.None),
+        ("-ERR no such thing\r\n", ReplyRule.None), ("!11\r\nOOM no more\r\n", ReplyRule.None),
+        ("-LOADING\r\n", ReplyRule.None),
     ];
 
     [Fact]
@@ -79,7 +84,8 @@ public class FramingTests
         {
             var framing = new Framing([ReplyRule.Any, ReplyRule.Any]);
             Assert.True(framing.Feed(bytes, piece) < 0, $"pieces of {piece}");
-            Assert.StartsWith($"no RESP at byte {at} of the connection: {Convert.ToHexString(bytes.AsSpan(at, 1))}", framing.Session.Breakage);
+            Assert.StartsWith($"no RESP at byte {at} of the connection: {Convert.ToHexString(bytes.AsSpan(at, 1))}",
+                framing.Session.Breakage);
         }
     }
 
@@ -135,7 +141,8 @@ public class FramingTests
     {
         private readonly ReplyFramer _framer;
 
-        public Framing(ReplyRule[] rules) : this(FixedWorkload.InTurn([.. rules.Select((rule, index) => (new CommandKind($"K{index}", rule), "x"))]), 0)
+        public Framing(ReplyRule[] rules) : this(
+            FixedWorkload.InTurn([.. rules.Select((rule, index) => (new CommandKind($"K{index}", rule), "x"))]), 0)
         {
             // Kinds of equal rules are one kind, or no shape would ever be met again.
             for (int index = 0; index < rules.Length; index++)
@@ -183,9 +190,11 @@ public class FramingTests
         {
             Assert.Null(Session.Breakage);
             int errors = all.Count(one => one.Type == ReplyRule.None);
-            Assert.Equal((what, (long)all.Count, (long)all.Count - errors, errors, all.Count(one => one.Type == ReplyRule.Nil), 0L),
+            Assert.Equal((what, (long)all.Count, (long)all.Count - errors, errors,
+                all.Count(one => one.Type == ReplyRule.Nil), 0L),
                 (what, Recorder.Commands, Recorder.Ops, Recorder.Errors, Recorder.Nils, Recorder.Mismatches));
-            Assert.Equal((0, 0L, false), (Session.Inflight.Commands, Session.ExpectedBytes + (all.Count * 64L), Session.Frame.Inside));
+            Assert.Equal((0, 0L, false),
+                (Session.Inflight.Commands, Session.ExpectedBytes + (all.Count * 64L), Session.Frame.Inside));
         }
 
         private int Part(ReadOnlySpan<byte> part)

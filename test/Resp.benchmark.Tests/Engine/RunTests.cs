@@ -18,8 +18,8 @@ public class RunTests
     [Theory(Timeout = Watchdog), MemberData(nameof(Models))]
     public Task Replies_beyond_all_socket_buffers_do_not_block_the_client(string model) => Task.Run(() =>
     {
-        // 64 replies of 1 MiB: the server cannot write the second before the client reads, nor read the rest of the requests,
-        // which are as large again.
+        // 64 replies of 1 MiB: the server cannot write the second before the client reads, nor read the rest of the
+        // requests, which are as large again.
         byte[] reply = [.. "$1048576\r\n"u8, .. new byte[1048576], .. "\r\n"u8];
         string request = $"*2\r\n$3\r\nGET\r\n$1048576\r\n{new string('k', 1048576)}\r\n";
         using var server = new FakeServer(peer =>
@@ -49,7 +49,8 @@ public class RunTests
             // Answers only when nothing more comes: what was sent by then is all that was allowed.
             while (peer.ReadCommands(CommandBytes) > 0)
             {
-                while (peer.Socket.Poll(20_000, System.Net.Sockets.SelectMode.SelectRead) && peer.ReadCommands(CommandBytes) > 0)
+                while (peer.Socket.Poll(20_000, System.Net.Sockets.SelectMode.SelectRead)
+                    && peer.ReadCommands(CommandBytes) > 0)
                 {
                 }
 
@@ -58,7 +59,8 @@ public class RunTests
                 peer.Flush();
             }
         });
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Depth = 500, Commands = 500, InflightBytesMax = 1400, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(
+            Plan(server, model) with { Depth = 500, Commands = 500, InflightBytesMax = 1400, Mode = DepthMode.Batch });
         Assert.Equal(500, result.Counters.Commands);
         Assert.InRange(most, 2, 101);       // 14 bytes each
     });
@@ -69,15 +71,19 @@ public class RunTests
         string request = $"*2\r\n$3\r\nGET\r\n$100000\r\n{new string('k', 100000)}\r\n";
         using var server = FakeServer.Answering(request.Length, Value);
         var workload = FixedWorkload.Cut(new CommandKind("GET", ReplyRule.Bulk), request, imageBytesMax: 999);
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Workload = workload, Depth = 3, Commands = 50, Sessions = 2 });
-        Assert.Equal((50, 50, 50L * request.Length), (result.Counters.Commands, result.Counters.Sent, result.Counters.BytesOut));
+        Measurement result =
+            Runs.ToEnd(Plan(server, model) with { Workload = workload, Depth = 3, Commands = 50, Sessions = 2 });
+        Assert.Equal((50, 50, 50L * request.Length),
+            (result.Counters.Commands, result.Counters.Sent, result.Counters.BytesOut));
     });
 
     [Theory(Timeout = Watchdog), MemberData(nameof(Models))]
     public Task A_stream_that_ends_ends_the_run(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Workload = FixedWorkload.Ending(1234), Depth = 100, Sessions = 3, Warmup = TimeSpan.FromSeconds(1) });
+        Measurement result =
+            Runs.ToEnd(Plan(server, model) with { Workload = FixedWorkload.Ending(1234), Depth = 100, Sessions = 3,
+                Warmup = TimeSpan.FromSeconds(1) });
         Assert.Equal((3 * 1234, RunEnd.Completed), (result.Counters.Commands, result.End));
     });
 
@@ -85,7 +91,8 @@ public class RunTests
     public Task A_connection_a_request_sends_exactly_so_many_over_as_many_connections(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Sessions = 5, Commands = 300, Reconnect = true, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(
+            Plan(server, model) with { Sessions = 5, Commands = 300, Reconnect = true, Mode = DepthMode.Batch });
         Assert.Equal((300, 0, RunEnd.Completed), (result.Counters.Commands, result.Counters.Lost, result.End));
         Assert.Equal(300, server.Accepted);
     });
@@ -94,7 +101,8 @@ public class RunTests
     public Task A_batch_has_a_connection_of_its_own(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Commands = 800, Depth = 8, Reconnect = true, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(
+            Plan(server, model) with { Commands = 800, Depth = 8, Reconnect = true, Mode = DepthMode.Batch });
         Assert.Equal((800, 0, RunEnd.Completed), (result.Counters.Commands, result.Counters.Lost, result.End));
         Assert.Equal(100, server.Accepted);
     });
@@ -115,7 +123,8 @@ public class RunTests
         });
         Measurement result = Runs.ToEnd(Plan(server, model) with
         {
-            Target = new Target { Port = server.Port, Password = "secret" }, Commands = 20, Reconnect = true, Mode = DepthMode.Batch,
+            Target = new Target { Port = server.Port, Password = "secret" }, Commands = 20, Reconnect = true,
+                Mode = DepthMode.Batch,
         });
         Assert.Equal((20, 20L, 20L), (good, result.Counters.Commands, result.Counters.Ops));
     });
@@ -124,7 +133,8 @@ public class RunTests
     public Task A_batch_latency_is_one_for_all_its_commands(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        Measurement result = Runs.ToEnd(Plan(server, model) with { Depth = 16, Commands = 160, BatchLatency = true, Mode = DepthMode.Batch });
+        Measurement result = Runs.ToEnd(
+            Plan(server, model) with { Depth = 16, Commands = 160, BatchLatency = true, Mode = DepthMode.Batch });
         Assert.Equal((160L, 10L), (result.Counters.Ops, result.Service.Count));
     });
 
@@ -149,7 +159,8 @@ public class RunTests
     public Task Wrong_values_are_found_in_their_share_of_replies(string model) => Task.Run(() =>
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
-        CellPlan plan = Plan(server, model) with { Workload = FixedWorkload.TrackedGets, Commands = 4000, Depth = 100, VerifyShare = 1 };
+        CellPlan plan = Plan(server, model) with { Workload = FixedWorkload.TrackedGets, Commands = 4000, Depth = 100,
+            VerifyShare = 1 };
         Assert.Equal(4000, Runs.ToEnd(plan).Counters.Wrong);
         Assert.InRange(Runs.ToEnd(plan with { VerifyShare = 0.25 }).Counters.Wrong, 800, 1200);
         Assert.Equal(0, Runs.ToEnd(plan with { VerifyShare = 0 }).Counters.Wrong);
@@ -212,7 +223,8 @@ public class RunTests
     {
         using var server = FakeServer.Answering(CommandBytes, Value);
         CellPlan plan = Plan(server, model) with { Sessions = 1, SessionsMax = 6, Loops = 3 };
-        Assert.Equal((500, RunEnd.Completed), (Runs.ToEnd(plan with { Commands = 500 }).Counters.Commands, RunEnd.Completed));
+        Assert.Equal((500, RunEnd.Completed),
+            (Runs.ToEnd(plan with { Commands = 500 }).Counters.Commands, RunEnd.Completed));
         Assert.Equal(RunEnd.Completed, Runs.ToEnd(plan with { Duration = TimeSpan.FromMilliseconds(20) }).End);
         using var closing = new FakeServer(peer => peer.ReadCommands(CommandBytes));
         Assert.Equal(RunEnd.AllDisconnected, Runs.ToEnd(plan with { Target = new Target { Port = closing.Port } }).End);
@@ -224,7 +236,9 @@ public class RunTests
         using var server = FakeServer.Answering(CommandBytes, Value);
         foreach ((int sessions, int depth) in ((int, int)[])[(1, 1), (3, 1), (2, 500)])
         {
-            Measurement result = Runs.ToEnd(Plan(server, "Epoll") with { Sessions = sessions, Depth = depth, Commands = 20_000, Warmup = TimeSpan.FromMilliseconds(200) });
+            Measurement result =
+                Runs.ToEnd(Plan(server, "Epoll") with { Sessions = sessions, Depth = depth, Commands = 20_000,
+                    Warmup = TimeSpan.FromMilliseconds(200) });
             Assert.InRange(result.AllocatedBytes, 0, 1000);        // of the phase, whatever the count
         }
     });
@@ -240,17 +254,20 @@ public class RunTests
         var time = TimeSpan.FromMilliseconds(500);
         Measurement result = Runs.ToEnd(Plan(server, model) with
         {
-            Sessions = 3, Duration = time, Arrivals = new ArrivalPlan { Rate = 2000, Shape = Enum.Parse<ArrivalShape>(shape), Burst = burst },
+            Sessions = 3, Duration = time, Arrivals =
+                new ArrivalPlan { Rate = 2000, Shape = Enum.Parse<ArrivalShape>(shape), Burst = burst },
         });
         // On a loaded machine sends are late, and the last ones of the time may be missing; too many can never be sent.
         Assert.InRange(result.Counters.Sent, 1, 1100);
-        Assert.Equal((result.Counters.Commands, result.Counters.Commands), (result.Response!.Count, result.Service.Count));
+        Assert.Equal((result.Counters.Commands, result.Counters.Commands),
+            (result.Response!.Count, result.Service.Count));
         Assert.Equal(result.Counters.Sent, result.Lag!.Count);
         Assert.True(result.Response.Max >= result.Service.Min);
     });
 
-    /// <summary>A server that stands still for a time while the loop goes on sending: the response time counts from when
-    /// each command was meant to leave, so the stall shows in a tenth of all; the service time of a closed loop hides it.</summary>
+    /// <summary>A server that stands still for a time while the loop goes on sending: the response time counts from
+    /// when each command was meant to leave, so the stall shows in a tenth of all; the service time of a closed loop
+    /// hides it.</summary>
     [Fact(Timeout = Watchdog)]
     public Task A_stall_shows_in_the_response_times_of_an_open_loop_and_not_in_a_closed_one() => Task.Run(() =>
     {

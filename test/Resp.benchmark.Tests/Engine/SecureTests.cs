@@ -45,7 +45,9 @@ public sealed class SecureTests : IDisposable
     [Fact(Timeout = Watchdog)]
     public Task A_server_of_a_trusted_authority_is_driven_and_sees_the_clients_certificate() => Task.Run(() =>
     {
-        Measurement result = Runs.ToEnd(Plan(new TlsOptions { CaFile = _caFile, ServerName = "bench.test", CertificateFile = _caFile, KeyFile = _keyFile }));
+        Measurement result =
+            Runs.ToEnd(Plan(new TlsOptions { CaFile = _caFile, ServerName = "bench.test", CertificateFile = _caFile,
+                KeyFile = _keyFile }));
         Assert.Equal((500L, 500L, RunEnd.Completed), (result.Counters.Commands, result.Counters.Ops, result.End));
         Assert.Equal("CN=bench.test", _clientName);
     });
@@ -54,14 +56,16 @@ public sealed class SecureTests : IDisposable
     public Task A_server_that_is_not_trusted_is_refused_unless_told_otherwise() => Task.Run(() =>
     {
         Assert.Throws<ConnectException>(() => LoadRun.Connect(Plan(new TlsOptions { ServerName = "bench.test" })));
-        Assert.Throws<ConnectException>(() => LoadRun.Connect(Plan(new TlsOptions { CaFile = _caFile, ServerName = "other.test" })));
+        Assert.Throws<ConnectException>(
+            () => LoadRun.Connect(Plan(new TlsOptions { CaFile = _caFile, ServerName = "other.test" })));
         Assert.Equal(500, Runs.ToEnd(Plan(new TlsOptions { Insecure = true })).Counters.Commands);
     });
 
     [Fact(Timeout = Watchdog)]
     public Task A_file_that_is_missing_is_named() => Task.Run(() =>
     {
-        var error = Assert.Throws<ConnectException>(() => LoadRun.Connect(Plan(new TlsOptions { CaFile = "/nowhere/ca.pem" })));
+        var error = Assert.Throws<ConnectException>(
+            () => LoadRun.Connect(Plan(new TlsOptions { CaFile = "/nowhere/ca.pem" })));
         Assert.Contains("/nowhere/ca.pem", error.Reason);
     });
 
@@ -72,7 +76,10 @@ public sealed class SecureTests : IDisposable
         var plan = Plan(new TlsOptions { Insecure = true, Ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256" });
         Assert.Equal(500, Runs.ToEnd(plan).Counters.Commands);
         Assert.Equal(TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, _cipher);
-        Assert.Equal(500, Runs.ToEnd(Plan(new TlsOptions { Insecure = true, Ciphers = "AES128-SHA:ECDHE-ECDSA-AES256-GCM-SHA384" })).Counters.Commands);
+        Assert.Equal(500,
+            Runs.ToEnd(
+            Plan(new TlsOptions { Insecure = true,
+                Ciphers = "AES128-SHA:ECDHE-ECDSA-AES256-GCM-SHA384" })).Counters.Commands);
         Assert.Equal(TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, _cipher);
     });
 
@@ -92,7 +99,8 @@ public sealed class SecureTests : IDisposable
         });
         try
         {
-            stream.AuthenticateAsServer(_certificate, clientCertificateRequired: true, _protocol, checkCertificateRevocation: false);
+            stream.AuthenticateAsServer(_certificate, clientCertificateRequired: true, _protocol,
+                checkCertificateRevocation: false);
             _cipher = stream.NegotiatedCipherSuite;
             byte[] buffer = new byte[64 * 1024];
             for (int left = 0, read; (read = stream.Read(buffer)) > 0;)
@@ -108,6 +116,7 @@ public sealed class SecureTests : IDisposable
 
     private CellPlan Plan(TlsOptions tls) => new()
     {
-        Target = new Target { Port = _server.Port, Tls = tls }, Workload = FixedWorkload.Gets, Commands = 500, Depth = 5, Sessions = 2,
+        Target = new Target { Port = _server.Port, Tls = tls }, Workload = FixedWorkload.Gets, Commands = 500,
+            Depth = 5, Sessions = 2,
     };
 }

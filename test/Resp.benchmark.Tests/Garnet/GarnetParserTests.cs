@@ -10,7 +10,8 @@ public class GarnetParserTests
     {
         var options = GarnetParser.Parse([]);
         Assert.Equal(("127.0.0.1", 6379, "GET", 1024, 33_554_432, 8, 8, 15),
-            (options.Host, options.Port, options.Op, options.DbSize, options.TotalOps, options.KeyLength, options.ValueLength, options.RunTime));
+            (options.Host, options.Port, options.Op, options.DbSize, options.TotalOps, options.KeyLength,
+                options.ValueLength, options.RunTime));
         Assert.Equal([4096], options.BatchSizes);
         Assert.Equal([1, 2, 4, 8, 16, 32], options.Threads);
     }
@@ -30,13 +31,15 @@ public class GarnetParserTests
 
     [Theory]
     [InlineData("--op-percent 80,30 --op-workload GET,SET --online", "--op-percent must sum to 100, got 110")]
-    [InlineData("--op-percent 100 --op-workload GET,SET --online", "--op-workload has 2 operations, --op-percent 1 shares: they must be as many")]
+    [InlineData("--op-percent 100 --op-workload GET,SET --online",
+        "--op-workload has 2 operations, --op-percent 1 shares: they must be as many")]
     [InlineData("--op SET --online", "--op SET is for throughput mode; with --online give --op-workload")]
     [InlineData("--op SETEX", "SETEX needs --ttl of at least 1")]
     [InlineData("--op PFCOUNT --skipload", "PFCOUNT reads what the load wrote: it cannot go with --skipload")]
     [InlineData("--runtime -1", "--runtime -1 is for --online")]
     [InlineData("--client SERedis", "--client SERedis is for --online")]
-    [InlineData("--client Jedis", "--client takes one of LightClient, GarnetClientSession, GarnetClient, SERedis, InProc, got 'Jedis'")]
+    [InlineData("--client Jedis",
+        "--client takes one of LightClient, GarnetClientSession, GarnetClient, SERedis, InProc, got 'Jedis'")]
     [InlineData("-t 1,two", "-t takes a number from 1 to 65536, got 'two'")]
     [InlineData("-t 1,,2", "-t takes words between commas, got '1,,2'")]
     [InlineData("--port", "--port needs a value")]
@@ -68,7 +71,8 @@ public class GarnetParserTests
     }
 
     [Fact]
-    public void Options_without_effect_are_remembered_for_a_note() => Assert.Equal(["--sync", "--client-hist", "--object-dbsize", "--pool"],
+    public void Options_without_effect_are_remembered_for_a_note() => Assert.Equal(
+        ["--sync", "--client-hist", "--object-dbsize", "--pool"],
         GarnetParser.Parse("--sync --client-hist --object-dbsize 4 --pool".Split(' ')).Ignored);
 
     [Fact]

@@ -10,9 +10,10 @@ public sealed class GarnetRunTests : IDisposable
     [Fact]
     public void Throughput_prints_what_the_seed_shows()
     {
-        // As in the seed each slice of the load is a multiple of a batch, so that as many lines say how the buffer grew;
-        // the line of keys loaded, which large databases do not have, is looked at apart.
-        var run = Run("--op GET --keylength 8 --valuelength 128 --threads 1,2 --batchsize 1 --dbsize 32768 --runtime 1");
+        // As in the seed each slice of the load is a multiple of a batch, so that as many lines say how the buffer
+        // grew; the line of keys loaded, which large databases do not have, is looked at apart.
+        var run =
+            Run("--op GET --keylength 8 --valuelength 128 --threads 1,2 --batchsize 1 --dbsize 32768 --runtime 1");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Contains(">>> Loaded 32768 keys into the DB >>>\n", run.Output);
         Assert.Contains("maxBytesWritten out of maxBufferSize: 614417/1048576\n", run.Output);
@@ -25,7 +26,9 @@ public sealed class GarnetRunTests : IDisposable
     [Fact]
     public void Online_prints_what_the_seed_shows()
     {
-        var run = Run("--batchsize 1 --threads 4 --client GarnetClientSession --runtime 1 --op-workload GET,SET --op-percent 80,20 "
+        var run =
+            Run("--batchsize 1 --threads 4 --client GarnetClientSession --runtime 1 --op-workload GET,SET "
+                + "--op-percent 80,20 "
             + "--online --valuelength 128 --keylength 8 --dbsize 1024 --itp 1");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Equal(MaskedText.Of(Goldens.Read("garnet-online.txt")).TrimEnd(),
@@ -47,7 +50,8 @@ public sealed class GarnetRunTests : IDisposable
     public void StackExchange_Redis_drives_online_mode_too()
     {
         var run = Run("--online -b 1 -t 3 --runtime 1 --client seredis --pool --itp 2 --ttl 60 "
-            + "--op-workload GET,SET,SETEX,DEL,SETBIT,GETBIT,ZADD,ZREM,ZCARD,PUBLISH,PING --op-percent 10,10,10,10,10,10,10,10,5,5,10");
+            + "--op-workload GET,SET,SETEX,DEL,SETBIT,GETBIT,ZADD,ZREM,ZCARD,PUBLISH,PING --op-percent "
+                + "10,10,10,10,10,10,10,10,5,5,10");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Contains("Running benchmark using SERedis client type\nUsing OpRunnerSERedisParallel...\n", run.Output);
         Assert.Contains("Pool: True\n", run.Output);
@@ -58,7 +62,9 @@ public sealed class GarnetRunTests : IDisposable
     public void StackExchange_Redis_has_a_verdict_files_and_a_headroom_as_our_engine_has()
     {
         string folder = Directory.CreateTempSubdirectory("resp-se").FullName;
-        var run = Run($"--online -b 1 -t 2 --runtime 1 --client SERedis --op-workload GET,SET --op-percent 80,20 --valuelength 16 --calibrate "
+        var run =
+            Run($"--online -b 1 -t 2 --runtime 1 --client SERedis --op-workload GET,SET --op-percent 80,20 "
+                + $"--valuelength 16 --calibrate "
             + $"--json {folder}/out.json --csv-file {folder}/out.csv --hdr {folder}");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         Assert.Matches(@"# (\w+-BOUND|UNKNOWN)  client \d+% / ", run.Errors);
@@ -81,7 +87,9 @@ public sealed class GarnetRunTests : IDisposable
     public void Errors_through_StackExchange_Redis_are_counted_and_end_with_1()
     {
         using var full = RedisServer.Start("--maxmemory", "1");
-        var run = ProgramRun.Of([.. $"-p {full.Port} --online -b 1 -t 1 --runtime 1 --client SERedis --op-workload SET --op-percent 100".Split(' ')]);
+        string line = $"-p {full.Port} --online -b 1 -t 1 --runtime 1 --client SERedis "
+            + "--op-workload SET --op-percent 100";
+        var run = ProgramRun.Of(line.Split(' '));
         Assert.Equal(ExitCode.RunError, run.ExitCode);
         Assert.Contains(" error replies OOM: OOM command not allowed", run.Errors);
     }
@@ -90,7 +98,9 @@ public sealed class GarnetRunTests : IDisposable
     public void Rows_go_to_a_file_as_well()
     {
         string file = Path.GetTempFileName();
-        var run = Run($"--online -b 1 -t 1 --runtime 1 --op-workload PING --op-percent 100 --file-logger {file} --disable-console-logger");
+        var run =
+            Run($"--online -b 1 -t 1 --runtime 1 --op-workload PING --op-percent 100 --file-logger {file} "
+                + $"--disable-console-logger");
         string[] lines = File.ReadAllLines(file);
         File.Delete(file);
         Assert.Equal(2, lines.Length);
@@ -141,7 +151,8 @@ public sealed class GarnetRunTests : IDisposable
     [Fact]
     public void A_signal_ends_online_mode_without_an_end_and_a_row_says_what_was_measured()
     {
-        var run = ProgramRun.InterruptedAt("min (us)", "Resp.benchmark", "-p", $"{_server.Port}", "--online", "-b", "1", "-t", "1",
+        var run = ProgramRun.InterruptedAt("min (us)", "Resp.benchmark", "-p", $"{_server.Port}", "--online", "-b",
+            "1", "-t", "1",
             "--runtime", "-1");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Contains("# summary over all rows", run.Errors);

@@ -28,7 +28,8 @@ public class GarnetTextTests
         ----------------------------------
 
         """, GarnetConfigurationText.Of(GarnetParser.Parse(
-        "--op get --keylength 8 --valuelength 128 --threads 1,2,4,8,16,32,64,128 --batchsize 1 --dbsize 16777216".Split(' '))));
+        "--op get --keylength 8 --valuelength 128 --threads 1,2,4,8,16,32,64,128 --batchsize 1 --dbsize 16777216".Split(
+            ' '))));
 
     [Fact]
     public void Online_the_configuration_tells_the_mix() => Assert.Contains("""
@@ -42,7 +43,8 @@ public class GarnetTextTests
         SyncMode: False
         TLS: Disabled
         """, GarnetConfigurationText.Of(GarnetParser.Parse(
-        "--online -b 1 --client garnetclientsession --op-workload GET,SET --op-percent 80,20 --itp 4 --ttl 5 --sscardinality 2".Split(' '))));
+        ("--online -b 1 --client garnetclientsession --op-workload GET,SET --op-percent 80,20 "
+        + "--itp 4 --ttl 5 --sscardinality 2").Split(' '))));
 
     [Fact]
     public void What_the_seed_prints_about_batches_is_computed_without_making_any()
@@ -58,7 +60,8 @@ public class GarnetTextTests
             maxBytesWritten out of maxBufferSize: 614417/1048576
 
             """, GarnetThroughputText.Generation("MSET", 16_777_216, 4096, 614_417));
-        Assert.Equal("Restricting #buffers to 65536 instead of 33554432\n", GarnetThroughputText.Restriction(33_554_432, 1));
+        Assert.Equal("Restricting #buffers to 65536 instead of 33554432\n",
+            GarnetThroughputText.Restriction(33_554_432, 1));
         Assert.Equal("", GarnetThroughputText.Restriction(33_554_432, 512));
         Assert.Equal("""
 
@@ -109,10 +112,12 @@ public class GarnetTextTests
         latencies.Record(2_000, 960);
         latencies.Record(41_400, 30);
         string row = GarnetOnlineText.Row(latencies, 48_084, 47_660, TimeSpan.FromSeconds(2));
-        Assert.Equal("1.63           2              2              3.18           2              41.41          41.41          "
+        Assert.Equal(
+            "1.63           2              2              3.18           2              41.41          41.41          "
             .Replace("41.41 ", "41.4  ") + "48084          47660          23.83          ", row);
         Assert.Equal(150, row.Length);
-        Assert.Equal("min (us);      5th (us);      median (us);   avg (us);      95th (us);     99th (us);     99.9th (us);   "
+        Assert.Equal(
+            "min (us);      5th (us);      median (us);   avg (us);      95th (us);     99th (us);     99.9th (us);   "
             + "total_ops;     iter_tops;     tpt (Kops/sec) ", GarnetOnlineText.Header);
     }
 
@@ -132,7 +137,8 @@ public class GarnetTextTests
     {
         Assert.Equal("Running benchmark using GarnetClientSession client type\nUsing OpRunnerGarnetClientSession...\n",
             GarnetOnlineText.Runner(GarnetClient.GarnetClientSession, false));
-        Assert.EndsWith("Using OpRunnerGarnetClientSessionParallel...\n", GarnetOnlineText.Runner(GarnetClient.GarnetClientSession, true));
+        Assert.EndsWith("Using OpRunnerGarnetClientSessionParallel...\n",
+            GarnetOnlineText.Runner(GarnetClient.GarnetClientSession, true));
         Assert.EndsWith("Using OpRunnerLightClient...\n", GarnetOnlineText.Runner(GarnetClient.LightClient, true));
     }
 }

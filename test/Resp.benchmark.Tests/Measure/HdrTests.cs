@@ -7,8 +7,8 @@ using RespBenchmark.Measure;
 
 namespace RespBenchmark.Tests.Measure;
 
-/// <summary>Goldens/hdr: values.txt (ns and counts) was recorded by hdr-histogram-js 3.0.1 (1 to 10^11, 3 digits), which
-/// wrote histogram.txt; the Java HdrHistogram 2.1.11 read that and wrote histogram.hgrm.</summary>
+/// <summary>Goldens/hdr: values.txt (ns and counts) was recorded by hdr-histogram-js 3.0.1 (1 to 10^11, 3 digits),
+/// which wrote histogram.txt; the Java HdrHistogram 2.1.11 read that and wrote histogram.hgrm.</summary>
 public class HdrTests
 {
     private static readonly string Folder = Path.Combine(AppContext.BaseDirectory, "Goldens", "hdr");
@@ -49,16 +49,19 @@ public class HdrTests
     {
         using var writer = new StringWriter();
         PercentileText.Write(writer, Recorded());
-        string[] ours = writer.ToString().Split('\n'), theirs = File.ReadAllText(Path.Combine(Folder, "histogram.hgrm")).Split('\n');
+        string[] ours = writer.ToString().Split('\n'),
+            theirs = File.ReadAllText(Path.Combine(Folder, "histogram.hgrm")).Split('\n');
 
         Assert.Equal(theirs.Length, ours.Length);
         for (int line = 0; line < theirs.Length; line++)
         {
             // Ours are the exact mean and maximum, theirs those of the counters.
-            if (theirs[line].StartsWith("#[Mean", StringComparison.Ordinal) || theirs[line].StartsWith("#[Max", StringComparison.Ordinal))
+            if (theirs[line].StartsWith("#[Mean", StringComparison.Ordinal)
+                || theirs[line].StartsWith("#[Max", StringComparison.Ordinal))
             {
                 Assert.Equal(theirs[line].Length, ours[line].Length);
-                Assert.All(Numbers(theirs[line]).Zip(Numbers(ours[line])), pair => Assert.Equal(pair.First, pair.Second, pair.First / 1000));
+                Assert.All(Numbers(theirs[line]).Zip(Numbers(ours[line])),
+                    pair => Assert.Equal(pair.First, pair.Second, pair.First / 1000));
                 continue;
             }
 
@@ -70,7 +73,8 @@ public class HdrTests
     public void A_log_is_read_by_the_Java_tool_and_gives_our_percentile_text()
     {
         const string Jar = "/usr/share/java/hdrhistogram.jar";
-        if (!File.Exists(Jar)) Requires.Missing($"no {Jar} (Debian: apt-get install libhdrhistogram-java default-jre-headless)");
+        if (!File.Exists(Jar))
+            Requires.Missing($"no {Jar} (Debian: apt-get install libhdrhistogram-java default-jre-headless)");
         string java = Requires.Tool("java");
         string folder = Directory.CreateTempSubdirectory("hlog").FullName;
         try
@@ -78,7 +82,8 @@ public class HdrTests
             string path = Path.Combine(folder, "run.hlog");
             var all = new Histogram();
             using (var file = File.Create(path))
-            using (var log = new HistogramLog(file, DateTimeOffset.UnixEpoch.AddSeconds(1_700_000_000), "Resp.benchmark"))
+            using (var log = new HistogramLog(file, DateTimeOffset.UnixEpoch.AddSeconds(1_700_000_000),
+                "Resp.benchmark"))
             {
                 var random = Seed.NewRandom(2);
                 for (int second = 0; second < 5; second++)
@@ -98,7 +103,8 @@ public class HdrTests
             using var text = new StringWriter();
             PercentileText.Write(text, all);
             string[] ours = Rows(text.ToString()), theirs = Rows(File.ReadAllText(output + ".hgrm"));
-            Assert.True(ours.SequenceEqual(theirs), $"{Seed.Hint}\nours:\n{text}\ntheirs:\n{string.Join('\n', theirs)}");
+            Assert.True(ours.SequenceEqual(theirs),
+                $"{Seed.Hint}\nours:\n{text}\ntheirs:\n{string.Join('\n', theirs)}");
             Assert.True(ours.Length > 50);
         }
         finally
@@ -114,7 +120,8 @@ public class HdrTests
     public void A_log_names_its_format_its_columns_and_its_tags()
     {
         using var stream = new MemoryStream();
-        using (var log = new HistogramLog(stream, DateTimeOffset.UnixEpoch.AddMilliseconds(1_700_000_000_250), "Resp.benchmark 1"))
+        using (var log = new HistogramLog(stream, DateTimeOffset.UnixEpoch.AddMilliseconds(1_700_000_000_250),
+            "Resp.benchmark 1"))
         {
             var histogram = new Histogram();
             histogram.Record(1_234_567, 3);
@@ -126,7 +133,8 @@ public class HdrTests
         Assert.Equal("#[Histogram log format version 1.3]", lines[1]);
         Assert.Equal("#[StartTime: 1700000000.250 (seconds since epoch), Tue Nov 14 22:13:20 UTC 2023]", lines[2]);
         Assert.Equal("#[BaseTime: 1700000000.250 (seconds since epoch)]", lines[3]);
-        Assert.Equal("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"", lines[4]);
+        Assert.Equal("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"",
+            lines[4]);
         Assert.StartsWith("Tag=GET__größer,1.500,0.250,1.235,HISTFA", lines[5], StringComparison.Ordinal);
         Assert.Equal("", lines[6]);
     }
@@ -140,7 +148,8 @@ public class HdrTests
             Histogram first = new(), second = new();
             first.Record(1_000_000, 3);
             second.Record(9_000_000, 1);
-            using (var files = new HdrFiles(folder, "GET, conns 16/depth 1", DateTimeOffset.UnixEpoch, "Resp.benchmark"))
+            using (var files = new HdrFiles(folder, "GET, conns 16/depth 1", DateTimeOffset.UnixEpoch,
+                "Resp.benchmark"))
             {
                 files.Add("GET", TimeSpan.Zero, TimeSpan.FromSeconds(1), first);
                 files.Add("GET", TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1), second);
@@ -148,8 +157,10 @@ public class HdrTests
 
             Assert.Equal(["GET-conns-16-depth-1.hgrm", "GET-conns-16-depth-1.hlog"],
                 Directory.GetFiles(folder).Select(path => Path.GetFileName(path)).Order(StringComparer.Ordinal));
-            Assert.Equal(2, File.ReadLines(Path.Combine(folder, "GET-conns-16-depth-1.hlog")).Count(line => line.StartsWith("Tag=GET,", StringComparison.Ordinal)));
-            Assert.Contains("Total count    =            4]", File.ReadAllText(Path.Combine(folder, "GET-conns-16-depth-1.hgrm")), StringComparison.Ordinal);
+            Assert.Equal(2, File.ReadLines(Path.Combine(folder, "GET-conns-16-depth-1.hlog"))
+                .Count(line => line.StartsWith("Tag=GET,", StringComparison.Ordinal)));
+            Assert.Contains("Total count    =            4]",
+                File.ReadAllText(Path.Combine(folder, "GET-conns-16-depth-1.hgrm")), StringComparison.Ordinal);
         }
         finally
         {
@@ -211,7 +222,8 @@ public class HdrTests
             foreach (double share in new[] { 0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1 })
             {
                 long exact = values[(int)Math.Ceiling(share * values.Length) - 1], found = histogram.ValueAt(share);
-                Assert.True(found >= exact && (found - exact) * 1000 <= exact, $"{share}: {found}, not {exact}; {Seed.Hint}");
+                Assert.True(found >= exact && (found - exact) * 1000 <= exact,
+                    $"{share}: {found}, not {exact}; {Seed.Hint}");
             }
 
             Assert.Equal((values[0], values[^1]), (histogram.Min, histogram.Max));
@@ -224,13 +236,15 @@ public class HdrTests
         foreach (string line in File.ReadLines(Path.Combine(Folder, "values.txt")))
         {
             string[] words = line.Split(' ');
-            histogram.Record(long.Parse(words[0], CultureInfo.InvariantCulture), long.Parse(words[1], CultureInfo.InvariantCulture));
+            histogram.Record(long.Parse(words[0], CultureInfo.InvariantCulture),
+                long.Parse(words[1], CultureInfo.InvariantCulture));
         }
 
         return histogram;
     }
 
     private static IEnumerable<double> Numbers(string line) =>
-        line.Split(' ', ',', ']', '=').Select(word => double.TryParse(word, CultureInfo.InvariantCulture, out double number) ? number : -1)
+        line.Split(' ', ',', ']', '=')
+            .Select(word => double.TryParse(word, CultureInfo.InvariantCulture, out double number) ? number : -1)
             .Where(number => number >= 0);
 }

@@ -11,12 +11,15 @@ public class HistogramTests
         foreach (long interval in (long[])[1000, 1, 7777, 1_000_000])
         {
             Histogram measured = new(), expected = new();
-            for (int one = 0; one < 200; one++) measured.Record((long)Math.Exp(random.NextDouble() * Math.Log(2000.0 * interval)), 1 + random.Next(3));
+            for (int one = 0; one < 200; one++)
+                measured.Record((long)Math.Exp(random.NextDouble() * Math.Log(2000.0 * interval)), 1 + random.Next(3));
             for (int index = 0; index < Histogram.CounterCount; index++)
             {
-                long count = measured.Counts[index], value = (Histogram.LowestOf(index) + Histogram.HighestOf(index)) / 2;
+                long count = measured.Counts[index],
+                    value = (Histogram.LowestOf(index) + Histogram.HighestOf(index)) / 2;
                 if (count > 0) expected.Record(value, count);
-                for (long left = value - interval; count > 0 && left >= interval; left -= interval) expected.Record(left, count);
+                for (long left = value - interval; count > 0 && left >= interval; left -= interval)
+                    expected.Record(left, count);
             }
 
             Histogram corrected = measured.Corrected(interval);

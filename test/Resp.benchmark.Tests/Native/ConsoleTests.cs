@@ -17,7 +17,8 @@ public class ConsoleTests
         string[] row = Row(new CellReport
         {
             Axis = new CellAxis { Op = "GET", Conns = 16, Depth = 64 },
-            Reps = [new Repetition { Ops = 10_000, OpsS = 1_234_567, Nils = 100, Service = LatencySummary.Of(latencies), ServerHot = 0.99, ServerCpu = 3.5, ClientHot = 0.5, ClientCpu = 1, Rss = 64 << 20 }],
+            Reps = [new Repetition { Ops = 10_000, OpsS = 1_234_567, Nils = 100, Service = LatencySummary.Of(latencies),
+                ServerHot = 0.99, ServerCpu = 3.5, ClientHot = 0.5, ClientCpu = 1, Rss = 64 << 20 }],
             Verdict = "SERVER-BOUND", Headroom = 3.14, Warnings = ["careful"],
         }.Summarized());
         Assert.Contains("16    64   closed |", row[0]);
@@ -56,9 +57,11 @@ public class ConsoleTests
         using var errors = new StringWriter();
         using var output = new StringWriter();
         using var interrupt = new Interrupt();
-        var surroundings = new Surroundings { Output = output, Errors = errors, Interrupt = interrupt, IsTerminal = terminal };
+        var surroundings = new Surroundings { Output = output, Errors = errors, Interrupt = interrupt,
+            IsTerminal = terminal };
         var line = new LiveLine(surroundings, Enum.Parse<ProgressForm>(form));
-        line.Show("A GET [c1]", TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(10), default(RunCounters) with { Ops = 4000 });
+        line.Show("A GET [c1]", TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(10),
+            default(RunCounters) with { Ops = 4000 });
         Assert.Equal("", output.ToString());
         if (draws)
         {
@@ -77,7 +80,8 @@ public class ConsoleTests
         using var interrupt = new Interrupt();
         var surroundings = new Surroundings { Output = TextWriter.Null, Errors = errors, Interrupt = interrupt };
         var line = new LiveLine(surroundings, ProgressForm.Tty) { Cell = 12, CellsInAll = 136 };
-        line.Show(label, TimeSpan.FromSeconds(7), TimeSpan.FromSeconds(70), default(RunCounters) with { Ops = 70_000_000, Errors = 3 }, p99: 12_345);
+        line.Show(label, TimeSpan.FromSeconds(7), TimeSpan.FromSeconds(70),
+            default(RunCounters) with { Ops = 70_000_000, Errors = 3 }, p99: 12_345);
         // What is left without escapes: where the output is no console, Spectre.Console takes 80 columns.
         string shown = Regex.Replace(errors.ToString(), "\\e\\[[0-9;]*[A-Za-z]|^\r", "");
         Assert.DoesNotContain('\n', shown);

@@ -31,7 +31,8 @@ public class ReaderTests
     public void A_uri_gives_user_password_and_database()
     {
         var target = Assert.Single(TargetReader.Read(new TargetOptions { Uri = "rediss://ann:s%40fe@cache:7000/3" }));
-        Assert.Equal(("cache", 7000, "ann", "s@fe", 3), (target.Host, target.Port, target.User, target.Password, target.Database));
+        Assert.Equal(("cache", 7000, "ann", "s@fe", 3),
+            (target.Host, target.Port, target.User, target.Password, target.Database));
         Assert.NotNull(target.Tls);
     }
 
@@ -64,7 +65,8 @@ public class ReaderTests
     [InlineData("50k", 50_000)]
     [InlineData("1.5M", 1_500_000)]
     [InlineData("80%", 800)]
-    public void Rates_are_numbers_or_shares_of_the_most(string text, double rate) => Assert.Equal(rate, CellGrid.ReadRate(text, () => 1000), 6);
+    public void Rates_are_numbers_or_shares_of_the_most(string text, double rate) =>
+        Assert.Equal(rate, CellGrid.ReadRate(text, () => 1000), 6);
 
     [Theory]
     [InlineData("poisson", ArrivalShape.Poisson, 1)]

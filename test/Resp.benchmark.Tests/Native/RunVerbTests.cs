@@ -7,7 +7,8 @@ using NullPeer = RespBenchmark.NullServer.NullServer;
 
 namespace RespBenchmark.Tests.Native;
 
-/// <summary>The verbs that measure, whole runs: against the server that does nothing, or redis-server where values count.</summary>
+/// <summary>The verbs that measure, whole runs: against the server that does nothing, or redis-server where values
+/// count.</summary>
 public sealed class RunVerbTests : IDisposable
 {
     private readonly string _folder = Directory.CreateTempSubdirectory("resp-native").FullName;
@@ -19,8 +20,10 @@ public sealed class RunVerbTests : IDisposable
         var run = Run("run", "--conns", "1,3", "--depth", "1,8", "--ops", "2000");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         using var report = Report();
-        Assert.Equal(["1x1", "1x8", "3x1", "3x8"], Cells(report).Select(cell => $"{Axis(cell, "conns")}x{Axis(cell, "depth")}"));
-        Assert.All(Cells(report), cell => Assert.Equal(2000, cell.GetProperty("reps")[0].GetProperty("ops").GetInt64()));
+        Assert.Equal(["1x1", "1x8", "3x1", "3x8"],
+            Cells(report).Select(cell => $"{Axis(cell, "conns")}x{Axis(cell, "depth")}"));
+        Assert.All(Cells(report), cell =>
+            Assert.Equal(2000, cell.GetProperty("reps")[0].GetProperty("ops").GetInt64()));
         Assert.Equal(4, Rows(run.Output, "closed |"));
         Assert.Contains("closed loop: latencies are service times\n", run.Output);
     }
@@ -48,11 +51,13 @@ public sealed class RunVerbTests : IDisposable
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         using var report = Report();
         JsonElement cell = Cells(report).Single();
-        int[] steps = [.. Regex.Matches(run.Errors, "# ([0-9]+) sessions: ").Select(match => int.Parse(match.Groups[1].Value))];
+        int[] steps = [.. Regex.Matches(run.Errors, "# ([0-9]+) sessions: ")
+            .Select(match => int.Parse(match.Groups[1].Value))];
         // One climb for both repetitions: 1, 2, 4 ... and the last step is where the cell runs.
         Assert.Equal(Enumerable.Range(0, steps.Length).Select(step => 1 << step), steps);
         Assert.Equal($"{steps[^1]}", Axis(cell, "conns"));
-        Assert.All(cell.GetProperty("reps").EnumerateArray(), rep => Assert.Equal(2000, rep.GetProperty("ops").GetInt64()));
+        Assert.All(cell.GetProperty("reps").EnumerateArray(),
+            rep => Assert.Equal(2000, rep.GetProperty("ops").GetInt64()));
     }
 
     [Fact]
@@ -69,7 +74,8 @@ public sealed class RunVerbTests : IDisposable
     public void A_mix_sends_exactly_its_shares()
     {
         using RedisServer server = RedisServer.Start();
-        var run = RunAt(server.Port, "run", "--mix", "GET:80,SET:20", "--keys", "50", "--load", "none", "--ops", "1000");
+        var run = RunAt(server.Port, "run", "--mix", "GET:80,SET:20", "--keys", "50", "--load", "none",
+            "--ops", "1000");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         using var client = server.Connect();
         string calls = client.Command("INFO commandstats").ToString();
@@ -81,7 +87,8 @@ public sealed class RunVerbTests : IDisposable
     public void A_template_is_any_command()
     {
         using RedisServer server = RedisServer.Start();
-        var run = RunAt(server.Port, "run", "--cmd", "HSET h {key uniform 10} {value 16}", "--load", "none", "--ops", "300");
+        var run = RunAt(server.Port, "run", "--cmd", "HSET h {key uniform 10} {value 16}", "--load", "none",
+            "--ops", "300");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         using var client = server.Connect();
         Assert.Contains("cmdstat_hset:calls=300,", client.Command("INFO commandstats").ToString());
@@ -117,7 +124,9 @@ public sealed class RunVerbTests : IDisposable
     {
         var run = Run("run", "--ops", "400", "--co", "expected:0.5");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
-        Assert.Contains("closed loop: latencies are service times corrected for coordinated omission by an expected interval of 0.5 us\n", run.Output);
+        Assert.Contains(
+            "closed loop: latencies are service times corrected for coordinated omission by an expected interval of "
+            + "0.5 us\n", run.Output);
         using var report = Report();
         JsonElement rep = Cells(report).Single().GetProperty("reps")[0];
         Assert.Equal("expected:0.5", rep.GetProperty("co").GetString());
@@ -136,7 +145,8 @@ public sealed class RunVerbTests : IDisposable
         using var report = Report();
         JsonElement rep = Cells(report).Single().GetProperty("reps")[0];
         string p50 = rows[1].Split(',')[Array.IndexOf(rows[0].Split(','), "p50_us")];
-        Assert.Equal(rep.GetProperty("service").GetProperty("p50").GetDouble(), double.Parse(p50, System.Globalization.CultureInfo.InvariantCulture), 3);
+        Assert.Equal(rep.GetProperty("service").GetProperty("p50").GetDouble(),
+            double.Parse(p50, System.Globalization.CultureInfo.InvariantCulture), 3);
         Assert.Equal(300, rep.GetProperty("response").GetProperty("n").GetInt64());
     }
 
@@ -168,11 +178,13 @@ public sealed class RunVerbTests : IDisposable
         Assert.Equal(ExitCode.Ok, RunAt(server.Port, ["load", .. data]).ExitCode);
         Assert.Equal(ExitCode.Ok, RunAt(server.Port, ["verify", .. data]).ExitCode);
         using var client = server.Connect();
-        Assert.Equal("OK", client.Command("SET key:000000000042 damaged-damaged-damaged-damaged-damaged-damaged-damaged-damaged-").String);
+        Assert.Equal("OK", client.Command(
+            "SET key:000000000042 damaged-damaged-damaged-damaged-damaged-damaged-damaged-damaged-").String);
         var verify = RunAt(server.Port, ["verify", .. data]);
         Assert.Equal(ExitCode.VerificationFailed, verify.ExitCode);
         Assert.Contains("100 keys read, 1 wrong, 0 missing, 0 errors", verify.Output);
-        var run = RunAt(server.Port, ["run", .. data, "--load", "none", "--dist", "seq", "--ops", "100", "--verify", "value"]);
+        var run = RunAt(server.Port,
+            ["run", .. data, "--load", "none", "--dist", "seq", "--ops", "100", "--verify", "value"]);
         Assert.Equal(ExitCode.VerificationFailed, run.ExitCode);
         Assert.Contains("1 wrong", run.Output);
         Assert.Contains("1 WRONG values\n", run.Output);
@@ -182,8 +194,10 @@ public sealed class RunVerbTests : IDisposable
     public void Two_targets_are_measured_A_B_B_A_and_compared()
     {
         using NullPeer other = NullPeer.Start(new NullServerOptions());
-        var run = ProgramRun.Of("run", "--target", $"A=127.0.0.1:{_null.Port}", "--target", $"B=127.0.0.1:{other.Port}", "--load", "none",
-            "--warmup", "0", "--cooldown", "0", "--ops", "200", "--reps", "2", "--server-pid", "off", "--progress", "off", "--json", File);
+        var run = ProgramRun.Of("run", "--target", $"A=127.0.0.1:{_null.Port}", "--target", $"B=127.0.0.1:{other.Port}",
+            "--load", "none",
+            "--warmup", "0", "--cooldown", "0", "--ops", "200", "--reps", "2", "--server-pid", "off", "--progress",
+            "off", "--json", File);
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         using var report = Report();
         Assert.Equal(["A", "B"], Cells(report).Select(cell => cell.GetProperty("target").GetString()));
@@ -196,8 +210,10 @@ public sealed class RunVerbTests : IDisposable
     {
         string redis = Requires.Redis();
         int port = ServerProgram.FreePort();
-        var run = ProgramRun.Of("run", "--target", $"R=127.0.0.1:{port}", "--start", $"R='{redis}' --port {port} --bind 127.0.0.1 --save ''",
-            "--keys", "50", "--ops", "100", "--reps", "2", "--warmup", "0", "--cooldown", "0", "--progress", "off", "--json", File);
+        var run = ProgramRun.Of("run", "--target", $"R=127.0.0.1:{port}", "--start",
+            $"R='{redis}' --port {port} --bind 127.0.0.1 --save ''",
+            "--keys", "50", "--ops", "100", "--reps", "2", "--warmup", "0", "--cooldown", "0", "--progress", "off",
+            "--json", File);
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors);
         Assert.Equal(2, Rows(run.Output, "dbsize 50"));
         using var report = Report();
@@ -226,7 +242,8 @@ public sealed class RunVerbTests : IDisposable
             interrupt.Raise();
         });
         raiser.Start();
-        var run = ProgramRun.With("Resp.benchmark", ["run", "-p", $"{_null.Port}", "--load", "none", "--warmup", "0", "--duration", "1h",
+        var run = ProgramRun.With("Resp.benchmark",
+            ["run", "-p", $"{_null.Port}", "--load", "none", "--warmup", "0", "--duration", "1h",
             "--conns", "2,4", "--server-pid", "off", "--progress", "off", "--json", File], interrupt);
         raiser.Join();
         Assert.Equal(1, Rows(run.Output, "closed |"));
@@ -249,7 +266,8 @@ public sealed class RunVerbTests : IDisposable
 
     private string File => Path.Combine(_folder, "out.json");
 
-    private ProgramRun Run(string verb, params string[] words) => RunAt(_null.Port, [verb, "--load", "none", "--server-pid", "off", .. words]);
+    private ProgramRun Run(string verb, params string[] words) =>
+        RunAt(_null.Port, [verb, "--load", "none", "--server-pid", "off", .. words]);
 
     /// <summary>A verb without warm-up and quiet times; verbs that measure write the report.</summary>
     private ProgramRun RunAt(int port, params string[] words) => ProgramRun.Of(words[0] is "load" or "verify"
@@ -258,9 +276,11 @@ public sealed class RunVerbTests : IDisposable
 
     private JsonDocument Report() => JsonDocument.Parse(System.IO.File.ReadAllText(File));
 
-    private static IEnumerable<JsonElement> Cells(JsonDocument report) => report.RootElement.GetProperty("cells").EnumerateArray();
+    private static IEnumerable<JsonElement> Cells(JsonDocument report) =>
+        report.RootElement.GetProperty("cells").EnumerateArray();
 
     private static string Axis(JsonElement cell, string name) => cell.GetProperty("axis").GetProperty(name).ToString();
 
-    private static int Rows(string output, string having) => output.Split('\n').Count(line => line.Contains(having, StringComparison.Ordinal));
+    private static int Rows(string output, string having) =>
+        output.Split('\n').Count(line => line.Contains(having, StringComparison.Ordinal));
 }

@@ -7,7 +7,8 @@ namespace RespBenchmark.Tests.Native;
 /// <summary>Help, refusals, exit codes, and the verbs that send no load.</summary>
 public class VerbTests
 {
-    private static readonly string[] Verbs = ["run", "sweep", "rate", "suite", "load", "verify", "compare", "report", "doctor", "null-server"];
+    private static readonly string[] Verbs =
+        ["run", "sweep", "rate", "suite", "load", "verify", "compare", "report", "doctor", "null-server"];
 
     [Fact]
     public void Help_lists_every_verb()
@@ -56,8 +57,10 @@ public class VerbTests
     {
         using var server = NullPeer.Start(new NullServerOptions());
         string[] words = line.Split(' ');
-        bool measures = words[0] == "run" && !line.Contains("--target", StringComparison.Ordinal) && !line.Contains("--uri", StringComparison.Ordinal);
-        var run = ProgramRun.Of(measures ? [.. words, "-p", $"{server.Port}", "--load", "none", "--warmup", "0"] : words);
+        bool measures = words[0] == "run" && !line.Contains("--target", StringComparison.Ordinal)
+            && !line.Contains("--uri", StringComparison.Ordinal);
+        var run = ProgramRun.Of(measures
+            ? [.. words, "-p", $"{server.Port}", "--load", "none", "--warmup", "0"] : words);
         Assert.True(run.ExitCode == ExitCode.Usage, $"{run.ExitCode} {run.Errors}{run.Output}");
         Assert.Contains(named, run.Errors);
     }
@@ -78,7 +81,8 @@ public class VerbTests
     public void Error_replies_end_with_1_only_where_they_abort()
     {
         using var server = NullPeer.Start(new NullServerOptions { Fault = NullFault.Errors, FaultEvery = 10 });
-        string[] words = ["run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0", "--cooldown", "0", "--ops", "100", "--server-pid", "off"];
+        string[] words = ["run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0", "--cooldown", "0", "--ops",
+            "100", "--server-pid", "off"];
         Assert.Equal(ExitCode.Ok, ProgramRun.Of(words).ExitCode);
         Assert.Equal(ExitCode.RunError, ProgramRun.Of([.. words, "--on-error", "abort"]).ExitCode);
     }
@@ -88,7 +92,8 @@ public class VerbTests
     {
         // A count is judged whoever was the bound; a rate is not when it was the host.
         using var server = NullPeer.Start(new NullServerOptions { Fault = NullFault.Errors, FaultEvery = 10 });
-        string[] words = ["run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0", "--cooldown", "0", "--ops", "100", "--server-pid", "off"];
+        string[] words = ["run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0", "--cooldown", "0", "--ops",
+            "100", "--server-pid", "off"];
         var failed = ProgramRun.Of([.. words, "--fail-if", "errors>5"]);
         Assert.Equal(ExitCode.GateFailed, failed.ExitCode);
         Assert.Contains("gate errors>5: FAILED", failed.Output);
@@ -103,7 +108,8 @@ public class VerbTests
         string folder = Directory.CreateTempSubdirectory("resp-verbs").FullName;
         using var server = NullPeer.Start(new NullServerOptions());
         string json = Path.Combine(folder, "a.json"), html = Path.Combine(folder, "a.html");
-        Assert.Equal(ExitCode.Ok, ProgramRun.Of("run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0", "--cooldown", "0", "--ops", "100",
+        Assert.Equal(ExitCode.Ok, ProgramRun.Of("run", "-p", $"{server.Port}", "--load", "none", "--warmup", "0",
+            "--cooldown", "0", "--ops", "100",
             "--conns", "1,2,4", "--reps", "3", "--server-pid", "off", "--json", json).ExitCode);
         var same = ProgramRun.Of("compare", json, json, "--fail-if", "errors>0");
         Assert.Equal(ExitCode.Ok, same.ExitCode);
@@ -111,7 +117,8 @@ public class VerbTests
         Assert.Equal(ExitCode.GateFailed, ProgramRun.Of("compare", json, json, "--fail-if", "errors<1").ExitCode);
         Assert.Equal(ExitCode.Ok, ProgramRun.Of("report", json, "--html", html).ExitCode);
         Assert.Contains("127.0.0.1", File.ReadAllText(html));
-        Assert.Equal(ExitCode.RunError, ProgramRun.Of("report", Path.Combine(folder, "none.json"), "--html", html).ExitCode);
+        Assert.Equal(ExitCode.RunError,
+            ProgramRun.Of("report", Path.Combine(folder, "none.json"), "--html", html).ExitCode);
         Directory.Delete(folder, recursive: true);
     }
 

@@ -38,8 +38,10 @@ public class NullServerTests
     [Fact]
     public void Commands_of_changing_shapes_are_counted_however_they_are_cut()
     {
-        const string wire = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*2\r\n$3\r\nGET\r\n$1\r\nj\r\n*2\r\n$3\r\nGET\r\n$2\r\n*2\r\n"
-            + "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n*1\r\n$4\r\nP\r\nPING\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\nabc\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\nabcd\r\n";
+        const string wire =
+            "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*2\r\n$3\r\nGET\r\n$1\r\nj\r\n*2\r\n$3\r\nGET\r\n$2\r\n*2\r\n"
+            + "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n*1\r\n$4\r\nP\r\nPING\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n"
+                + "abc\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\nabcd\r\n";
         const string replies = "$1\r\nx\r\n$1\r\nx\r\n$1\r\nx\r\n+OK\r\n+PONG\r\n+OK\r\n+OK\r\n";
         using var server = NullPeer.Start(new NullServerOptions { ValueBytes = 1 });
         byte[] bytes = Encoding.Latin1.GetBytes(wire);
@@ -58,7 +60,8 @@ public class NullServerTests
     public void A_value_of_a_megabyte_is_passed_over()
     {
         using var server = NullPeer.Start(new NullServerOptions());
-        byte[] set = [.. "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1048576\r\n"u8, .. new byte[1048576], .. "\r\n"u8, .. "*1\r\n$4\r\nPING\r\n"u8];
+        byte[] set = [.. "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1048576\r\n"u8, .. new byte[1048576], .. "\r\n"u8,
+            .. "*1\r\n$4\r\nPING\r\n"u8];
         Assert.Equal("+OK\r\n+PONG\r\n", Ask(server, set, 12));
     }
 
@@ -82,14 +85,16 @@ public class NullServerTests
     }
 
     [Theory]
-    [InlineData(nameof(NullFault.Errors), "+PONG\r\n-ERR asked for by --bad errors\r\n+PONG\r\n-ERR asked for by --bad errors\r\n")]
+    [InlineData(nameof(NullFault.Errors),
+        "+PONG\r\n-ERR asked for by --bad errors\r\n+PONG\r\n-ERR asked for by --bad errors\r\n")]
     [InlineData(nameof(NullFault.Type), "+PONG\r\n:7\r\n+PONG\r\n:7\r\n")]
     [InlineData(nameof(NullFault.Bytes), "+PONG\r\n!@#no RESP at all\r\n+PONG\r\n!@#no RESP at all\r\n")]
     [InlineData(nameof(NullFault.Short), "+PONG\r\n+PO")]
     [InlineData(nameof(NullFault.Close), "+PONG\r\n")]
     public void Every_second_reply_is_faulty(string fault, string replies)
     {
-        using var server = NullPeer.Start(new NullServerOptions { Fault = Enum.Parse<NullFault>(fault), FaultEvery = 2 });
+        using var server = NullPeer.Start(
+            new NullServerOptions { Fault = Enum.Parse<NullFault>(fault), FaultEvery = 2 });
         using var client = Connect(server);
         client.Send("PING\r\nPING\r\nPING\r\nPING\r\n"u8);
         Assert.Equal(replies, Read(client, replies.Length));
@@ -99,7 +104,8 @@ public class NullServerTests
     public void Split_replies_are_whole_when_put_together()
     {
         using var server = NullPeer.Start(new NullServerOptions { Split = true });
-        byte[] gets = [.. Enumerable.Repeat("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"u8.ToArray(), 1000).SelectMany(bytes => bytes)];
+        byte[] gets = [.. Enumerable.Repeat("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"u8.ToArray(), 1000)
+            .SelectMany(bytes => bytes)];
         string text = Ask(server, gets, 14_000);
         int position = 0, count = 0;
         byte[] bytes = Encoding.Latin1.GetBytes(text);

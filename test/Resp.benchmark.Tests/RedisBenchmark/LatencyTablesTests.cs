@@ -7,15 +7,18 @@ namespace RespBenchmark.Tests.RedisBenchmark;
 
 public partial class LatencyTablesTests
 {
-    // The rows of both tables say how many latencies lie up to which bucket: latencies laid out so must give the same rows.
+    // The rows of both tables say how many latencies lie up to which bucket: latencies laid out so must give the same
+    // rows.
     [Fact]
     public void The_recorded_tables_come_out_again_from_latencies_that_lie_as_they_say()
     {
-        string[] blocks = Goldens.Read("redis-benchmark-7.0-default.txt").Split("Latency by percentile distribution:\n")[1..];
+        string[] blocks = Goldens.Read("redis-benchmark-7.0-default.txt")
+            .Split("Latency by percentile distribution:\n")[1..];
         Assert.Equal(2, blocks.Length);
         foreach (string block in blocks)
         {
-            string expected = "Latency by percentile distribution:\n" + block[..block.IndexOf("\nSummary:", StringComparison.Ordinal)];
+            string expected = "Latency by percentile distribution:\n"
+                + block[..block.IndexOf("\nSummary:", StringComparison.Ordinal)];
             Assert.Equal(expected, LatencyTables.Text(LatenciesOf(expected), 3));
         }
     }
@@ -38,7 +41,8 @@ public partial class LatencyTablesTests
 
     [Fact]
     public void Nothing_measured_gives_titles_without_rows() => Assert.Equal(
-        "Latency by percentile distribution:\n\nCumulative distribution of latencies:\n", LatencyTables.Text(new Histogram(), 3));
+        "Latency by percentile distribution:\n\nCumulative distribution of latencies:\n",
+        LatencyTables.Text(new Histogram(), 3));
 
     [Theory]
     [InlineData(3, 100, 103)]

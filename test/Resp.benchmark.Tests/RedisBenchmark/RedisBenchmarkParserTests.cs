@@ -18,7 +18,8 @@ public partial class RedisBenchmarkParserTests
             {
                 "" => name == "--precision" ? [name, "2"] : [name],
                 "<uri>" => [name, "redis://localhost:7000"],
-                "<tests>" or "<hostname>" or "<socket>" or "<password>" or "<username>" or "<host>" or "<file>" or "<dir>" or "<list>" => [name, "word"],
+                "<tests>" or "<hostname>" or "<socket>" or "<password>" or "<username>" or "<host>" or "<file>"
+                or "<dir>" or "<list>" => [name, "word"],
                 _ => [name, "1"],
             };
             if (name == "--cluster") Assert.Contains("--cluster is refused", Problem(words).Message);
@@ -46,7 +47,8 @@ public partial class RedisBenchmarkParserTests
     [Theory]
     [InlineData("-Z", "Invalid option \"-Z\" or option argument missing")]
     [InlineData("-n", "Invalid option \"-n\" or option argument missing (-n needs a value)")]
-    [InlineData("-q -c many", "Invalid option \"-c\" or option argument missing (-c takes a number from 1 to 1000000, got 'many')")]
+    [InlineData("-q -c many",
+        "Invalid option \"-c\" or option argument missing (-c takes a number from 1 to 1000000, got 'many')")]
     [InlineData("--rdma", "--rdma is refused: it is not built yet")]
     [InlineData("--fuzz-mode x", "--fuzz-mode is refused: fuzzing is not what this tool is for")]
     [InlineData("-u http://x", "-u takes redis[s]://[user:password@]host[:port][/db], got 'http://x'")]
@@ -69,7 +71,8 @@ public partial class RedisBenchmarkParserTests
     public void A_uri_gives_server_user_database_and_security()
     {
         var target = RedisBenchmarkParser.Parse(["-u", "rediss://me:p%40ss@db.example:7001/3"]).Target;
-        Assert.Equal(("db.example", 7001, "me", "p@ss", 3), (target.Host, target.Port, target.User, target.Password, target.Database));
+        Assert.Equal(("db.example", 7001, "me", "p@ss", 3),
+            (target.Host, target.Port, target.User, target.Password, target.Database));
         Assert.NotNull(target.Tls);
         Assert.Null(RedisBenchmarkParser.Parse(["-u", "redis://localhost"]).Target.Tls);
     }

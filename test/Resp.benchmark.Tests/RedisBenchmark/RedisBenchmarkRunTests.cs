@@ -10,7 +10,8 @@ public sealed class RedisBenchmarkRunTests : IDisposable
     [Theory]
     [InlineData("redis-benchmark-7.0-q.txt", "-q -n 200 -c 5")]
     [InlineData("redis-benchmark-7.0-default.txt", "-t set,get -d 2 -n 500 -c 5")]
-    [InlineData("redis-benchmark-7.0-csv.txt", "-t set,get,rpush,lpop,lrange,hset -n 200 -r 1000 -c 5 --threads 2 --csv")]
+    [InlineData("redis-benchmark-7.0-csv.txt",
+        "-t set,get,rpush,lpop,lrange,hset -n 200 -r 1000 -c 5 --threads 2 --csv")]
     [InlineData("redis-benchmark-7.0-custom.txt", "-q -n 200 -c 5 -r 100 HSET h __rand_int__ v")]
     public void What_it_prints_is_the_original_s_but_for_the_numbers(string golden, string line)
     {
@@ -63,7 +64,8 @@ public sealed class RedisBenchmarkRunTests : IDisposable
     [Fact]
     public void The_last_argument_can_come_from_stdin()
     {
-        var run = ProgramRun.As("redis-benchmark", ["-p", $"{_server.Port}", "-n", "1", "-c", "1", "-q", "-x", "SET", "k"], "a b");
+        var run = ProgramRun.As("redis-benchmark",
+            ["-p", $"{_server.Port}", "-n", "1", "-c", "1", "-q", "-x", "SET", "k"], "a b");
         Assert.Contains("SET k a b: ", run.Output);
         using var client = _server.Connect();
         Assert.Equal("\"a b\"", client.Command("GET k").ToString());
@@ -102,7 +104,8 @@ public sealed class RedisBenchmarkRunTests : IDisposable
     [Fact]
     public void A_signal_ends_a_loop_and_what_was_measured_is_printed()
     {
-        var run = ProgramRun.InterruptedAt("GET: rps=", "redis-benchmark", "-p", $"{_server.Port}", "-q", "-l", "-t", "get", "-n", "1000000000");
+        var run = ProgramRun.InterruptedAt("GET: rps=", "redis-benchmark", "-p", $"{_server.Port}", "-q", "-l", "-t",
+            "get", "-n", "1000000000");
         Assert.Contains(" requests per second, p50=", run.Output);
     }
 
@@ -121,13 +124,16 @@ public sealed class RedisBenchmarkRunTests : IDisposable
     {
         var run = Run("-Z");
         Assert.Equal(ExitCode.RunError, run.ExitCode);
-        Assert.StartsWith("Invalid option \"-Z\" or option argument missing\n\nResp.benchmark in the grammar of redis-benchmark", run.Output);
+        Assert.StartsWith(
+            "Invalid option \"-Z\" or option argument missing\n\nResp.benchmark in the grammar of redis-benchmark",
+            run.Output);
         Assert.Equal("redis-benchmark 7.0.15 (Resp.benchmark 0.1.0)\n", Run("--version").Output);
     }
 
     public void Dispose() => _server.Dispose();
 
-    private ProgramRun Run(string line) => ProgramRun.As("redis-benchmark", ["-p", $"{_server.Port}", .. line.Split(' ')]);
+    private ProgramRun Run(string line) =>
+        ProgramRun.As("redis-benchmark", ["-p", $"{_server.Port}", .. line.Split(' ')]);
 
     private static long Connections(RespClient client)
     {

@@ -48,7 +48,8 @@ public class ResultTextTests
     public void Quiet_and_csv_forms_are_one_line()
     {
         Assert.Equal("SET: 111731.84 requests per second, p50=0.200 msec\n", ResultText.Of(Result("-q")));
-        Assert.Equal("\"SET\",\"111731.84\",\"0.400\",\"0.200\",\"0.200\",\"1.000\",\"1.000\",\"1.000\"\n", ResultText.Of(Result("--csv")));
+        Assert.Equal("\"SET\",\"111731.84\",\"0.400\",\"0.200\",\"0.200\",\"1.000\",\"1.000\",\"1.000\"\n",
+            ResultText.Of(Result("--csv")));
     }
 
     [Fact]
@@ -64,7 +65,8 @@ public class ResultTextTests
         latencies.Record(1_400_000, 271);
         var result = Result("--rb-format", "legacy") with
         {
-            Title = "LRANGE_100 (first 100 elements)", Requests = 100_000, Elapsed = TimeSpan.FromSeconds(1.397), Latencies = latencies,
+            Title = "LRANGE_100 (first 100 elements)", Requests = 100_000, Elapsed = TimeSpan.FromSeconds(1.397),
+                Latencies = latencies,
         };
         Assert.Equal("""
             ====== LRANGE_100 (first 100 elements) ======
@@ -88,9 +90,11 @@ public class ResultTextTests
     {
         var latencies = new Histogram();
         latencies.Record(400_000, 5);
-        Assert.Contains("keep alive: 1\n\n100.00% <= 0 milliseconds\n", ResultText.Of(Result("--rb-format", "legacy") with { Latencies = latencies }));
+        Assert.Contains("keep alive: 1\n\n100.00% <= 0 milliseconds\n",
+            ResultText.Of(Result("--rb-format", "legacy") with { Latencies = latencies }));
         latencies.Record(2_400_000);
-        Assert.Contains("keep alive: 1\n\n100.00% <= 2 milliseconds\n", ResultText.Of(Result("--rb-format", "legacy") with { Latencies = latencies }));
+        Assert.Contains("keep alive: 1\n\n100.00% <= 2 milliseconds\n",
+            ResultText.Of(Result("--rb-format", "legacy") with { Latencies = latencies }));
     }
 
     [Fact]

@@ -10,9 +10,12 @@ public sealed class CompareTests : IDisposable
     [Fact]
     public void Cells_are_matched_by_their_axes_and_grey_ones_left_out_of_the_mean()
     {
-        Report report = Made(("GET", 1, [200, 202, 198, 201]), ("SET", 1, [300, 303, 297, 301]), ("DEL", 1, [9, 9, 9, 9]));
-        Report baseline = Made(("SET", 1, [100, 101, 99, 100]), ("GET", 1, [100, 101, 99, 100]), ("GET", 2, [1, 1, 1, 1]));
-        baseline = baseline with { Cells = [baseline.Cells[0] with { Verdict = "HOST-BOUND" }, .. baseline.Cells.Skip(1)] };
+        Report report = Made(("GET", 1, [200, 202, 198, 201]), ("SET", 1, [300, 303, 297, 301]),
+            ("DEL", 1, [9, 9, 9, 9]));
+        Report baseline = Made(("SET", 1, [100, 101, 99, 100]), ("GET", 1, [100, 101, 99, 100]),
+            ("GET", 2, [1, 1, 1, 1]));
+        baseline = baseline with { Cells =
+            [baseline.Cells[0] with { Verdict = "HOST-BOUND" }, .. baseline.Cells.Skip(1)] };
 
         var pairs = CompareRun.Pairs(report, baseline).Where(pair => pair.Metric == "ops_s").ToList();
 
@@ -32,10 +35,12 @@ public sealed class CompareTests : IDisposable
         double[] high = [200, 201, 202, 203, 204, 205], low = [100, 101, 102, 103, 104, 105];
         foreach (int reps in new[] { 2, 3, 4, 5, 6 })
         {
-            var pair = CompareRun.Pairs(Made(("GET", 1, high[..reps])), Made(("GET", 1, low[..reps]))).First(one => one.Metric == "ops_s");
+            var pair = CompareRun.Pairs(Made(("GET", 1, high[..reps])), Made(("GET", 1, low[..reps])))
+                .First(one => one.Metric == "ops_s");
             Assert.Equal(reps >= 4, pair.IsSignificant());
             Assert.Equal(reps >= 4, pair.CanBeSignificant());
-            Assert.Contains(reps >= 4 ? "significant, " : "too few repetitions", ReportMarkdown.ComparisonNote(pair), StringComparison.Ordinal);
+            Assert.Contains(reps >= 4 ? "significant, " : "too few repetitions", ReportMarkdown.ComparisonNote(pair),
+                StringComparison.Ordinal);
         }
     }
 
@@ -46,15 +51,18 @@ public sealed class CompareTests : IDisposable
         var pairs = CompareRun.Pairs(Made(("GET", 1, high), ("SET", 1, high)), Made(("GET", 1, low), ("SET", 1, low)));
 
         Assert.All(pairs, pair => Assert.Equal(4 / 70.0, pair.PHolm, 1e-12));
-        Assert.All(pairs, pair => Assert.StartsWith("too few repetitions to be significant among 2 cells", ReportMarkdown.ComparisonNote(pair),
+        Assert.All(pairs, pair => Assert.StartsWith("too few repetitions to be significant among 2 cells",
+            ReportMarkdown.ComparisonNote(pair),
             StringComparison.Ordinal));
     }
 
     [Fact]
     public void Compare_prints_the_table_and_says_what_changed()
     {
-        string old = Save("base.json", Made(("GET", 1, [100, 101, 99, 100]), ("SET", 1, [100, 101, 99, 100]), ("DEL", 1, [100, 101, 99, 100])));
-        string now = Save("new.json", Made(("GET", 1, [80, 81, 79, 80]), ("SET", 1, [101, 100, 99, 101]), ("DEL", 1, [120, 121, 119, 120])));
+        string old = Save("base.json",
+            Made(("GET", 1, [100, 101, 99, 100]), ("SET", 1, [100, 101, 99, 100]), ("DEL", 1, [100, 101, 99, 100])));
+        string now = Save("new.json",
+            Made(("GET", 1, [80, 81, 79, 80]), ("SET", 1, [101, 100, 99, 101]), ("DEL", 1, [120, 121, 119, 120])));
         using var output = new StringWriter();
 
         Assert.Equal(ExitCode.Ok, CompareRun.Compare(old, now, [], output, TextWriter.Null));
@@ -78,7 +86,8 @@ public sealed class CompareTests : IDisposable
     [InlineData("regression", ExitCode.GateFailed)]
     public void Gates_fail_only_if_the_whole_interval_is_beyond_the_limit(string gate, int exitCode)
     {
-        string old = Save("base.json", Made(("GET", 1, [100, 101, 99, 100]))), now = Save("new.json", Made(("GET", 1, [80, 81, 79, 80])));
+        string old = Save("base.json", Made(("GET", 1, [100, 101, 99, 100]))),
+            now = Save("new.json", Made(("GET", 1, [80, 81, 79, 80])));
         using var output = new StringWriter();
 
         Assert.Equal(exitCode, CompareRun.Compare(old, now, [gate], output, TextWriter.Null));
@@ -94,7 +103,8 @@ public sealed class CompareTests : IDisposable
         Assert.Equal(ExitCode.Ok, Regression([100, 100.1, 99.9, 100], [120, 121, 119, 120]));           // faster
 
         static int Regression(double[] before, double[] now) =>
-            CompareRun.Judge(Made(("GET", 1, now)), Made(("GET", 1, before)), [Gate.Parse("regression")], TextWriter.Null, TextWriter.Null);
+            CompareRun.Judge(Made(("GET", 1, now)), Made(("GET", 1, before)), [Gate.Parse("regression")],
+                TextWriter.Null, TextWriter.Null);
     }
 
     [Fact]
@@ -102,7 +112,8 @@ public sealed class CompareTests : IDisposable
     {
         using var output = new StringWriter();
         using var errors = new StringWriter();
-        Report one = Made(("GET", 1, [50])), bound = Made(("SET", 1, [50, 51])), baseline = Made(("GET", 1, [100]), ("SET", 1, [100, 101]));
+        Report one = Made(("GET", 1, [50])), bound = Made(("SET", 1, [50, 51])),
+            baseline = Made(("GET", 1, [100]), ("SET", 1, [100, 101]));
         bound = bound with { Cells = [bound.Cells[0] with { Verdict = "CLIENT-BOUND" }] };
 
         Gate[] gates = [Gate.Parse("ops_s.ratio<0.9"), Gate.Parse("ops_s<90")];
@@ -114,7 +125,9 @@ public sealed class CompareTests : IDisposable
         Assert.Equal(2, Count(text, "not judged: A, GET: one repetition has no interval"));
         Assert.Equal(2, Count(text, "not judged: A, SET: CLIENT-BOUND"));
         Assert.Equal(1, Count(text, "the base lacks this cell"));
-        Assert.Contains("!!! WARNING !!! 2 of 2 judgements of gates could not be made (CLIENT-BOUND): NOTHING was checked", errors.ToString());
+        Assert.Contains(
+            "!!! WARNING !!! 2 of 2 judgements of gates could not be made (CLIENT-BOUND): NOTHING was checked",
+            errors.ToString());
         Assert.Equal(3, Count(errors.ToString(), "NOTHING was checked"));
     }
 
@@ -127,7 +140,9 @@ public sealed class CompareTests : IDisposable
         Assert.Equal("", errors.ToString());
         two = two with { Cells = [two.Cells[0], two.Cells[1] with { Verdict = "HOST-BOUND" }] };
         Assert.Equal(ExitCode.Ok, CompareRun.Judge(two, null, [Gate.Parse("ops_s<10")], TextWriter.Null, errors));
-        Assert.Contains("1 of 2 judgements of gates could not be made (HOST-BOUND): the exit code says nothing of those", errors.ToString());
+        Assert.Contains(
+            "1 of 2 judgements of gates could not be made (HOST-BOUND): the exit code says nothing of those",
+            errors.ToString());
     }
 
     [Theory]
@@ -140,15 +155,18 @@ public sealed class CompareTests : IDisposable
     [InlineData("p99=1")]
     [InlineData("p99=>1")]
     public void A_gate_that_cannot_be_read_is_a_usage_error_that_names_it(string text) =>
-        Assert.Contains($"--fail-if {text}", Assert.Throws<UsageException>(() => Gate.Parse(text)).Message, StringComparison.Ordinal);
+        Assert.Contains($"--fail-if {text}", Assert.Throws<UsageException>(() => Gate.Parse(text)).Message,
+            StringComparison.Ordinal);
 
     [Fact]
     public void Reports_without_a_common_cell_cannot_be_compared()
     {
         using var output = new StringWriter();
-        Assert.Equal(ExitCode.RunError, CompareRun.Compare(Save("a.json", Made(("GET", 1, [1]))), Save("b.json", Made(("GET", 2, [1]))), [], output, TextWriter.Null));
+        Assert.Equal(ExitCode.RunError, CompareRun.Compare(Save("a.json", Made(("GET", 1, [1]))),
+            Save("b.json", Made(("GET", 2, [1]))), [], output, TextWriter.Null));
         Assert.Contains("no cell of", output.ToString(), StringComparison.Ordinal);
-        Assert.Throws<UsageException>(() => CompareRun.Compare(Path.Combine(_folder, "none.json"), Save("b.json", Made()), [], output, TextWriter.Null));
+        Assert.Throws<UsageException>(() => CompareRun.Compare(Path.Combine(_folder, "none.json"),
+            Save("b.json", Made()), [], output, TextWriter.Null));
     }
 
     [Fact]
@@ -180,7 +198,8 @@ public sealed class CompareTests : IDisposable
         return path;
     }
 
-    private static IEnumerable<string[]> Rows(StringWriter output) => output.ToString().Split('\n').Where(line => line.StartsWith('|'))
+    private static IEnumerable<string[]> Rows(StringWriter output) =>
+        output.ToString().Split('\n').Where(line => line.StartsWith('|'))
         .Select(line => line.Split('|', StringSplitOptions.TrimEntries)[1..^1]);
 
     private static int Count(string text, string part) => text.Split(part).Length - 1;

@@ -65,7 +65,8 @@ public sealed class PageTests : IDisposable
         Assert.True(picture.Count(0xD5, 0x5E, 0x00) > 5_000, "B's orange");
     }
 
-    // A frame stands for the window: Chromium opens none narrower than 500 px, and the style looks at the frame's width.
+    // A frame stands for the window: Chromium opens none narrower than 500 px, and the style looks at the frame's
+    // width.
     [Theory]
     [InlineData(1100)]
     [InlineData(380)]
@@ -82,7 +83,8 @@ public sealed class PageTests : IDisposable
             """;
         string page = Path.Combine(_folder, "framed.html");
         File.WriteAllText(page, ReportHtml.Write(SampleReport.Closed()) + measure);
-        string frame = $"<script>onmessage = event => document.body.append(event.data)</script><iframe src=\"framed.html\" width=\"{width}\" height=\"900\" frameborder=\"0\"></iframe>";
+        string frame = $"<script>onmessage = event => document.body.append(event.data)</script><iframe "
+            + $"src=\"framed.html\" width=\"{width}\" height=\"900\" frameborder=\"0\"></iframe>";
         var run = Browser(frame, "--dump-dom", "--virtual-time-budget=20000", "--window-size=1400,1000");
 
         var found = Regex.Match(run.Output, "reasons ([0-9]+) right ([0-9]+) page ([0-9]+) end");
@@ -97,8 +99,10 @@ public sealed class PageTests : IDisposable
     {
         string html = ReportHtml.Write(SampleReport.Closed());
 
-        Assert.Empty(Regex.Matches(html, "(src|href)=\"(?!#)[^\"]*\"|@import|url\\((?!['\"`]?#)").Select(match => match.Value));
-        Assert.Equal("http://www.w3.org/2000/svg", Assert.Single(Regex.Matches(html, "https?://[^'\"` ]+").Select(match => match.Value).Distinct()));
+        Assert.Empty(Regex.Matches(html, "(src|href)=\"(?!#)[^\"]*\"|@import|url\\((?!['\"`]?#)")
+            .Select(match => match.Value));
+        Assert.Equal("http://www.w3.org/2000/svg",
+            Assert.Single(Regex.Matches(html, "https?://[^'\"` ]+").Select(match => match.Value).Distinct()));
         Assert.Contains("default-src 'none'", html, StringComparison.Ordinal);
     }
 
@@ -141,8 +145,10 @@ public sealed class PageTests : IDisposable
         File.WriteAllText(page, html);
         string[] quiet =
         [
-            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", $"--user-data-dir={Path.Combine(_folder, "profile")}",
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+            $"--user-data-dir={Path.Combine(_folder, "profile")}",
         ];
         return ChildProcess.Run(Requires.Browser(), [.. quiet, .. what, "file://" + page], timeoutMs: 180_000);
     }
@@ -155,5 +161,6 @@ public sealed class PageTests : IDisposable
     }
 
     private static int[] Marks(string dom, string section) =>
-        [.. Regex.Matches(Section(dom, section), "data-marks=\"([0-9]+)\"").Select(match => int.Parse(match.Groups[1].Value, CultureInfo.InvariantCulture))];
+        [.. Regex.Matches(Section(dom, section), "data-marks=\"([0-9]+)\"")
+            .Select(match => int.Parse(match.Groups[1].Value, CultureInfo.InvariantCulture))];
 }

@@ -3,7 +3,8 @@ using System.IO.Compression;
 
 namespace RespBenchmark.Tests.Reports;
 
-/// <summary>A picture read from PNG: 8 bits a channel, colour with or without alpha, not interlaced, as browsers write.</summary>
+/// <summary>A picture read from PNG: 8 bits a channel, colour with or without alpha, not interlaced, as browsers
+/// write.</summary>
 internal sealed class PngPicture(int width, int height, byte[] rgb)
 {
     public int Width => width;
@@ -32,8 +33,10 @@ internal sealed class PngPicture(int width, int height, byte[] rgb)
             var body = file.AsSpan(at + 8, length);
             if (file.AsSpan(at + 4, 4).SequenceEqual("IHDR"u8))
             {
-                (width, height) = (BinaryPrimitives.ReadInt32BigEndian(body), BinaryPrimitives.ReadInt32BigEndian(body[4..]));
-                channels = (body[8], body[9], body[12]) switch { (8, 2, 0) => 3, (8, 6, 0) => 4, _ => throw new FormatException("a PNG of another kind") };
+                (width, height) = (BinaryPrimitives.ReadInt32BigEndian(body),
+                    BinaryPrimitives.ReadInt32BigEndian(body[4..]));
+                channels = (body[8], body[9], body[12]) switch { (8, 2, 0) => 3, (8, 6, 0) => 4,
+                    _ => throw new FormatException("a PNG of another kind") };
             }
             else if (file.AsSpan(at + 4, 4).SequenceEqual("IDAT"u8))
             {
@@ -60,8 +63,10 @@ internal sealed class PngPicture(int width, int height, byte[] rgb)
             byte[] line = lines.AsSpan(y * (stride + 1) + 1, stride).ToArray();
             for (int i = 0; i < stride; i++)
             {
-                int left = i >= channels ? line[i - channels] : 0, above = previous[i], corner = i >= channels ? previous[i - channels] : 0;
-                line[i] += (byte)(filter switch { 0 => 0, 1 => left, 2 => above, 3 => (left + above) / 2, _ => Paeth(left, above, corner) });
+                int left = i >= channels ? line[i - channels] : 0, above = previous[i],
+                    corner = i >= channels ? previous[i - channels] : 0;
+                line[i] += (byte)(filter switch { 0 => 0, 1 => left, 2 => above, 3 => (left + above) / 2,
+                    _ => Paeth(left, above, corner) });
             }
 
             for (int x = 0; x < width; x++) line.AsSpan(x * channels, 3).CopyTo(rgb.AsSpan((y * width + x) * 3));

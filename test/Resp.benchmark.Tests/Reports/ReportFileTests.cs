@@ -8,11 +8,13 @@ public class ReportFileTests
     [Fact]
     public void Json_read_back_and_written_again_is_the_same_text()
     {
-        string first = ReportJson.Write(SampleReport.Closed(Report.ScaledWatermark)), second = ReportJson.Write(ReportJson.Read(first));
+        string first = ReportJson.Write(SampleReport.Closed(Report.ScaledWatermark)),
+            second = ReportJson.Write(ReportJson.Read(first));
         Assert.Equal(first, second);
         Assert.StartsWith("{\n  \"schema\": 1,\n  \"tool\": ", first, StringComparison.Ordinal);
         Assert.Contains("\"watermark\": \"scaled: not comparable", first, StringComparison.Ordinal);
-        foreach (string field in (string[])["ops_s", "bytes_out", "p999", "ci95", "pause_ms", "client_cpu", "headroom", "hdr", "series", "ctxt"])
+        foreach (string field in (string[])["ops_s", "bytes_out", "p999", "ci95", "pause_ms", "client_cpu", "headroom",
+            "hdr", "series", "ctxt"])
         {
             Assert.Contains($"\"{field}\": ", first, StringComparison.Ordinal);
         }
@@ -21,7 +23,10 @@ public class ReportFileTests
     [Fact]
     public void Json_of_later_versions_with_more_fields_is_read_and_less_is_filled()
     {
-        var report = ReportJson.Read("""{"schema":1,"new_field":{"a":[1]},"cells":[{"axis":{"op":"GET","conns":2,"shards":9},"reps":[{"ops_s":5}]}]}""");
+        var report = ReportJson.Read(
+            """
+            {"schema":1,"new_field":{"a":[1]},"cells":[{"axis":{"op":"GET","conns":2,"shards":9},"reps":[{"ops_s":5}]}]}
+            """);
 
         var cell = Assert.Single(report.Cells);
         Assert.Equal(("GET", 2, 1, "UNKNOWN"), (cell.Axis.Op, cell.Axis.Conns, cell.Axis.Depth, cell.Verdict));
@@ -46,7 +51,8 @@ public class ReportFileTests
         Assert.DoesNotContain("wrong", ReportMarkdown.Write(good), StringComparison.OrdinalIgnoreCase);
 
         var first = good.Cells[0];
-        var bad = good with { Cells = [first with { Reps = [first.Reps[0] with { Wrong = 17 }, .. first.Reps.Skip(1)] }, .. good.Cells.Skip(1)] };
+        var bad = good with { Cells =
+            [first with { Reps = [first.Reps[0] with { Wrong = 17 }, .. first.Reps.Skip(1)] }, .. good.Cells.Skip(1)] };
         string[] rows = ReportCsv.Write(bad).Split('\n');
         Assert.EndsWith(",steady,wrong", rows[0], StringComparison.Ordinal);
         Assert.EndsWith(",17", rows[1], StringComparison.Ordinal);
@@ -60,7 +66,8 @@ public class ReportFileTests
     {
         var rep = Repetition.Of(new Measurement
         {
-            Elapsed = TimeSpan.FromSeconds(1), Counters = new RunCounters(5, 10, 10, 2, 0, 3, 0, 0, 1, 1), Service = new Histogram(), Kinds = [],
+            Elapsed = TimeSpan.FromSeconds(1), Counters = new RunCounters(5, 10, 10, 2, 0, 3, 0, 0, 1, 1),
+                Service = new Histogram(), Kinds = [],
             Errors = [new ErrorClass("ERR", 2, "ERR a")], LoopOccupancy = [],
         });
         Assert.Equal((5L, 3L), (rep.ErrorCount(), rep.Errors["type-mismatch"]));
@@ -82,7 +89,8 @@ public class ReportFileTests
             End = RunEnd.Interrupted,
         });
 
-        Assert.Equal((2.0, 1000L, 500.0, 36_000L, 5_000L, 3L, 1L), (rep.Seconds, rep.Ops, rep.OpsS, rep.BytesOut, rep.BytesIn, rep.Nils, rep.Lost));
+        Assert.Equal((2.0, 1000L, 500.0, 36_000L, 5_000L, 3L, 1L),
+            (rep.Seconds, rep.Ops, rep.OpsS, rep.BytesOut, rep.BytesIn, rep.Nils, rep.Lost));
         Assert.Equal((7L, 0.9, "Interrupted"), (rep.ErrorCount(), rep.ClientHot, rep.End));
         Assert.Equal((1.0, 1000.0, 500.5), (rep.Service.Min, rep.Service.Max, rep.Service.Mean));
         Assert.Equal(500, rep.Service.P50!.Value, 0.5);
@@ -97,14 +105,17 @@ public class ReportFileTests
     {
         string[] lines = ReportCsv.Write(SampleReport.Closed()).Split('\n');
 
-        Assert.Equal("target,op,conns,depth,mode,loops,keys,value_bytes,dist,rate,rep,seconds,ops,ops_s,errors,nils,bytes_out,bytes_in,mean_us,"
+        Assert.Equal(
+            "target,op,conns,depth,mode,loops,keys,value_bytes,dist,rate,rep,seconds,ops,ops_s,errors,nils,bytes_out,bytes_in,mean_us,"
             + "min_us,p50_us,p90_us,p95_us,p99_us,p999_us,max_us,lag_p99_us,client_hot,client_cpu,server_hot,server_cpu,server_rss,verdict,headroom,steady",
             lines[0]);
         Assert.Equal(1 + 2 * SampleReport.Conns.Length * SampleReport.Reps + 1 + 1, lines.Length);
-        Assert.StartsWith("A,GET,1,1,window,2,1000000,128,uniform,,1,15,1333583,88905.6,0,12,", lines[1], StringComparison.Ordinal);
+        Assert.StartsWith("A,GET,1,1,window,2,1000000,128,uniform,,1,15,1333583,88905.6,0,12,", lines[1],
+            StringComparison.Ordinal);
         Assert.EndsWith(",412000000,LATENCY-BOUND,,true", lines[1], StringComparison.Ordinal);
         Assert.All(lines[..^1], line => Assert.Equal(34, line.Count(letter => letter == ',')));
-        Assert.EndsWith(",watermark", ReportCsv.Write(SampleReport.Closed("scaled")).Split('\n')[0], StringComparison.Ordinal);
+        Assert.EndsWith(",watermark", ReportCsv.Write(SampleReport.Closed("scaled")).Split('\n')[0],
+            StringComparison.Ordinal);
     }
 
     [Fact]
@@ -121,7 +132,9 @@ public class ReportFileTests
     {
         string[] lines = ReportCsv.WriteRedisBenchmark(SampleReport.Closed()).Split('\n');
 
-        Assert.Equal("\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"", lines[0]);
+        Assert.Equal(
+            "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\","
+            + "\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"", lines[0]);
         Assert.Equal(2 * SampleReport.Conns.Length + 1 + 2, lines.Length);
         Assert.Matches("^\"A: GET, conns 1\",\"90720.00\"(,\"[0-9]+\\.[0-9]{3}\"){6}$", lines[1]);
     }
@@ -132,7 +145,8 @@ public class ReportFileTests
         Histogram low = new(), high = new();
         for (int i = 0; i < 3000; i++) low.Record(1_000);
         for (int i = 0; i < 1000; i++) high.Record(9_000);
-        var cell = new CellReport { Reps = [new Repetition { Service = LatencySummary.Of(low) }, new Repetition { Service = LatencySummary.Of(high) }] };
+        var cell = new CellReport { Reps = [new Repetition { Service = LatencySummary.Of(low) },
+            new Repetition { Service = LatencySummary.Of(high) }] };
 
         var merged = MergedLatency.Of(cell);
         Assert.Equal((1.0, 9.0, 3.0, 4000L), (merged.Min, merged.Max, merged.Mean, merged.N));
@@ -150,15 +164,19 @@ public class ReportFileTests
         Assert.Contains("## Side by side", lines);
         Assert.Contains("## A / B", lines);
         Assert.Contains("- B: io-threads 32 > 4 cores - see doctor", lines);
-        Assert.Contains(lines, line => line.StartsWith("| GET, conns 64 ", StringComparison.Ordinal) && line.Contains("CLIENT-BOUND", StringComparison.Ordinal));
-        Assert.Contains(lines, line => line.StartsWith("| SETIFPM, conns 16 |", StringComparison.Ordinal) && line.Contains(" n/a |", StringComparison.Ordinal));
+        Assert.Contains(lines, line => line.StartsWith("| GET, conns 64 ", StringComparison.Ordinal)
+            && line.Contains("CLIENT-BOUND", StringComparison.Ordinal));
+        Assert.Contains(lines, line => line.StartsWith("| SETIFPM, conns 16 |", StringComparison.Ordinal)
+            && line.Contains(" n/a |", StringComparison.Ordinal));
         Assert.Contains("1 cell(s) left out", text, StringComparison.Ordinal);
         Assert.Equal(5, lines.Count(line => line.Contains(Report.ScaledWatermark, StringComparison.Ordinal)));
         // All rows of a table are as wide as its head, in plain text too.
-        foreach (var table in text.Split("\n\n").Where(part => part.StartsWith('|'))) Assert.Single(table.Split('\n').Select(line => line.Length).Distinct());
+        foreach (var table in text.Split("\n\n").Where(part => part.StartsWith('|')))
+            Assert.Single(table.Split('\n').Select(line => line.Length).Distinct());
     }
 
     [Fact]
     public void Commands_are_written_as_a_shell_reads_them() =>
-        Assert.Equal("rb --cmd 'SET {key} '\\''x'\\''' '' -n 5", ReportMarkdown.CommandText(["rb", "--cmd", "SET {key} 'x'", "", "-n", "5"]));
+        Assert.Equal("rb --cmd 'SET {key} '\\''x'\\''' '' -n 5",
+            ReportMarkdown.CommandText(["rb", "--cmd", "SET {key} 'x'", "", "-n", "5"]));
 }

@@ -24,7 +24,8 @@ public class ProcessTests
     {
         using var listener = new Socket(SocketType.Stream, ProtocolType.Tcp);
         listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));       // bound, not listening
-        Assert.Null(ServerProcess.Find(new Target { Port = ((IPEndPoint)listener.LocalEndPoint!).Port }, Environment.ProcessId));
+        Assert.Null(ServerProcess.Find(new Target { Port = ((IPEndPoint)listener.LocalEndPoint!).Port },
+            Environment.ProcessId));
     }
 
     [Fact]

@@ -11,9 +11,11 @@ public class VerdictTests
     [InlineData("LatencyBound", 0.5, 0.5, 0.04, false)]     // a full host is nobody's bound where the cores are parted
     [InlineData("HostBound", 0.5, 0.5, 0.04, true)]
     [InlineData("HostBound", 0.95, 0.95, 0.4, false)]       // neither has room
-    public void The_one_without_room_is_the_bound(string expected, double serverHot, double loop, double idle, bool shared)
+    public void The_one_without_room_is_the_bound(string expected, double serverHot, double loop, double idle,
+        bool shared)
     {
-        var use = new ResourceUse { ServerSeen = true, ServerHot = serverHot, ServerCpu = serverHot, ClientCpu = loop, HostIdle = idle };
+        var use = new ResourceUse { ServerSeen = true, ServerHot = serverHot, ServerCpu = serverHot, ClientCpu = loop,
+            HostIdle = idle };
         Assert.Equal(expected, Verdicts.Judge(use, loop, 2, 4, shared, openLoop: false, rateMet: false).ToString());
     }
 
@@ -38,7 +40,8 @@ public class VerdictTests
     public void An_unseen_server_is_never_called_the_bound()
     {
         Assert.Equal(Verdict.Unknown, Verdicts.Judge(new ResourceUse { HostIdle = 1 }, 0.3, 2, 0, false, false, false));
-        Assert.Equal(Verdict.ClientBound, Verdicts.Judge(new ResourceUse { HostIdle = 1 }, 0.97, 2, 0, false, false, false));
+        Assert.Equal(Verdict.ClientBound,
+            Verdicts.Judge(new ResourceUse { HostIdle = 1 }, 0.97, 2, 0, false, false, false));
     }
 
     [Fact]

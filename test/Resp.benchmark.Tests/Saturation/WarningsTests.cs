@@ -7,10 +7,14 @@ public class WarningsTests
     [Fact]
     public void More_io_threads_than_cores_are_warned_of()
     {
-        var facts = new ServerFacts("redis_version:7.0.15\r\n", new Dictionary<string, string> { ["io-threads"] = "32" });
-        Assert.Contains(Warnings.OfServer(facts, 8, 4), text => text.Contains("io-threads 32 > 4 cores", StringComparison.Ordinal));
-        Assert.DoesNotContain(Warnings.OfServer(facts, 8, 64), text => text.Contains("io-threads", StringComparison.Ordinal));
-        Assert.DoesNotContain(Warnings.OfServer(facts, 8, 0), text => text.Contains("io-threads", StringComparison.Ordinal));
+        var facts = new ServerFacts("redis_version:7.0.15\r\n",
+            new Dictionary<string, string> { ["io-threads"] = "32" });
+        Assert.Contains(Warnings.OfServer(facts, 8, 4),
+            text => text.Contains("io-threads 32 > 4 cores", StringComparison.Ordinal));
+        Assert.DoesNotContain(Warnings.OfServer(facts, 8, 64),
+            text => text.Contains("io-threads", StringComparison.Ordinal));
+        Assert.DoesNotContain(Warnings.OfServer(facts, 8, 0),
+            text => text.Contains("io-threads", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -18,7 +22,8 @@ public class WarningsTests
     {
         var facts = new ServerFacts("", new Dictionary<string, string>
         {
-            ["appendonly"] = "yes", ["save"] = "3600 1", ["maxclients"] = "100", ["maxmemory"] = "1000", ["maxmemory-policy"] = "allkeys-lru",
+            ["appendonly"] = "yes", ["save"] = "3600 1", ["maxclients"] = "100", ["maxmemory"] = "1000",
+                ["maxmemory-policy"] = "allkeys-lru",
         });
         Assert.Equal(4, Warnings.OfServer(facts, 100, 2).Count());
         Assert.Empty(Warnings.OfServer(new ServerFacts("", new Dictionary<string, string>()), 100, 2));
@@ -27,7 +32,8 @@ public class WarningsTests
     [Fact]
     public void Shared_cores_are_warned_of_with_what_the_grammar_has_against_it()
     {
-        string warning = Assert.Single(Warnings.OfHost(true, All(), All(), "so and so"), text => text.Contains("share", StringComparison.Ordinal));
+        string warning = Assert.Single(Warnings.OfHost(true, All(), All(), "so and so"),
+            text => text.Contains("share", StringComparison.Ordinal));
         Assert.EndsWith(" cores: so and so", warning);
 
         static int[] All() => [.. Enumerable.Range(0, Environment.ProcessorCount)];
@@ -38,7 +44,8 @@ public class WarningsTests
     {
         var none = new Dictionary<string, string>();
         var before = new ServerFacts("evicted_keys:5\nuptime_in_seconds:10", none);
-        Assert.Equal(2, Warnings.OfRun(before, new ServerFacts("evicted_keys:7\nuptime_in_seconds:11", none), 1000, 999).Count());
+        Assert.Equal(2, Warnings.OfRun(before, new ServerFacts("evicted_keys:7\nuptime_in_seconds:11", none), 1000,
+            999).Count());
         Assert.Empty(Warnings.OfRun(before, before, 1000, 1000));
     }
 

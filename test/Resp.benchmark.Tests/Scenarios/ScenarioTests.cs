@@ -23,7 +23,8 @@ public sealed class ScenarioTests : IDisposable
     [InlineData("stream-group", "--conns 5 --peers 2 --depth 3 --resp 3", 1)]
     [InlineData("stream-group", "--conns 2 --peers 5", 1)]
     [InlineData("lock", "--conns 6 --keys 2", 1)]
-    public void A_scenario_does_so_many_operations_loses_none_and_leaves_no_key(string name, string options, int operationsEach)
+    public void A_scenario_does_so_many_operations_loses_none_and_leaves_no_key(
+        string name, string options, int operationsEach)
     {
         RedisServer server = Start();
         var run = Run(server, name, $"{options} --ops 600");
@@ -35,8 +36,10 @@ public sealed class ScenarioTests : IDisposable
         Assert.Equal(600 * operationsEach, rep.GetProperty("service").GetProperty("n").GetInt64());
         JsonElement scenario = rep.GetProperty("scenario");
         Assert.Equal(name, scenario.GetProperty("name").GetString());
-        Assert.All(scenario.GetProperty("latencies").EnumerateObject(), one => Assert.True(one.Value.GetProperty("n").GetInt64() > 0, one.Name));
-        foreach (JsonProperty lost in scenario.GetProperty("figures").EnumerateObject().Where(one => one.Name.StartsWith("lost", StringComparison.Ordinal)))
+        Assert.All(scenario.GetProperty("latencies").EnumerateObject(),
+            one => Assert.True(one.Value.GetProperty("n").GetInt64() > 0, one.Name));
+        foreach (JsonProperty lost in scenario.GetProperty("figures").EnumerateObject()
+            .Where(one => one.Name.StartsWith("lost", StringComparison.Ordinal)))
             Assert.Equal(0, lost.Value.GetDouble());
         using var client = server.Connect();
         Assert.Equal(0, client.Command("DBSIZE").Integer);
@@ -54,7 +57,8 @@ public sealed class ScenarioTests : IDisposable
         double conflicts = figures.GetProperty("conflicts").GetDouble();
         Assert.True(conflicts > 0);
         // Every attempt committed or collided.
-        Assert.Equal(2000 + conflicts, figures.GetProperty("attempts_s").GetDouble() * Rep(report).GetProperty("seconds").GetDouble(), 1e-3 * conflicts + 1);
+        Assert.Equal(2000 + conflicts, figures.GetProperty("attempts_s").GetDouble() * Rep(report)
+            .GetProperty("seconds").GetDouble(), 1e-3 * conflicts + 1);
         Assert.Equal(conflicts / (2000 + conflicts), figures.GetProperty("retry_rate").GetDouble(), 6);
     }
 
@@ -68,7 +72,8 @@ public sealed class ScenarioTests : IDisposable
             using var client = server.Connect();
             // The only key there is counts up.
             SpinWait.SpinUntil(() => interrupt.Requested
-                || (client.Command("RANDOMKEY") is { IsNull: false } key && client.Command($"GET {key.String}").Integer > 10
+                || (client.Command("RANDOMKEY") is { IsNull: false } key
+                    && client.Command($"GET {key.String}").Integer > 10
                     && client.Command($"SET {key.String} 0").String == "OK"));
             interrupt.Raise();
         });
@@ -94,7 +99,8 @@ public sealed class ScenarioTests : IDisposable
         {
             using var client = server.Connect();
             SpinWait.SpinUntil(() => interrupt.Requested || client.Command("INFO commandstats").String.Split('\n')
-                .Any(line => line.StartsWith($"cmdstat_{command}:calls=", StringComparison.Ordinal) && long.Parse(line.Split('=', ',')[1]) > 100));
+                .Any(line => line.StartsWith($"cmdstat_{command}:calls=", StringComparison.Ordinal)
+                    && long.Parse(line.Split('=', ',')[1]) > 100));
             interrupt.Raise();
         });
         raiser.Start();
@@ -181,7 +187,8 @@ public sealed class ScenarioTests : IDisposable
     [InlineData("pubsub", "--value 8-16", "--scenario pubsub: --value takes bytes")]
     public void What_does_not_go_together_is_refused_by_name(string name, string options, string why)
     {
-        var run = ProgramRun.Of([.. $"run -p 1 --scenario {name} {options}".Split(' ', StringSplitOptions.RemoveEmptyEntries)]);
+        var run = ProgramRun.Of(
+            [.. $"run -p 1 --scenario {name} {options}".Split(' ', StringSplitOptions.RemoveEmptyEntries)]);
         Assert.Equal(ExitCode.Usage, run.ExitCode);
         Assert.Contains(why, run.Errors);
     }
@@ -194,14 +201,17 @@ public sealed class ScenarioTests : IDisposable
 
     private RedisServer Start(params string[] options) => _server = RedisServer.Start(options);
 
-    private ProgramRun Run(RedisServer server, string name, string options) => ProgramRun.Of(Words(server, name, options));
+    private ProgramRun Run(RedisServer server, string name, string options) =>
+        ProgramRun.Of(Words(server, name, options));
 
     private string[] Words(RedisServer server, string name, string options) =>
     [
-        "run", "-p", $"{server.Port}", "--scenario", name, "--warmup", "0", "--cooldown", "0", "--progress", "off", "--json", _file, .. options.Split(' '),
+        "run", "-p", $"{server.Port}", "--scenario", name, "--warmup", "0", "--cooldown", "0", "--progress", "off",
+        "--json", _file, .. options.Split(' '),
     ];
 
     private JsonDocument Report() => JsonDocument.Parse(File.ReadAllText(_file));
 
-    private static JsonElement Rep(JsonDocument report) => report.RootElement.GetProperty("cells")[0].GetProperty("reps")[0];
+    private static JsonElement Rep(JsonDocument report) =>
+        report.RootElement.GetProperty("cells")[0].GetProperty("reps")[0];
 }

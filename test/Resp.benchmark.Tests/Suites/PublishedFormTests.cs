@@ -20,17 +20,24 @@ public class PublishedFormTests
     public void M2_get_with_the_documents_figures_is_the_documents_text()
     {
         string golden = Goldens.Read("garnet-throughput-get.txt");
-        var cells = Regex.Matches(golden, @"Operation type: GET\nNum threads: ([0-9]+)\nTotal time: ([0-9,.]+)ms for ([0-9,.]+) ops")
-            .Select(match => (Conns: Number(match, 1), Seconds: Number(match, 2) / 1000, Ops: (long)Number(match, 3))).ToList();
+        var cells = Regex.Matches(golden,
+            @"Operation type: GET\nNum threads: ([0-9]+)\nTotal time: ([0-9,.]+)ms for ([0-9,.]+) ops")
+            .Select(match => (Conns: Number(match, 1), Seconds: Number(match, 2) / 1000, Ops: (long)Number(match, 3)))
+                .ToList();
         Assert.Equal(3, cells.Count);
         PlannedPanel panel = Plan("m2-get", "full").Panels.Single();
         LoadPlan load = new WorkloadReader(panel.Options).Load()!;
-        var result = Result(panel, [.. cells.Select(cell => Cell("GET", (int)cell.Conns, new Repetition { Seconds = cell.Seconds, Ops = cell.Ops }))]) with
+        var result =
+            Result(panel,
+                [.. cells.Select(cell =>
+                Cell("GET", (int)cell.Conns, new Repetition { Seconds = cell.Seconds, Ops = cell.Ops }))]) with
         {
-            Loads = new Dictionary<string, Loaded> { ["A"] = new(load, new LoadOutcome(Measured(TimeSpan.FromMilliseconds(3221), 16_777_216), 16_777_216, []), []) },
+            Loads = new Dictionary<string, Loaded> { ["A"] =
+                new(load, new LoadOutcome(Measured(TimeSpan.FromMilliseconds(3221), 16_777_216), 16_777_216, []), []) },
         };
 
-        string text = Assert.Single(PublishedForms.Of(SuiteTable.Find("m2-get")!, [result], [Targets[0]], Online(), null)).Text;
+        string text = Assert.Single(
+            PublishedForms.Of(SuiteTable.Find("m2-get")!, [result], [Targets[0]], Online(), null)).Text;
 
         // Nothing is prepared, so that it took no time.
         Assert.Equal(Regex.Replace(golden, "Loading time: [0-9.]+", "Loading time: 0").TrimEnd(), text.TrimEnd());
@@ -39,10 +46,13 @@ public class PublishedFormTests
     [Fact]
     public void Ryzen_perf_with_the_documents_figures_is_the_documents_table()
     {
-        var rep = new Repetition { Seconds = 0.5325496, Ops = 100_000, TaskClockMs = 523.496255, Ctxt = 248, Migrations = 4, Faults = 74 };
-        PanelResult[] results = [.. Plan("ryzen-perf", "full").Panels.Select(panel => Result(panel, [Cell(panel.Panel.Title, 50, rep)]))];
+        var rep = new Repetition { Seconds = 0.5325496, Ops = 100_000, TaskClockMs = 523.496255, Ctxt = 248,
+            Migrations = 4, Faults = 74 };
+        PanelResult[] results =
+            [.. Plan("ryzen-perf", "full").Panels.Select(panel => Result(panel, [Cell(panel.Panel.Title, 50, rep)]))];
 
-        string text = Assert.Single(PublishedForms.Of(SuiteTable.Find("ryzen-perf")!, results, [Targets[0]], Online(), null)).Text;
+        string text = Assert.Single(
+            PublishedForms.Of(SuiteTable.Find("ryzen-perf")!, results, [Targets[0]], Online(), null)).Text;
 
         Assert.Contains("""
              Performance counter stats for 'redis-benchmark -t get -n 100000':
@@ -52,7 +62,9 @@ public class PublishedFormTests
                              4      cpu-migrations            #    0.008 K/sec
                             74      page-faults               #    0.141 K/sec
             """, text, StringComparison.Ordinal);
-        Assert.Contains("====== SET ======\n  100000 requests completed in 0.53 seconds\n  50 parallel clients\n  3 bytes payload\n  keep alive: 1\n\n", text, StringComparison.Ordinal);
+        Assert.Contains(
+            "====== SET ======\n  100000 requests completed in 0.53 seconds\n  50 parallel clients\n  3 bytes "
+            + "payload\n  keep alive: 1\n\n", text, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -61,10 +73,12 @@ public class PublishedFormTests
         PlannedPanel panel = Plan("tair-set", "full").Panels.Single();
         CellReport[] cells =
         [
-            Cell("SET", 32, Timed(200_000, 160)), Cell("SET", 128, Timed(282_656, 450)), Cell("SET", 256, Timed(250_000, 1000)),
+            Cell("SET", 32, Timed(200_000, 160)), Cell("SET", 128, Timed(282_656, 450)),
+            Cell("SET", 256, Timed(250_000, 1000)),
             Cell("SET", 32, new Repetition()) with { Target = "B", Reps = [], Unsupported = "SET is not known there" },
         ];
-        string text = Assert.Single(PublishedForms.Of(SuiteTable.Find("tair-set")!, [Result(panel, cells)], Targets, Online(), null)).Text;
+        string text = Assert.Single(
+            PublishedForms.Of(SuiteTable.Find("tair-set")!, [Result(panel, cells)], Targets, Online(), null)).Text;
         string row = Assert.Single(text.Split('\n'), line => line.StartsWith("| SET", StringComparison.Ordinal));
         Assert.Equal("SET 282,656 0.45 0.45 128 n/a", Regex.Replace(row, "[| ]+", " ").Trim());
     }
@@ -79,12 +93,16 @@ public class PublishedFormTests
                 ProbeRequest request = CommandProbe.RequestsOf(new WorkloadReader(panel.Options).Workload(1))[0];
                 Assert.Equal(panel.Panel.Title.Split(' ', '_')[0], request.Command);
                 if (Regex.Match(panel.Panel.Title, "first ([0-9]+) elements") is { Success: true } elements)
-                    Assert.Equal(Number(elements, 1) - 1, double.Parse(System.Text.Encoding.ASCII.GetString(request.Bytes).Split("\r\n")[^2], CultureInfo.InvariantCulture));
+                    Assert.Equal(Number(elements, 1) - 1,
+                        double.Parse(System.Text.Encoding.ASCII.GetString(request.Bytes).Split("\r\n")[^2],
+                        CultureInfo.InvariantCulture));
             }
         }
 
-        Assert.Equal(["SET", "GET", "RPUSH", "LPOP", "HSET", "LPUSH (needed to benchmark LRANGE)", "LRANGE_100 (first 100 elements)", "LRANGE_300 (first 300 elements)",
-            "LRANGE_500 (first 500 elements)", "LRANGE_600 (first 600 elements)"], Plan("rudis-table", "full").Panels.Select(panel => panel.Panel.Title));
+        Assert.Equal(["SET", "GET", "RPUSH", "LPOP", "HSET", "LPUSH (needed to benchmark LRANGE)",
+            "LRANGE_100 (first 100 elements)", "LRANGE_300 (first 300 elements)",
+            "LRANGE_500 (first 500 elements)", "LRANGE_600 (first 600 elements)"],
+                Plan("rudis-table", "full").Panels.Select(panel => panel.Panel.Title));
     }
 
     [Fact]
@@ -93,7 +111,8 @@ public class PublishedFormTests
         using var server = RedisServer.Start();
         var run = ProgramRun.Of("suite", "garnet-fig4", "--profile", "smoke", "-p", $"{server.Port}");
         Assert.True(run.ExitCode == ExitCode.Ok, run.Errors + run.Output);
-        Assert.Equal([1, 4, 16, 64], Regex.Matches(run.Output, "Intra thread parallelism: ([0-9]+)").Select(match => (int)Number(match, 1)));
+        Assert.Equal([1, 4, 16, 64], Regex.Matches(run.Output, "Intra thread parallelism: ([0-9]+)")
+            .Select(match => (int)Number(match, 1)));
         // The header and one row of a second, four times.
         Assert.Equal(8, Regex.Count(run.Output, @"\|online\| "));
         Assert.Contains("OpRunnerGarnetClientSessionParallel", run.Output, StringComparison.Ordinal);
@@ -109,11 +128,14 @@ public class PublishedFormTests
             var run = ProgramRun.Of("suite", "m2-all", "--profile", "smoke", "-p", $"{server.Port}", "--json", json);
             Assert.True(run.ExitCode == ExitCode.Ok, run.Errors + run.Output);
             Report report = ReportFiles.Read(json);
-            CellReport[] published = [.. report.Cells.Where(cell => cell.Axis.Op.EndsWith("as published", StringComparison.Ordinal))];
-            CellReport[] fair = [.. report.Cells.Where(cell => cell.Axis.Op.EndsWith("fair", StringComparison.Ordinal))];
+            CellReport[] published =
+                [.. report.Cells.Where(cell => cell.Axis.Op.EndsWith("as published", StringComparison.Ordinal))];
+            CellReport[] fair =
+                [.. report.Cells.Where(cell => cell.Axis.Op.EndsWith("fair", StringComparison.Ordinal))];
             Assert.Equal(published.Length, fair.Length);
             Assert.Equal(report.Cells.Count, published.Length + fair.Length);
-            Assert.All(published, cell => Assert.Equal("as published is io-threads 32; this one runs with 1, and was not started here", cell.Unsupported));
+            Assert.All(published, cell => Assert.Equal(
+                "as published is io-threads 32; this one runs with 1, and was not started here", cell.Unsupported));
             Assert.All(fair, cell => Assert.True(cell.Reps[0].Ops > 0));
             Assert.All(report.Cells, cell => Assert.Equal("128", cell.Axis.Value));
             Assert.NotEmpty(report.Published);
@@ -128,9 +150,11 @@ public class PublishedFormTests
         new(SuiteTable.Find(suite)!, SuiteProfile.Of(profile, null), new SuiteVerb(), [new PlannedTarget("A")]);
 
     private static PanelResult Result(PlannedPanel panel, CellReport[] cells) =>
-        new(panel, SuitePass.Only, [.. cells.Select(cell => cell.Axis).Distinct()], cells, new Dictionary<string, Loaded>());
+        new(panel, SuitePass.Only, [.. cells.Select(cell => cell.Axis).Distinct()], cells,
+            new Dictionary<string, Loaded>());
 
-    private static CellReport Cell(string op, int conns, Repetition rep) => new() { Axis = new CellAxis { Op = op, Conns = conns }, Target = "A", Reps = [rep] };
+    private static CellReport Cell(string op, int conns, Repetition rep) =>
+        new() { Axis = new CellAxis { Op = op, Conns = conns }, Target = "A", Reps = [rep] };
 
     /// <summary>All operations took as long.</summary>
     private static Repetition Timed(double opsS, double us)
@@ -141,9 +165,11 @@ public class PublishedFormTests
     }
 
     private static Measurement Measured(TimeSpan elapsed, long ops) =>
-        new() { Elapsed = elapsed, Counters = new RunCounters() with { Ops = ops }, Service = new Histogram(), Kinds = [], Errors = [], LoopOccupancy = [] };
+        new() { Elapsed = elapsed, Counters = new RunCounters() with { Ops = ops }, Service = new Histogram(),
+            Kinds = [], Errors = [], LoopOccupancy = [] };
 
     private static OnlineRecord Online() => new(TimeProvider.System, new Interrupt());
 
-    private static double Number(Match match, int group) => double.Parse(match.Groups[group].Value, NumberStyles.Number, CultureInfo.InvariantCulture);
+    private static double Number(Match match, int group) =>
+        double.Parse(match.Groups[group].Value, NumberStyles.Number, CultureInfo.InvariantCulture);
 }

@@ -22,7 +22,8 @@ public class SuiteTests
             "m2-get", "m2-set", "m2-lat", "m2-lat-high", "m2-lat-write", "m2-all", "rudis-table",
             .. Enumerable.Range(1, 11).Select(figure => $"garnet-fig{figure}"), "garnet-all",
             "ryzen-default", "ryzen-set-8k", "ryzen-set-16k", "ryzen-get-2b", "ryzen-perf",
-            "tair-set", "tair-get", "tair-zadd", "tair-zscore", "tair-hset", "tair-hget", "tair-lpush", "tair-lindex", "tair-sadd", "tair-sismember",
+            "tair-set", "tair-get", "tair-zadd", "tair-zscore", "tair-hset", "tair-hget", "tair-lpush", "tair-lindex",
+            "tair-sadd", "tair-sismember",
             "tair-evalsha", "tair-all",
         ];
         Assert.Equal(expected.Order(), SuiteTable.All.Select(suite => suite.Name).Order());
@@ -36,7 +37,8 @@ public class SuiteTests
         {
             foreach (Suite suite in SuiteTable.All)
             {
-                foreach (PlannedPanel panel in new SuitePlan(suite, SuiteProfile.Of(profile, null), new SuiteVerb(), OneTarget).Panels)
+                foreach (PlannedPanel panel in new SuitePlan(suite, SuiteProfile.Of(profile, null), new SuiteVerb(),
+                    OneTarget).Panels)
                 {
                     var reader = new WorkloadReader(panel.Options);
                     Assert.NotEmpty(reader.Workload(panel.Panel.Depths[^1]).Kinds);
@@ -52,7 +54,8 @@ public class SuiteTests
     {
         SuiteProfile full = SuiteProfile.Of("full", null);
         Assert.True(full.IsAsPublished);
-        PlannedPanel hget = Assert.Single(new SuitePlan(SuiteTable.Find("tair-hget")!, full, new SuiteVerb(), OneTarget).Panels);
+        PlannedPanel hget = Assert.Single(
+            new SuitePlan(SuiteTable.Find("tair-hget")!, full, new SuiteVerb(), OneTarget).Panels);
         Assert.Equal("HGET {key uniform 1000} {key uniform 10007}", Assert.Single(hget.Options.Commands));
         Assert.Equal("HSET {key sequence 1000} {key sequence 10007} {value 64}", hget.Options.LoadCommand);
         Assert.Equal(10_007_000, hget.Options.LoadCount);
@@ -72,14 +75,16 @@ public class SuiteTests
     {
         TemplateNumbers numbers = SuiteProfile.Of("full", scale).NumbersOf(SuiteTable.Find("tair-hget")!.Panels[0]);
         var pairs = new HashSet<(long, long)>();
-        for (long index = 0; index < numbers.Of(LoadSize.Pairs) && pairs.Count <= 1_000_000; index++) pairs.Add((index % numbers.Outer, index % numbers.Inner));
+        for (long index = 0; index < numbers.Of(LoadSize.Pairs) && pairs.Count <= 1_000_000; index++)
+            pairs.Add((index % numbers.Outer, index % numbers.Inner));
         Assert.Equal(Math.Min(1_000_001, numbers.Outer * numbers.Inner), pairs.Count);
     }
 
     [Fact]
     public void Smoke_takes_one_and_eight_sessions_a_second_and_few_keys()
     {
-        SuitePlan plan = new(SuiteTable.Find("garnet-fig1")!, SuiteProfile.Of("smoke", null), new SuiteVerb(), OneTarget);
+        SuitePlan plan = new(SuiteTable.Find("garnet-fig1")!, SuiteProfile.Of("smoke", null),
+            new SuiteVerb(), OneTarget);
         Assert.All(plan.Panels, panel => Assert.Equal("1,8", panel.Options.Sessions));
         Assert.All(plan.Panels, panel => Assert.Equal("1s", panel.Options.Duration));
         Assert.Equal([1024, 250_000], plan.Panels.Select(panel => panel.Options.Keys));
@@ -93,7 +98,8 @@ public class SuiteTests
         SuitePlan plan = new(SuiteTable.Find("garnet-fig1")!, SuiteProfile.Of("full", null), new SuiteVerb(), targets);
         Assert.Equal([256_000_000L * 106, 256_000_000L * 50, 256_000_000L * 106], plan.ServerBytes);
         Assert.Equal(plan.ClientBytes + (256_000_000L * 156), plan.BytesHere);
-        SuitePlan sketches = new(SuiteTable.Find("garnet-fig6")!, SuiteProfile.Of("full", null), new SuiteVerb(), OneTarget);
+        SuitePlan sketches = new(SuiteTable.Find("garnet-fig6")!, SuiteProfile.Of("full", null),
+            new SuiteVerb(), OneTarget);
         Assert.Equal(1_048_576L * 12 * 1024, sketches.ServerBytes[0]);
     }
 
@@ -118,14 +124,16 @@ public class SuiteTests
     [InlineData("lrange_100", "LRANGE", 4)]
     public void The_probe_sends_what_the_operation_sends(string op, string command, int words)
     {
-        var request = Assert.Single(CommandProbe.RequestsOf(new WorkloadReader(new SuiteVerb { Op = op, Keys = 1024 }).Workload(1)));
+        var request = Assert.Single(
+            CommandProbe.RequestsOf(new WorkloadReader(new SuiteVerb { Op = op, Keys = 1024 }).Workload(1)));
         Assert.Equal((command, words, true), (request.Command, request.Words, request.IsWhole));
     }
 
     [Fact]
     public void The_probe_sends_every_part_of_a_mix()
     {
-        var requests = CommandProbe.RequestsOf(new WorkloadReader(new SuiteVerb { Mix = "GET:99,SET:1", Keys = 1024 }).Workload(1));
+        var requests = CommandProbe.RequestsOf(
+            new WorkloadReader(new SuiteVerb { Mix = "GET:99,SET:1", Keys = 1024 }).Workload(1));
         Assert.Equal(["GET", "SET"], requests.Select(request => request.Command).Order());
     }
 
@@ -144,8 +152,10 @@ public class SuiteTests
         Assert.Equal("SETIFPM is not known there", Missing(target, "SETIFPM {key uniform 10} v p"));
         Assert.Equal("GET does not take 2 arguments there (arity 2)", Missing(target, "GET {key uniform 10} more"));
         Assert.Equal("ERR syntax error", Missing(target, "SET {key uniform 10} v NOSUCH"));
-        Assert.Contains("NOPERM", Missing(target with { User = "few", Password = "pw" }, "SADD myset {value 8}"), StringComparison.Ordinal);
-        Assert.Contains("scripts do not load", Missing(target, "EVALSHA {sha \"return (\"} 0"), StringComparison.Ordinal);
+        Assert.Contains("NOPERM", Missing(target with { User = "few", Password = "pw" }, "SADD myset {value 8}"),
+            StringComparison.Ordinal);
+        Assert.Contains("scripts do not load", Missing(target, "EVALSHA {sha \"return (\"} 0"),
+            StringComparison.Ordinal);
     }
 
     private static string? Missing(Target target, string template) =>
@@ -158,7 +168,8 @@ public class SuiteTests
         using var server = NullPeer.Start(new NullServerOptions());
         try
         {
-            var run = ProgramRun.Of("suite", "tair-get", "--profile", "smoke", "--target", $"A=127.0.0.1:{server.Port}", "--json", json, "--server-pid", "off");
+            var run = ProgramRun.Of("suite", "tair-get", "--profile", "smoke", "--target", $"A=127.0.0.1:{server.Port}",
+                "--json", json, "--server-pid", "off");
             Assert.True(run.ExitCode == ExitCode.Ok, run.Errors + run.Output);
             Report report = ReportFiles.Read(json);
             Assert.Equal(Report.ScaledWatermark, report.Watermark);
@@ -180,7 +191,8 @@ public class SuiteTests
         using var server = NullPeer.Start(new NullServerOptions { Reply = "-ERR unknown command\\r\\n" });
         try
         {
-            var run = ProgramRun.Of("suite", "tair-zadd", "--profile", "smoke", "--target", $"A=127.0.0.1:{server.Port}", "--json", json, "--server-pid", "off");
+            var run = ProgramRun.Of("suite", "tair-zadd", "--profile", "smoke", "--target",
+                $"A=127.0.0.1:{server.Port}", "--json", json, "--server-pid", "off");
             Assert.True(run.ExitCode == ExitCode.Ok, run.Errors + run.Output);
             Assert.All(ReportFiles.Read(json).Cells, cell => Assert.Equal("ZADD is not known there", cell.Unsupported));
             Assert.Contains("n/a", run.Output, StringComparison.Ordinal);

@@ -16,7 +16,9 @@ public partial class TairParserTests
         {
             string name = option.Groups[1].Value;
             string[] words = option.Groups[2].Value.Trim() is "" ? [name] : [name, "1"];
-            if (name == "--cluster") Assert.Contains("--cluster is refused", Assert.Throws<UsageException>(() => TairParser.Parse(words)).Message);
+            if (name == "--cluster")
+                Assert.Contains("--cluster is refused",
+                    Assert.Throws<UsageException>(() => TairParser.Parse(words)).Message);
             else TairParser.Parse(["-n", "1", .. words]);
         }
     }
@@ -32,7 +34,8 @@ public partial class TairParserTests
     }
 
     [Fact]
-    public void A_command_may_hold_an_equals_sign() => Assert.Equal("SET a=b {value 3}", TairParser.Parse(["SET a=b {value 3}"]).Command);
+    public void A_command_may_hold_an_equals_sign() =>
+        Assert.Equal("SET a=b {value 3}", TairParser.Parse(["SET a=b {value 3}"]).Command);
 
     [Theory]
     [InlineData("--load", "--load needs -n, the number of requests to send")]
@@ -47,7 +50,8 @@ public partial class TairParserTests
     }
 
     [Fact]
-    public void Cores_are_ranges_and_numbers() => Assert.Equal([0, 1, 2, 3, 5], TairParser.Parse(["--cores", "0-3,5,2"]).Cores);
+    public void Cores_are_ranges_and_numbers() =>
+        Assert.Equal([0, 1, 2, 3, 5], TairParser.Parse(["--cores", "0-3,5,2"]).Cores);
 
     [GeneratedRegex(@"^  (?:-v, )?(--?[a-zA-Z-]+)( [a-zA-Z]+)?(?:  |$)", RegexOptions.Multiline)]
     private static partial Regex NamedOption();

@@ -13,20 +13,23 @@ public sealed class TairRunTests : IDisposable
     {
         var run = Run("-c", "8", "-s", "1", "--progress", "tty", "SET {key uniform 100000} {value 64}");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
-        Assert.Equal(MaskedText.Of(Goldens.Read("tair-resp-benchmark-0.1.7-set.txt")), WithoutRepeated(MaskedText.Of(run.Output).Replace("no data", "cnt: # avg: #ms, p#: #ms")));
+        Assert.Equal(MaskedText.Of(Goldens.Read("tair-resp-benchmark-0.1.7-set.txt")),
+            WithoutRepeated(MaskedText.Of(run.Output).Replace("no data", "cnt: # avg: #ms, p#: #ms")));
     }
 
     // How many lines of progress there are depends on when the processor is there for them.
     private static string WithoutRepeated(string text)
     {
         string[] lines = text.Split('\n');
-        return string.Join('\n', lines.Where((line, i) => i == 0 || line != lines[i - 1] || !line.Contains("overall", StringComparison.Ordinal)));
+        return string.Join('\n', lines.Where((line, i) => i == 0 || line != lines[i - 1]
+            || !line.Contains("overall", StringComparison.Ordinal)));
     }
 
     [Fact]
     public void A_load_prints_what_the_original_prints_and_writes_every_key()
     {
-        var run = Run("--load", "-c", "16", "-P", "10", "-n", "100000", "--progress", "tty", "SET {key sequence 10000} {value 64}");
+        var run = Run("--load", "-c", "16", "-P", "10", "-n", "100000", "--progress", "tty",
+            "SET {key sequence 10000} {value 64}");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Equal(MaskedText.Of(Goldens.Read("tair-resp-benchmark-0.1.7-load.txt")), MaskedText.Of(run.Output));
         using var client = _server.Connect();
@@ -57,7 +60,8 @@ public sealed class TairRunTests : IDisposable
     [Fact]
     public void Without_a_bound_it_runs_until_a_signal_and_reports()
     {
-        var run = ProgramRun.InterruptedAt("cnt: ", "resp-benchmark", "-p", $"{_server.Port}", "-c", "2", "GET {key uniform 10}");
+        var run = ProgramRun.InterruptedAt("cnt: ", "resp-benchmark", "-p", $"{_server.Port}", "-c", "2",
+            "GET {key uniform 10}");
         Assert.Equal(ExitCode.Ok, run.ExitCode);
         Assert.Contains("qps: # conn: # cnt: #", MaskedText.Of(run.Output));
     }
@@ -95,5 +99,6 @@ public sealed class TairRunTests : IDisposable
 
     public void Dispose() => _server.Dispose();
 
-    private ProgramRun Run(params string[] words) => ProgramRun.As("resp-benchmark", ["-p", $"{_server.Port}", .. words]);
+    private ProgramRun Run(params string[] words) =>
+        ProgramRun.As("resp-benchmark", ["-p", $"{_server.Port}", .. words]);
 }

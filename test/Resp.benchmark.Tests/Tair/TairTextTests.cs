@@ -18,7 +18,8 @@ public class TairTextTests
     [InlineData(120, "0.12s")]
     [InlineData(1_200, "1.2s")]
     [InlineData(10_001, ">10s")]
-    public void A_time_has_two_digits(double milliseconds, string text) => Assert.Equal(text, TairText.Time(milliseconds * 1e6));
+    public void A_time_has_two_digits(double milliseconds, string text) =>
+        Assert.Equal(text, TairText.Time(milliseconds * 1e6));
 
     [Fact]
     public void Lines_are_the_golden_s()
@@ -32,7 +33,8 @@ public class TairTextTests
         Assert.Equal("qps: 84403, conn: 8, cnt: 20038, avg: 0.09ms, p99: 0.20ms", TairText.Final(84_403, 8, latencies));
         Assert.Equal("qps: 0(overall 0), conn: 1, no data", TairText.Running(0, 0, 1, new Histogram()));
         Assert.Equal("Data loading qps: 287004, 67.01%", TairText.Loading(287_004, 0.6701));
-        Assert.Equal("Data loaded, qps: 286013, time elapsed: 0.34s", TairText.Loaded(286_013, TimeSpan.FromSeconds(0.342)));
+        Assert.Equal("Data loaded, qps: 286013, time elapsed: 0.34s",
+            TairText.Loaded(286_013, TimeSpan.FromSeconds(0.342)));
     }
 
     [Fact]
@@ -40,7 +42,8 @@ public class TairTextTests
     {
         var output = new StringWriter();
         var screen = new TairScreen(output, overwrite: true, colours: false);
-        screen.Begin(TairParser.Parse(["--load", "-c", "16", "-P", "10", "-n", "100000", "SET {key sequence 10000} {value 64}"]));
+        screen.Begin(TairParser.Parse(
+            ["--load", "-c", "16", "-P", "10", "-n", "100000", "SET {key sequence 10000} {value 64}"]));
         screen.State(TairText.Loading(74_252, 0.0008));
         screen.State(TairText.Loading(287_004, 0.6701));
         screen.State(TairText.Loaded(286_013, TimeSpan.FromSeconds(0.342)));
@@ -55,7 +58,8 @@ public class TairTextTests
         var screen = new TairScreen(output, overwrite: false, colours: false);
         screen.Begin(TairParser.Parse([]));
         screen.State("qps: 1, conn: 1, no data");
-        Assert.Equal("command: SET {key uniform 100000} {value 64}\nconnections: auto\ncount: 0\nseconds: 0\npipeline: 1\n"
+        Assert.Equal(
+            "command: SET {key uniform 100000} {value 64}\nconnections: auto\ncount: 0\nseconds: 0\npipeline: 1\n"
             + "qps: 1, conn: 1, no data\n", output.ToString());
     }
 

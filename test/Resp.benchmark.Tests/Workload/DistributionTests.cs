@@ -190,8 +190,10 @@ public class DistributionTests
             "uniform" => [.. Enumerable.Repeat(1.0, n)],
             "zipf" => [.. Enumerable.Range(1, n).Select(rank => Math.Pow(rank, -double.Parse(words[1])))],
             "latest" => [.. Enumerable.Range(1, n).Select(rank => Math.Pow(rank, -0.99)).Reverse()],
-            "gauss" => [.. Enumerable.Range(0, n).Select(x => Bell(x, n, double.Parse(words[1].TrimEnd('%')) / 100 * n))],
-            "hot" when words[1].Split('/') is [var draws, var keys] => Hot(n, double.Parse(draws), (int)(n * double.Parse(keys) / 100)),
+            "gauss" => [.. Enumerable.Range(0, n)
+                .Select(x => Bell(x, n, double.Parse(words[1].TrimEnd('%')) / 100 * n))],
+            "hot" when words[1].Split('/') is [var draws, var keys] => Hot(
+                n, double.Parse(draws), (int)(n * double.Parse(keys) / 100)),
             _ => throw new ArgumentException(text),
         };
         double sum = weights.Sum();
@@ -208,7 +210,8 @@ public class DistributionTests
         return (At(x) + (4 * At(x + 0.5)) + At(x + 1)) / 6;
     }
 
-    /// <summary>χ² against its limit at five standard deviations (cells expecting few are joined with their neighbours).</summary>
+    /// <summary>χ² against its limit at five standard deviations (cells expecting few are joined with their
+    /// neighbours).</summary>
     internal static void AssertFits(double[] theory, long[] seen, string what)
     {
         double draws = seen.Sum(), statistic = 0, expected = 0, got = 0;
@@ -226,6 +229,7 @@ public class DistributionTests
 
         double freedom = Math.Max(1, cells - 1);
         double limit = freedom + (5 * Math.Sqrt(2 * freedom)) + 15;
-        Assert.True(statistic <= limit, $"{what}: χ² {statistic:F1} of {freedom} degrees exceeds {limit:F1}; {Seed.Hint}");
+        Assert.True(statistic <= limit,
+            $"{what}: χ² {statistic:F1} of {freedom} degrees exceeds {limit:F1}; {Seed.Hint}");
     }
 }

@@ -76,7 +76,8 @@ public class GarnetOpTests
     [InlineData("ZADDREM", "ZADD", "ZREM", 1)]
     [InlineData("ZADDREM", "ZADD", "ZREM", 6000)]
     [InlineData("GEOADDREM", "GEOADD", "ZREM", 8)]
-    public void The_second_half_of_a_batch_removes_what_the_first_added(string name, string add, string remove, int batch)
+    public void The_second_half_of_a_batch_removes_what_the_first_added(
+        string name, string add, string remove, int batch)
     {
         ShapedWorkload workload = GarnetOps.Throughput(GarnetOps.Find(name)!, Settings(batch));
         int cycle = Math.Max(2, batch), adds = (cycle + 1) / 2;
@@ -109,7 +110,8 @@ public class GarnetOpTests
     [InlineData("GET", 1, 128, 1, 27)]
     [InlineData("SET", 1, 128, 1, 163)]
     [InlineData("GET", 4096, 8, 4096, 27 * 4096)]
-    public void The_bytes_of_a_batch_are_those_of_the_published_outputs(string name, int batch, int value, int commands, long bytes)
+    public void The_bytes_of_a_batch_are_those_of_the_published_outputs(string name, int batch, int value,
+        int commands, long bytes)
     {
         ShapedWorkload workload = GarnetOps.Throughput(GarnetOps.Find(name)!, Settings(batch, 16_777_216, value));
         Assert.Equal(bytes, workload.BatchBytes(commands));
@@ -229,7 +231,8 @@ public class GarnetOpTests
         for (int round = 0; round < 300; round++)
         {
             int index = round % 2;
-            names[index].AddRange(Rendered.Parse(Rendered.Bytes(source, ref sessions[index], 1 + (round % 3))).Select(words => words[0]));
+            names[index].AddRange(Rendered.Parse(Rendered.Bytes(source, ref sessions[index], 1 + (round % 3)))
+                .Select(words => words[0]));
         }
 
         Assert.All(names, list => Assert.All(list.Chunk(100).Where(hundred => hundred.Length == 100), hundred =>

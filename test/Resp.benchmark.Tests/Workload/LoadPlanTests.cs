@@ -42,7 +42,8 @@ public class LoadPlanTests
     public void A_load_is_described_by_the_numbers_of_the_published_output()
     {
         LoadPlan plan = LoadPlan.For(LoadKind.Strings, OpSettings.Garnet(16_777_216, 8, 128), 8)!;
-        Assert.Equal(("MSET", 4096L, 614_417L, 4096L), (plan.Name, plan.BatchKeys, plan.BatchBytes, plan.PairsPerCommand));
+        Assert.Equal(("MSET", 4096L, 614_417L, 4096L),
+            (plan.Name, plan.BatchKeys, plan.BatchBytes, plan.PairsPerCommand));
         Assert.False(plan.IsCut);
     }
 
@@ -98,5 +99,6 @@ public class LoadPlanTests
         Assert.Contains(outcome.Warnings, warning => warning.Contains("OOM"));
     }
 
-    internal static Target TargetOf(RedisServer server) => new() { Port = ((System.Net.IPEndPoint)server.EndPoint).Port };
+    internal static Target TargetOf(RedisServer server) =>
+        new() { Port = ((System.Net.IPEndPoint)server.EndPoint).Port };
 }

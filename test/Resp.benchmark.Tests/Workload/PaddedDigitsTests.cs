@@ -15,7 +15,8 @@ public class PaddedDigitsTests
             long limit = width >= 19 ? long.MaxValue : (long)Math.Pow(10, width);
             for (int round = 0; round < 2000; round++)
             {
-                long number = round switch { 0 => 0, 1 => limit - 1, 2 => 9, 3 => Math.Min(10, limit - 1), _ => random.NextInt64(limit) };
+                long number = round switch { 0 => 0, 1 => limit - 1, 2 => 9, 3 => Math.Min(10, limit - 1),
+                    _ => random.NextInt64(limit) };
                 if (round % 3 == 0) number %= (long)Math.Pow(10, random.Next(1, width + 1));
                 foreach (char pad in "0X")
                 {
@@ -40,7 +41,8 @@ public class PaddedDigitsTests
         var bytes = new byte[numbers.Length * 20];
         Array.Fill(bytes, (byte)'.');
         PaddedDigits.WriteColumn(numbers, ref bytes[2], 20, width, (byte)pad);
-        string expected = string.Concat(numbers.Select(number => (".." + number.ToString().PadLeft(width, pad)).PadRight(20, '.')));
+        string expected = string.Concat(
+            numbers.Select(number => (".." + number.ToString().PadLeft(width, pad)).PadRight(20, '.')));
         Assert.Equal(expected, System.Text.Encoding.ASCII.GetString(bytes));
     }
 
@@ -52,12 +54,16 @@ public class PaddedDigitsTests
         Random random = Seed.NewRandom();
         for (int count = 0; count < 40; count++)
         {
-            long[] numbers = [.. Enumerable.Range(0, count).Select(at => at switch { 0 => 99_999_999, 1 => 0, 2 => 10_000_000, _ => random.NextInt64((long)Math.Pow(10, random.Next(1, 9))) })];
+            long[] numbers = [.. Enumerable.Range(0, count)
+                .Select(at => at switch { 0 => 99_999_999, 1 => 0, 2 => 10_000_000,
+                _ => random.NextInt64((long)Math.Pow(10, random.Next(1, 9))) })];
             var bytes = new byte[(count * 27) + 27];
             Array.Fill(bytes, (byte)'.');
             PaddedDigits.WriteColumn(numbers, ref bytes[9], 27, 8, (byte)pad);
-            string expected = new string('.', 9) + string.Concat(numbers.Select(number => number.ToString().PadLeft(8, pad) + new string('.', 19)));
-            Assert.True(expected.PadRight(bytes.Length, '.') == System.Text.Encoding.ASCII.GetString(bytes), $"{count} numbers; {Seed.Hint}");
+            string expected = new string('.', 9)
+                + string.Concat(numbers.Select(number => number.ToString().PadLeft(8, pad) + new string('.', 19)));
+            Assert.True(expected.PadRight(bytes.Length, '.') == System.Text.Encoding.ASCII.GetString(bytes),
+                $"{count} numbers; {Seed.Hint}");
         }
     }
 

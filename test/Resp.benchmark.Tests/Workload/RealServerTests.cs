@@ -18,7 +18,8 @@ public class RealServerTests
         Target target = LoadPlanTests.TargetOf(server);
         foreach (GarnetOp op in GarnetOps.All.Where(op => !op.IsExtension))
         {
-            using (ControlConnection control = ControlConnection.Open(target)) Assert.False(control.Send("FLUSHALL").IsError);
+            using (ControlConnection control = ControlConnection.Open(target))
+                Assert.False(control.Send("FLUSHALL").IsError);
             OpSettings settings = OpSettings.Garnet(200, 8, 8, batch: 10, ttlSeconds: 100);
             if (LoadPlan.For(op.Load, settings, 2) is { } load)
             {
@@ -35,7 +36,8 @@ public class RealServerTests
     {
         using RedisServer server = RedisServer.Start();
         OpSettings settings = OpSettings.Garnet(200, 8, 8, ttlSeconds: 100, sortedSets: 3, online: true);
-        (GarnetOp, int)[] mix = [.. GarnetOps.Online.Select((name, index) => (GarnetOps.Find(name)!, index < 4 ? 9 : 8))];
+        (GarnetOp, int)[] mix =
+            [.. GarnetOps.Online.Select((name, index) => (GarnetOps.Find(name)!, index < 4 ? 9 : 8))];
         AssertAnswered("online", Run(LoadPlanTests.TargetOf(server), GarnetOps.OnlineMix(mix, settings)));
     }
 
@@ -55,7 +57,8 @@ public class RealServerTests
         Target target = LoadPlanTests.TargetOf(server);
         OpSettings settings = OpSettings.Garnet(100, 8, 64) with { Value = ValueSpec.Parse("64", "verify") };
         // In order: among uniform draws of some seeds the one key is not.
-        ShapedWorkload gets = GarnetOps.Throughput(GarnetOps.Find("GET")!, settings with { Keys = settings.Keys with { Distribution = Distribution.Sequence } });
+        ShapedWorkload gets = GarnetOps.Throughput(GarnetOps.Find("GET")!,
+            settings with { Keys = settings.Keys with { Distribution = Distribution.Sequence } });
         Assert.Empty(new LoadPhase(target, LoadPlan.For(LoadKind.Strings, settings, 2)!).Run().Warnings);
         Assert.Equal(0, Run(target, gets, verify: 1).Counters.Wrong);
 
@@ -74,7 +77,8 @@ public class RealServerTests
     {
         using LoadRun run = LoadRun.Connect(new CellPlan
         {
-            Target = target, Workload = workload, Sessions = 2, Depth = 10, Mode = DepthMode.Batch, Commands = Commands, Loops = 1,
+            Target = target, Workload = workload, Sessions = 2, Depth = 10, Mode = DepthMode.Batch,
+                Commands = Commands, Loops = 1,
             Seed = Seed.Value, VerifyShare = verify,
         });
         run.Begin();
@@ -86,7 +90,8 @@ public class RealServerTests
     {
         string errors = string.Join("; ", measured.Errors.Select(error => error.FirstText));
         Assert.True(measured.Counters.Errors == 0, $"{name}: {errors}; {Seed.Hint}");
-        Assert.True(measured.Counters.Mismatches == 0, $"{name}: {measured.Counters.Mismatches} replies of a wrong type");
+        Assert.True(measured.Counters.Mismatches == 0,
+            $"{name}: {measured.Counters.Mismatches} replies of a wrong type");
         Assert.Equal(RunEnd.Completed, measured.End);
         Assert.Equal(Commands, measured.Counters.Commands);
     }

@@ -7,7 +7,8 @@ namespace RespBenchmark.Tests.Workload;
 /// <summary>What a workload's source renders, and what a server's parser makes of it.</summary>
 internal static class Rendered
 {
-    /// <summary>The bytes of so many commands of one session, asked for in chunks of at most <paramref name="most"/>.</summary>
+    /// <summary>The bytes of so many commands of one session, asked for in chunks of at most
+    /// <paramref name="most"/>.</summary>
     public static byte[] Bytes(RequestSource source, ref SessionStream session, long commands, int most = int.MaxValue)
     {
         using var bytes = new MemoryStream();
@@ -29,8 +30,10 @@ internal static class Rendered
         return bytes.ToArray();
     }
 
-    /// <summary>The commands of one session of one loop, parsed; the source must say as many as the parser sees.</summary>
-    public static List<string[]> Commands(RespBenchmark.Workload.Workload workload, int count, ulong seed = 1, int most = int.MaxValue)
+    /// <summary>The commands of one session of one loop, parsed; the source must say as many as the parser
+    /// sees.</summary>
+    public static List<string[]> Commands(RespBenchmark.Workload.Workload workload, int count, ulong seed = 1,
+        int most = int.MaxValue)
     {
         using RequestSource source = workload.Open(0, 1, 1, seed);
         var session = default(SessionStream);
@@ -56,11 +59,13 @@ internal static class Rendered
             while (position < bytes.Length)
             {
                 table.Clear();
-                ParseStatus status = CommandParser.Parse(input, bytes.Length, ref position, table, limits, true, ref state,
+                ParseStatus status = CommandParser.Parse(input, bytes.Length, ref position, table, limits,
+                    true, ref state,
                     out int first, out int count);
                 Assert.Equal(ParseStatus.Complete, status);
                 var words = new string[count];
-                for (int index = 0; index < count; index++) words[index] = Encoding.Latin1.GetString(table.Items[first + index].Span);
+                for (int index = 0; index < count; index++)
+                    words[index] = Encoding.Latin1.GetString(table.Items[first + index].Span);
                 commands.Add(words);
             }
         }

@@ -47,7 +47,8 @@ public class TairTemplateTests
     public void What_is_no_template_is_refused_and_named(string template, string named) =>
         Assert.Contains(named, Assert.Throws<UsageException>(() => TairTemplate.Parse(template, false, 0)).Message);
 
-    // The rule that published loads rely on: two sequences of coprime lengths, n their product, every pair exactly once.
+    // The rule that published loads rely on: two sequences of coprime lengths, n their product, every pair exactly
+    // once.
     [Theory]
     [InlineData(1, 1)]
     [InlineData(3, 7)]
@@ -55,7 +56,8 @@ public class TairTemplateTests
     public void A_load_writes_every_pair_exactly_once(int loops, int sessions)
     {
         const int Keys = 10, Members = 1007;
-        ShapedWorkload workload = TairTemplate.Parse($"ZADD {{key sequence {Keys}}} {{rand 70}} {{key sequence {Members}}}", true, Keys * Members);
+        ShapedWorkload workload = TairTemplate.Parse(
+            $"ZADD {{key sequence {Keys}}} {{rand 70}} {{key sequence {Members}}}", true, Keys * Members);
         List<string> pairs = Load(workload, loops, sessions, words => words[1] + words[3]);
         Assert.Equal(Keys * Members, pairs.Count);
         Assert.Equal(Keys * Members, pairs.Distinct().Count());
@@ -82,7 +84,8 @@ public class TairTemplateTests
                 // Uneven shares: the last session of a loop takes what the others left.
                 bool isLast = number + loops >= sessions;
                 var session = new SessionStream { Session = number };
-                picked.AddRange(Rendered.Parse(Rendered.Bytes(source, ref session, isLast ? long.MaxValue : 11, 7)).Select(pick));
+                picked.AddRange(Rendered.Parse(Rendered.Bytes(source, ref session, isLast ? long.MaxValue : 11, 7))
+                    .Select(pick));
             }
         }
 

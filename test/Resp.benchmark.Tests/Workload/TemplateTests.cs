@@ -17,11 +17,13 @@ public class TemplateTests
     [InlineData("GET {key zipf:0.5 10 fmt=garnet}", "GET|X{7}[0-9]")]
     [InlineData("GET {key seq 5 prefix=p:}", "GET|p:0000000000")]
     [InlineData("GET {key}", "GET|key:000000[0-9]{6}")]
-    [InlineData("SET {key hot:80/20 10 name=x} {value 4}; EXPIRE {same x} 5", "SET|(key_000000000[0-9])|[A-Za-z0-9]{4}\nEXPIRE|\\1|5")]
+    [InlineData("SET {key hot:80/20 10 name=x} {value 4}; EXPIRE {same x} 5",
+        "SET|(key_000000000[0-9])|[A-Za-z0-9]{4}\nEXPIRE|\\1|5")]
     [InlineData("2* INCR c; GET c", "INCR|c\nINCR|c\nGET|c")]
     [InlineData("2*PING;; ", "PING\nPING")]
     [InlineData("MGET {repeat 3: {key uniform 10 fmt=%d}}", "MGET|[0-9]|[0-9]|[0-9]")]
-    [InlineData("MSET {repeat 2: {key uniform 9 fmt=k%d name=a} {same a}} tail {rand 1}", "MSET|(k[0-8])|\\1|(k[0-8])|\\2|tail|0")]
+    [InlineData("MSET {repeat 2: {key uniform 9 fmt=k%d name=a} {same a}} tail {rand 1}",
+        "MSET|(k[0-8])|\\1|(k[0-8])|\\2|tail|0")]
     [InlineData("X {seq 3}; X {seq 3}", "X|0\nX|0")]
     [InlineData("X {rand -5 -5} {rand 7 8} {rand 1}", "X|-5|[78]|0")]
     [InlineData("X {range 5 100}", "X|[0-4]|4")]
@@ -31,7 +33,8 @@ public class TemplateTests
     [InlineData("GEOADD k {geo} m", @"GEOADD|k|-?[0-9]{1,3}\.[0-9]{6}|-?[0-9]{1,2}\.[0-9]{6}|m")]
     [InlineData("X {now s} {now ms} {client}", "X|[0-9]{10}|[0-9]{13}|0")]
     [InlineData("X {tag 0} {tag 16383} {tag}", @"X|\{[0-9]+\}|\{[0-9]+\}|\{tag\}")]
-    [InlineData("EVALSHA {sha \"return redis.call('SET', KEYS[1], ARGV[1])\"} 0", "EVALSHA|d8f2fad9f8e86a53d2a6ebd960b33c4972cacc37|0")]
+    [InlineData("EVALSHA {sha \"return redis.call('SET', KEYS[1], ARGV[1])\"} 0",
+        "EVALSHA|d8f2fad9f8e86a53d2a6ebd960b33c4972cacc37|0")]
     [InlineData("SET k:__rand_int__ __data__", "SET|k:000000[0-9]{6}|[A-Za-z0-9]{64}")]
     [InlineData("X __rand_1st__ __rand_2nd__ a__rand_1st__b", @"X|([0-9]{12})|(?!\1)[0-9]{12}|a\1b")]
     [InlineData("GET __key__", "GET|key:000000[0-9]{6}")]
@@ -118,7 +121,8 @@ public class TemplateTests
     [Fact]
     public void A_load_by_template_ends_after_its_units_and_scripts_are_named_once()
     {
-        ShapedWorkload workload = Template.Parse([("HSET h {key seq 50} v; EVALSHA {sha \"return 1\"} 0; EVALSHA {sha \"return 1\"} 0", 1)], count: 50);
+        ShapedWorkload workload = Template.Parse(
+            [("HSET h {key seq 50} v; EVALSHA {sha \"return 1\"} 0; EVALSHA {sha \"return 1\"} 0", 1)], count: 50);
         Assert.Equal(150L, workload.Commands);
         Assert.Equal(["return 1"], workload.Scripts);
         using RequestSource source = workload.Open(0, 1, 1, 1);
@@ -141,7 +145,8 @@ public class TemplateTests
     [Theory]
     [InlineData("SET {key} {value 1-300000}; GET {key}")]
     [InlineData("MSET {repeat 5000: {key name=k} {value 10-200}}")]
-    [InlineData("X {geo} {now us} {client} {pick a|bb} {text 5} __rand_1st__ {rand -5 5} {key zipf:0.9:scrambled 1000}")]
+    [InlineData(
+        "X {geo} {now us} {client} {pick a|bb} {text 5} __rand_1st__ {rand -5 5} {key zipf:0.9:scrambled 1000}")]
     public void Rendering_a_template_allocates_nothing(string template)
     {
         using RequestSource source = Template.Parse(template).Open(0, 1, 2, 1);

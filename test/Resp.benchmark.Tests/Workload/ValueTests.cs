@@ -56,7 +56,8 @@ public class ValueTests
             var content = new byte[1024 * 1024];
             TextPool.Letters(ratio).CopyTo(0, content);
             using var packed = new MemoryStream();
-            using (var deflate = new System.IO.Compression.DeflateStream(packed, System.IO.Compression.CompressionLevel.Fastest, true)) deflate.Write(content);
+            using (var deflate = new System.IO.Compression.DeflateStream(
+                packed, System.IO.Compression.CompressionLevel.Fastest, true)) deflate.Write(content);
             // Letters and digits alone pack to 6/8.
             Assert.InRange(content.Length / (double)packed.Length, ratio * 0.9, ratio * 1.9);
         }
@@ -117,7 +118,8 @@ public class ValueTests
         OpSettings settings = OpSettings.Garnet(50, 8, 8) with { Value = ValueSpec.Parse("40-300000", "verify") };
         List<string[]> commands = Rendered.Commands(GarnetOps.Throughput(GarnetOps.Find("SET")!, settings), 60);
         Assert.All(commands, words =>
-            Assert.True(settings.Value.Verifier!.Check(long.Parse(words[1].TrimStart('X')), Encoding.Latin1.GetBytes(words[2]))));
+            Assert.True(settings.Value.Verifier!.Check(long.Parse(words[1].TrimStart('X')),
+                Encoding.Latin1.GetBytes(words[2]))));
         Assert.True(commands.Select(words => words[2][16..24]).Distinct().Count() > 50);
     }
 
@@ -129,7 +131,8 @@ public class ValueTests
         {
             File.WriteAllText(path, "one\r\ntwo words\nthree\n");
             OpSettings settings = OpSettings.Garnet(50, 8, 8) with { Value = ValueSpec.Parse("@" + path) };
-            var seen = Rendered.Commands(GarnetOps.Throughput(GarnetOps.Find("SET")!, settings), 200).Select(words => words[2]).ToHashSet();
+            var seen = Rendered.Commands(GarnetOps.Throughput(GarnetOps.Find("SET")!, settings), 200)
+                .Select(words => words[2]).ToHashSet();
             Assert.Equal(["one", "three", "two words"], seen.Order());
         }
         finally
@@ -150,9 +153,12 @@ public class ValueTests
     public void Keys_are_named_by_their_format(string text, long keys, string pattern)
     {
         KeyFormat format = KeyFormat.Parse(text);
-        var settings = new OpSettings { Keys = new KeySpace(keys, format, Distribution.Uniform), Value = ValueSpec.Letters(8) };
-        string[] seen = [.. Rendered.Commands(GarnetOps.Throughput(GarnetOps.Find("GET")!, settings), 300).Select(words => words[1])];
+        var settings = new OpSettings { Keys = new KeySpace(keys, format, Distribution.Uniform),
+            Value = ValueSpec.Letters(8) };
+        string[] seen = [.. Rendered.Commands(GarnetOps.Throughput(GarnetOps.Find("GET")!, settings), 300)
+            .Select(words => words[1])];
         Assert.All(seen, key => Assert.Matches(pattern, key));
-        Assert.Subset(Enumerable.Range(0, (int)keys).Select(number => format.NameOf(number)).ToHashSet(), seen.ToHashSet());
+        Assert.Subset(Enumerable.Range(0, (int)keys).Select(number => format.NameOf(number)).ToHashSet(),
+            seen.ToHashSet());
     }
 }

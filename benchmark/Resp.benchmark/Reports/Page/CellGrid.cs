@@ -1,6 +1,7 @@
 namespace RespBenchmark.Reports.Page;
 
-/// <summary>A report's cells laid out for charts: one axis along x, one panel for each place on the other axes.</summary>
+/// <summary>A report's cells laid out for charts: one axis along x, one panel for each place on the other
+/// axes.</summary>
 internal sealed class CellGrid
 {
     private readonly Report _report;
@@ -39,7 +40,8 @@ internal sealed class CellGrid
 
     private string PanelTitle(CellAxis place)
     {
-        string rest = string.Join(", ", _others.Where(axis => axis.Name != "op").Select(axis => $"{axis.Name} {axis.Of(place)}"));
+        string rest = string.Join(", ", _others.Where(axis => axis.Name != "op")
+            .Select(axis => $"{axis.Name} {axis.Of(place)}"));
         if (Along.Name == "op") return rest;
         return rest.Length > 0 ? $"{place.Op}, {rest}" : place.Op;
     }

@@ -7,7 +7,8 @@ internal sealed record ChartSection(string Id, string Title, string Note, IReadO
 
 internal sealed record ChartVariant(string Name, IReadOnlyList<Chart> Charts);
 
-/// <summary>What report.js draws: bars and stack over categories, lines over numbers, ratio as points with intervals.</summary>
+/// <summary>What report.js draws: bars and stack over categories, lines over numbers, ratio as points with
+/// intervals.</summary>
 internal sealed record Chart
 {
     /// <summary>bars, stack, lines or ratio.</summary>

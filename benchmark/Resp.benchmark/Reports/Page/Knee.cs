@@ -5,7 +5,8 @@ internal static class Knee
 {
     public const double RateMin = 0.99, LatencyMax = 5;
 
-    public const string Words = "Open loop. The knee is the highest offered rate that was met (99 %) with a p99 of at most "
+    public const string Words =
+        "Open loop. The knee is the highest offered rate that was met (99 %) with a p99 of at most "
         + "five times that of the lowest rate.";
 
     /// <param name="cells">Of one target, by rising rate.</param>

@@ -15,12 +15,14 @@ internal sealed class OnlineRecord(TimeProvider clock, Interrupt interrupt)
     /// <summary>Adds an interval of a cell.</summary>
     public void Add(CellAxis axis, Target target, IntervalSample sample)
     {
-        if (!_blocks.TryGetValue((axis, target.Name), out Block? block)) _blocks[(axis, target.Name)] = block = new Block(clock, interrupt);
+        if (!_blocks.TryGetValue((axis, target.Name), out Block? block))
+            _blocks[(axis, target.Name)] = block = new Block(clock, interrupt);
         block.Add(sample);
     }
 
     /// <summary>A cell's rows; empty: it was not run.</summary>
-    public string RowsOf(CellAxis axis, string target) => _blocks.TryGetValue((axis, target), out Block? block) ? block.Text() : "";
+    public string RowsOf(CellAxis axis, string target) =>
+        _blocks.TryGetValue((axis, target), out Block? block) ? block.Text() : "";
 
     private sealed class Block
     {
@@ -31,7 +33,8 @@ internal sealed class OnlineRecord(TimeProvider clock, Interrupt interrupt)
         private TimeSpan _time;
 
         public Block(TimeProvider clock, Interrupt interrupt) => _rows = new OnlineRows(new GarnetOptions(),
-            new Surroundings { Output = _text, Errors = TextWriter.Null, Interrupt = interrupt, Clock = clock }, log: null);
+            new Surroundings { Output = _text, Errors = TextWriter.Null, Interrupt = interrupt,
+                Clock = clock }, log: null);
 
         public void Add(IntervalSample sample)
         {

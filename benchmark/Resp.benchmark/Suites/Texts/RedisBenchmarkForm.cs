@@ -6,16 +6,18 @@ using RespBenchmark.Reports;
 
 namespace RespBenchmark.Suites;
 
-/// <summary>A suite's tests as redis-benchmark prints them: its CSV with the table made of it, or the text of release 3, with
-/// perf's counters where the document has them.</summary>
+/// <summary>A suite's tests as redis-benchmark prints them: its CSV with the table made of it, or the text of release
+/// 3, with perf's counters where the document has them.</summary>
 internal static class RedisBenchmarkForm
 {
     /// <summary>CSV, and the table of the document with a column for the verdict.</summary>
     public static PublishedText Csv(IReadOnlyList<PanelResult> results, TargetReport target)
     {
-        string[] arguments = ["-t", "set,get,rpush,lpop,lrange,hset", "-n", "1000000", "-r", "100000", "-c", "1000", "--threads", "4", "--csv"];
+        string[] arguments = ["-t", "set,get,rpush,lpop,lrange,hset", "-n", "1000000", "-r", "100000", "-c", "1000",
+            "--threads", "4", "--csv"];
         var text = new StringBuilder(ResultText.CsvHeader);
-        var table = new MarkdownTable("test", "rps", "avg_latency_ms", "min_latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms", "max_latency_ms", "verdict");
+        var table = new MarkdownTable("test", "rps", "avg_latency_ms", "min_latency_ms", "p50_latency_ms",
+            "p95_latency_ms", "p99_latency_ms", "max_latency_ms", "verdict");
         foreach (PanelResult result in results)
         {
             if (Outcome(result, target, ["--csv"]) is not { } outcome)
@@ -37,14 +39,16 @@ internal static class RedisBenchmarkForm
     }
 
     /// <summary>The text of release 3, test after test.</summary>
-    public static PublishedText Legacy(IReadOnlyList<PanelResult> results, TargetReport target, bool counters, string title)
+    public static PublishedText Legacy(IReadOnlyList<PanelResult> results, TargetReport target, bool counters,
+        string title)
     {
         var text = new StringBuilder();
         foreach (PanelResult result in results)
         {
             if (Outcome(result, target, ["--rb-format", "legacy"]) is not { } outcome)
             {
-                text.Append($"====== {result.Panel.Title} ======\n  n/a: {result.Unsupported(target) ?? "not run"}\n\n");
+                text.Append(
+                    $"====== {result.Panel.Title} ======\n  n/a: {result.Unsupported(target) ?? "not run"}\n\n");
                 continue;
             }
 
@@ -59,8 +63,10 @@ internal static class RedisBenchmarkForm
     private static void AppendCounters(StringBuilder text, Repetition rep, string test)
     {
         double ms = rep.TaskClockMs ?? 0;
-        text.Append(CultureInfo.InvariantCulture, $" Performance counter stats for 'redis-benchmark -t {test} -n {rep.Ops}':\n\n");
-        Row(ms.ToString("F6", CultureInfo.InvariantCulture), "task-clock (msec)", ms / 1000 / rep.Seconds, "CPUs utilized");
+        text.Append(CultureInfo.InvariantCulture,
+            $" Performance counter stats for 'redis-benchmark -t {test} -n {rep.Ops}':\n\n");
+        Row(ms.ToString("F6", CultureInfo.InvariantCulture), "task-clock (msec)", ms / 1000 / rep.Seconds,
+            "CPUs utilized");
         Row(Count(rep.Ctxt), "context-switches", rep.Ctxt / ms, "K/sec");
         Row(Count(rep.Migrations), "cpu-migrations", rep.Migrations / ms, "K/sec");
         Row(Count(rep.Faults), "page-faults", rep.Faults / ms, "K/sec");
@@ -69,7 +75,8 @@ internal static class RedisBenchmarkForm
         void Row(string count, string name, double? rate, string unit) =>
             text.Append(CultureInfo.InvariantCulture, $"{count,18}      {name,-25} # {rate ?? 0,8:F3} {unit}\n");
 
-        static string Count(long? count) => count is { } known ? known.ToString("N0", CultureInfo.InvariantCulture) : "<not counted>";
+        static string Count(long? count) =>
+            count is { } known ? known.ToString("N0", CultureInfo.InvariantCulture) : "<not counted>";
     }
 
     private static TestOutcome? Outcome(PanelResult result, TargetReport target, string[] form)

@@ -47,7 +47,8 @@ internal sealed record KeyFormat(string Prefix, int Width, char Pad = '0', strin
 
         // The digits that no number reaches are constant.
         string always = Prefix + new string(Pad, Math.Max(0, Width - digits));
-        return new Argument([always, Number(new NumberField(distribution, count, digits, (byte)Pad) { IsKey = isKey }), Suffix]);
+        return new Argument(
+            [always, Number(new NumberField(distribution, count, digits, (byte)Pad) { IsKey = isKey }), Suffix]);
 
         static Part Number(Field field) => field;
     }

@@ -12,7 +12,8 @@ internal sealed class ValueSpec
     private readonly IReadOnlyList<byte[]>? _lines;
     private readonly Lazy<TextPool> _pool;
 
-    private ValueSpec(Sizes sizes, Func<TextPool> pool, ValueVerifier? verifier = null, IReadOnlyList<byte[]>? lines = null)
+    private ValueSpec(Sizes sizes, Func<TextPool> pool, ValueVerifier? verifier = null,
+        IReadOnlyList<byte[]>? lines = null)
     {
         _sizes = sizes;
         _lines = lines;
@@ -45,7 +46,8 @@ internal sealed class ValueSpec
         if (data == "verify")
         {
             return sizes.IsConstant && sizes.Max < ValueVerifier.HeadBytes
-                ? throw new UsageException($"value '{text}': values that can be verified take at least {ValueVerifier.HeadBytes} bytes")
+                ? throw new UsageException(
+                    $"value '{text}': values that can be verified take at least {ValueVerifier.HeadBytes} bytes")
                 : new ValueSpec(sizes, () => TextPool.Letters(), new ValueVerifier(seed));
         }
 
@@ -71,10 +73,12 @@ internal sealed class ValueSpec
     {
         try
         {
-            if (new FileInfo(path).Length > FileBytesMax) throw new UsageException($"value file '{path}' is longer than 64 MiB");
+            if (new FileInfo(path).Length > FileBytesMax)
+                throw new UsageException($"value file '{path}' is longer than 64 MiB");
             byte[] content = File.ReadAllBytes(path);
             var lines = new List<byte[]>();
-            foreach (Range line in content.AsSpan().Split((byte)'\n')) lines.Add([.. content.AsSpan(line).TrimEnd((byte)'\r')]);
+            foreach (Range line in content.AsSpan().Split((byte)'\n'))
+                lines.Add([.. content.AsSpan(line).TrimEnd((byte)'\r')]);
             if (lines[^1].Length == 0) lines.RemoveAt(lines.Count - 1);
             return lines.Count > 0
                 ? new ValueSpec(Sizes.Of(0), () => TextPool.Letters(), lines: lines)

@@ -1,6 +1,7 @@
 namespace RespBenchmark.Workload;
 
-/// <summary>A bell around the middle of 0..n−1, its deviation a share of n; what falls outside is drawn again.</summary>
+/// <summary>A bell around the middle of 0..n−1, its deviation a share of n; what falls outside is drawn
+/// again.</summary>
 internal sealed class GaussDraws(long n, double deviationShare) : Draws
 {
     public override long Next(ref Xoshiro256 generator, ref SessionStream session)

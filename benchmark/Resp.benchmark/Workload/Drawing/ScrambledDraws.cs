@@ -2,9 +2,10 @@ using System.Numerics;
 
 namespace RespBenchmark.Workload;
 
-/// <summary>Another distribution's ranks spread over all numbers, so that the frequent ones are no neighbours.</summary>
-/// <remarks>A bijection: no two ranks meet, and each number has its rank's frequency. It mixes the k bits that n−1 needs
-/// and walks on while the result is not below n.</remarks>
+/// <summary>Another distribution's ranks spread over all numbers, so that the frequent ones are no
+/// neighbours.</summary>
+/// <remarks>A bijection: no two ranks meet, and each number has its rank's frequency. It mixes the k bits that n−1
+/// needs and walks on while the result is not below n.</remarks>
 internal sealed class ScrambledDraws(Draws ranks, long n) : Draws
 {
     private readonly int _bits = Math.Max(2, 64 - BitOperations.LeadingZeroCount((ulong)(n - 1)));

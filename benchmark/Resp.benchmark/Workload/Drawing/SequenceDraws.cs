@@ -1,6 +1,7 @@
 namespace RespBenchmark.Workload;
 
-/// <summary>0, 1, 2 … n−1, 0 …, one sequence for all loops: each takes every so many a block of it, so no lock is needed.</summary>
+/// <summary>0, 1, 2 … n−1, 0 …, one sequence for all loops: each takes every so many a block of it, so no lock is
+/// needed.</summary>
 internal sealed class SequenceDraws(long n, int loop, int loops) : Draws
 {
     private LoopShare _share = new(loop, loops);

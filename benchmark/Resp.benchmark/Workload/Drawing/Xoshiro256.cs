@@ -3,14 +3,16 @@ using System.Runtime.CompilerServices;
 
 namespace RespBenchmark.Workload;
 
-/// <summary>The generator all requests are drawn from: xoshiro256**, 256 bits of state, a nanosecond a number.</summary>
+/// <summary>The generator all requests are drawn from: xoshiro256**, 256 bits of state, a nanosecond a
+/// number.</summary>
 /// <remarks>A mutable struct: keep it in a field, or copy it to a local and back around a loop.
 /// Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2018.</remarks>
 internal struct Xoshiro256
 {
     private ulong _a, _b, _c, _d;
 
-    /// <summary>Equal seeds, equal numbers; the state is four steps of splitmix64, so that no seed is a bad one.</summary>
+    /// <summary>Equal seeds, equal numbers; the state is four steps of splitmix64, so that no seed is a bad
+    /// one.</summary>
     public Xoshiro256(ulong seed)
     {
         _a = SplitMix.Next(ref seed);

@@ -1,10 +1,12 @@
 namespace RespBenchmark.Workload;
 
-/// <summary>Rank r with probability proportional to 1/(r+1)^θ: rank 0 is the most frequent. Any θ in (0, 5), also 1.</summary>
+/// <summary>Rank r with probability proportional to 1/(r+1)^θ: rank 0 is the most frequent. Any θ in (0, 5), also
+/// 1.</summary>
 /// <remarks>
 /// Rejection-inversion: draws from the area under the curve x^-θ, which contains the histogram's bars, and rejects what
 /// is outside a bar; at least three of four draws are taken, whatever n. No table: memory and time do not depend on n.
-/// Source: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996.
+/// Source: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
+/// 1996.
 /// </remarks>
 internal sealed class ZipfDraws : Draws
 {
@@ -13,7 +15,8 @@ internal sealed class ZipfDraws : Draws
 
     public ZipfDraws(long n, double theta)
     {
-        if (theta is not (> 0 and < 5)) throw new ArgumentOutOfRangeException(nameof(theta), theta, "zipf needs 0 < θ < 5");
+        if (theta is not (> 0 and < 5))
+            throw new ArgumentOutOfRangeException(nameof(theta), theta, "zipf needs 0 < θ < 5");
         _n = n;
         _theta = theta;
         // Ranks count from 1 in here. The area up to 1.5 less the bar of 1 is where drawing begins.

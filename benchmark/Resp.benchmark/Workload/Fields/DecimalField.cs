@@ -25,7 +25,8 @@ internal sealed class DecimalField(double from, double to) : Field
     {
         private Xoshiro256 _generator = generator;
 
-        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) => from + _generator.Below(count);
+        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) =>
+            from + _generator.Below(count);
 
         public override long WidthOf(long draw, ReadOnlySpan<long> drawn) =>
             (draw < 0 ? 1 : 0) + NumberText.LengthOf(Math.Abs(draw) / Scale) + 1 + Decimals;

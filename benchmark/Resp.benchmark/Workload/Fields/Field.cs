@@ -1,6 +1,7 @@
 namespace RespBenchmark.Workload;
 
-/// <summary>What varies in a command from one sending to the next: a key's number, a value. Immutable, for all loops.</summary>
+/// <summary>What varies in a command from one sending to the next: a key's number, a value. Immutable, for all
+/// loops.</summary>
 internal abstract class Field
 {
     /// <summary>The bytes it takes; −1: they vary.</summary>
@@ -9,7 +10,8 @@ internal abstract class Field
     /// <summary>The most it can take.</summary>
     public abstract long WidthMax { get; }
 
-    /// <summary>Whether its draws depend on nothing but its own generator and session, so that many can be made at once.</summary>
+    /// <summary>Whether its draws depend on nothing but its own generator and session, so that many can be made at
+    /// once.</summary>
     public virtual bool IsFree => true;
 
     /// <summary>Whether its draw is the number of the command's key, which replies are verified by.</summary>

@@ -5,8 +5,10 @@ namespace RespBenchmark.Workload;
 /// <summary>A decimal number: padded to a constant width, or as short as it is.</summary>
 /// <param name="distribution">Of the number without <paramref name="from"/>.</param>
 /// <param name="count">Numbers there are: it yields from, from+1 … from+count−1.</param>
-/// <param name="width">Its width; 0: as short as it is. At least the digits of the largest; then nothing is negative.</param>
-internal sealed class NumberField(Distribution distribution, long count, int width = 0, byte pad = (byte)'0', long from = 0)
+/// <param name="width">Its width; 0: as short as it is. At least the digits of the largest; then nothing is
+/// negative.</param>
+internal sealed class NumberField(Distribution distribution, long count, int width = 0, byte pad = (byte)'0',
+    long from = 0)
     : Field
 {
     public override int Width => width > 0 ? width : from >= 0 && Shortest == Longest ? Longest : -1;
@@ -34,7 +36,8 @@ internal sealed class NumberField(Distribution distribution, long count, int wid
             foreach (ref long draw in column) draw += from;
         }
 
-        public override long WidthOf(long draw, ReadOnlySpan<long> drawn) => width > 0 ? width : NumberText.LengthOf(draw);
+        public override long WidthOf(long draw, ReadOnlySpan<long> drawn) =>
+            width > 0 ? width : NumberText.LengthOf(draw);
 
         public override void Write(long draw, ReadOnlySpan<long> drawn, long start, Span<byte> to)
         {

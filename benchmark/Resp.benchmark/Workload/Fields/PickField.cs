@@ -14,7 +14,8 @@ internal sealed class PickField(IReadOnlyList<byte[]> texts) : Field
     {
         private Xoshiro256 _generator = generator;
 
-        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) => _generator.Below(texts.Length);
+        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) =>
+            _generator.Below(texts.Length);
 
         public override long WidthOf(long draw, ReadOnlySpan<long> drawn) => texts[draw].Length;
 

@@ -16,7 +16,8 @@ internal sealed class RangeEndField(Field low, long n, long width) : Field
 
     private sealed class Writer(int place, long n, long width) : FieldWriter
     {
-        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) => Math.Min(drawn[place] + width, n - 1);
+        public override long Draw(ref SessionStream session, ReadOnlySpan<long> drawn) =>
+            Math.Min(drawn[place] + width, n - 1);
 
         public override long WidthOf(long draw, ReadOnlySpan<long> drawn) => NumberText.LengthOf(draw);
 

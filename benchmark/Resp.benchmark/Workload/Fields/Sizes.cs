@@ -20,11 +20,13 @@ internal abstract class Sizes
 
     public static Sizes Of(long bytes) => new Constant(bytes);
 
-    /// <summary>Reads 64, 32-1024 (all alike), lognormal:m,s (of the length's logarithm), 8:50,1024:50 (weights).</summary>
+    /// <summary>Reads 64, 32-1024 (all alike), lognormal:m,s (of the length's logarithm), 8:50,1024:50
+    /// (weights).</summary>
     /// <exception cref="UsageException">It is none of them.</exception>
     public static Sizes Parse(string text)
     {
-        if (text.StartsWith("lognormal:", StringComparison.Ordinal) && text[10..].Split(',') is [var mean, var deviation])
+        if (text.StartsWith("lognormal:", StringComparison.Ordinal)
+            && text[10..].Split(',') is [var mean, var deviation])
             return new LogNormal(Real(mean, text), Real(deviation, text));
         if (text.Contains(':')) return Weighted.Read(text);
         if (text.Split('-') is [var low, var high])

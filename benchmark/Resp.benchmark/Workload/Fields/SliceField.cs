@@ -5,7 +5,8 @@ namespace RespBenchmark.Workload;
 //  |  bytes 42  |  place 22     |      a draw: where in the pool of 2^22 bytes the value begins, and its length
 //  +------------+---------------+
 
-/// <summary>A value: a slice of a pool, its place drawn anew for each command, its length constant or drawn too.</summary>
+/// <summary>A value: a slice of a pool, its place drawn anew for each command, its length constant or drawn
+/// too.</summary>
 internal sealed class SliceField(TextPool pool, Sizes sizes) : Field
 {
     private const int PlaceBits = 22;

@@ -15,8 +15,8 @@ internal sealed class TextPool
     private TextPool(byte[] bytes) => _bytes = bytes;
 
     /// <summary>[A-Za-z0-9].</summary>
-    /// <param name="ratio">What a compressor makes of it, about: of each 256 bytes one in so many is random, the rest one
-    /// letter; 1: all random.</param>
+    /// <param name="ratio">What a compressor makes of it, about: of each 256 bytes one in so many is random, the rest
+    /// one letter; 1: all random.</param>
     public static TextPool Letters(double ratio = 1)
     {
         var bytes = new byte[Bytes];
@@ -28,7 +28,8 @@ internal sealed class TextPool
             // 16 random bits a letter: 62 letters, the luckiest favoured by less than a thousandth.
             ulong word = generator.Next();
             for (int letter = index; letter < index + 4; letter++, word >>= 16)
-                bytes[letter] = letter % PatternBytes < random ? alphabet[(int)((word & 0xFFFF) * 62 >> 16)] : (byte)'a';
+                bytes[letter] = letter % PatternBytes < random
+                    ? alphabet[(int)((word & 0xFFFF) * 62 >> 16)] : (byte)'a';
         }
 
         return new TextPool(bytes);
@@ -41,7 +42,8 @@ internal sealed class TextPool
         var generator = new Xoshiro256(0x70AD);
         for (int index = 0; index < Bytes;)
         {
-            for (long left = 1 + generator.Below(12); left > 0 && index < Bytes; left--) bytes[index++] = (byte)('a' + generator.Below(26));
+            for (long left = 1 + generator.Below(12); left > 0 && index < Bytes; left--)
+                bytes[index++] = (byte)('a' + generator.Below(26));
             if (index < Bytes) bytes[index++] = (byte)' ';
         }
 

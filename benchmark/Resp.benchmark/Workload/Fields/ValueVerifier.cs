@@ -91,7 +91,8 @@ internal sealed class ValueVerifier(ulong seed)
 
     private static void WriteHex(ulong value, Span<byte> to)
     {
-        for (int index = to.Length - 1; index >= 0; index--, value >>= 4) to[index] = "0123456789abcdef"u8[(int)(value & 15)];
+        for (int index = to.Length - 1; index >= 0; index--, value >>= 4)
+            to[index] = "0123456789abcdef"u8[(int)(value & 15)];
     }
 
     private static bool TryHex(ReadOnlySpan<byte> text, out ulong value) =>

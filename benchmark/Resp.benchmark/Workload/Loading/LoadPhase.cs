@@ -58,7 +58,8 @@ internal sealed class LoadPhase(Target target, LoadPlan plan)
     {
         using LoadRun run = LoadRun.Connect(new CellPlan
         {
-            Target = target, Workload = plan.Workload, Sessions = plan.Sessions, Depth = plan.Depth, Loops = loops, Seed = seed,
+            Target = target, Workload = plan.Workload, Sessions = plan.Sessions, Depth = plan.Depth, Loops = loops,
+                Seed = seed,
             Drain = TimeSpan.FromMinutes(1),
         });
         lock (_lock)
@@ -83,11 +84,14 @@ internal sealed class LoadPhase(Target target, LoadPlan plan)
     {
         if (measured.End != RunEnd.Completed)
             yield return $"the load did not end well: {measured.Failure ?? measured.End.ToString()}";
-        foreach (ErrorClass error in measured.Errors) yield return $"{error.Count} commands of the load failed: {error.FirstText}";
-        if (measured.Counters.Mismatches > 0) yield return $"{measured.Counters.Mismatches} replies to the load had a wrong type";
+        foreach (ErrorClass error in measured.Errors)
+            yield return $"{error.Count} commands of the load failed: {error.FirstText}";
+        if (measured.Counters.Mismatches > 0)
+            yield return $"{measured.Counters.Mismatches} replies to the load had a wrong type";
     }
 
-    /// <summary>Compares the count of keys, and reads some: from all parts of the key space, at random within each.</summary>
+    /// <summary>Compares the count of keys, and reads some: from all parts of the key space, at random within
+    /// each.</summary>
     private IEnumerable<string> Check(ControlConnection control, long? stored, ulong seed)
     {
         if (stored is null) yield return "DBSIZE is not answered: it is not known whether all keys are there";

@@ -1,6 +1,7 @@
 namespace RespBenchmark.Workload;
 
-/// <summary>How a data set is written before a measurement: every key once, in order, a slice for each session.</summary>
+/// <summary>How a data set is written before a measurement: every key once, in order, a slice for each
+/// session.</summary>
 internal sealed class LoadPlan
 {
     private const int PairsMax = 4096;
@@ -50,7 +51,8 @@ internal sealed class LoadPlan
     /// <param name="withSet">SET instead of MSET.</param>
     /// <param name="expires">Each key gets the settings' time to live, by SET with EX.</param>
     /// <returns>Null: the operation needs none.</returns>
-    public static LoadPlan? For(LoadKind kind, OpSettings settings, int sessions, bool withSet = false, bool expires = false)
+    public static LoadPlan? For(LoadKind kind, OpSettings settings, int sessions, bool withSet = false,
+        bool expires = false)
     {
         if (kind == LoadKind.None) return null;
         long keys = settings.Keys.Count;
@@ -58,13 +60,15 @@ internal sealed class LoadPlan
         long batch = Math.Min(PairsMax, Math.Max(1, keys / slices));
         bool single = withSet || expires || kind == LoadKind.HyperLogLogs;
 
-        Unit Of(long count, bool isRest, long pairs) => UnitOf(kind, settings, new SliceDistribution(slices, pairs, isRest),
+        Unit Of(long count, bool isRest, long pairs) => UnitOf(
+            kind, settings, new SliceDistribution(slices, pairs, isRest),
             single ? 0 : count, expires);
 
         long pairBytes = UnitShape.Compile(Of(1, false, 1)).BytesMaxOf(0);
         long perCommand = single ? 1 : Math.Clamp(CommandBytesMax / pairBytes, 1, batch);
         List<Unit> units = [Of(perCommand, false, perCommand)];
-        long longer = LoadSchedule.RestOf(keys, slices, perCommand, 0), shorter = LoadSchedule.RestOf(keys, slices, perCommand, slices - 1);
+        long longer = LoadSchedule.RestOf(keys, slices, perCommand, 0),
+            shorter = LoadSchedule.RestOf(keys, slices, perCommand, slices - 1);
         if (longer > 0) units.Add(Of(longer, true, perCommand));
         if (shorter > 0 && shorter != longer) units.Add(Of(shorter, true, perCommand));
         long commands = 0;
@@ -73,7 +77,8 @@ internal sealed class LoadPlan
 
         return new LoadPlan
         {
-            Workload = new ShapedWorkload(units, _ => new LoadSchedule(keys, slices, perCommand)) { CommandsInAll = commands },
+            Workload = new ShapedWorkload(units, _ => new LoadSchedule(keys, slices, perCommand)) {
+                CommandsInAll = commands },
             Sessions = slices, Depth = single ? ShortDepth : LongDepth, Keys = keys, Format = settings.Keys.Format,
             Verifier = kind == LoadKind.Strings && !settings.ValueIsKey ? settings.Value.Verifier : null,
             Name = kind == LoadKind.HyperLogLogs ? "MPFADD" : single ? "SET" : "MSET",

@@ -28,9 +28,11 @@ internal static class GarnetOps
         new("ZREM", o => [Unit.Of(Number("ZREM"), "ZREM", o.Keys.Key(), o.Keys.Number())]) { Load = LoadKind.None },
         new("ZADDREM", ZAddRem) { Load = LoadKind.None, IsHalves = true },
         new("ZCARD", o => [ZCard(o)]) { Load = LoadKind.None },
-        new("ZADDCARD", o => [Unit.Of(Number("ZADD"), "ZADD", o.Keys.Key(), o.Keys.Number(), o.Keys.Number()), ZCard(o)])
+        new("ZADDCARD", o =>
+            [Unit.Of(Number("ZADD"), "ZADD", o.Keys.Key(), o.Keys.Number(), o.Keys.Number()), ZCard(o)])
             { Load = LoadKind.None, IsHalves = true },
-        new("GEOADD", o => [Unit.Of(Number("GEOADD"), "GEOADD", o.Keys.Key(), Longitude(), Latitude(), o.Keys.Number())])
+        new("GEOADD", o =>
+            [Unit.Of(Number("GEOADD"), "GEOADD", o.Keys.Key(), Longitude(), Latitude(), o.Keys.Number())])
             { Load = LoadKind.None },
         new("GEOADDREM", GeoAddRem) { Load = LoadKind.None, IsHalves = true },
         new("PFADD", o => [PfAdd(o, 1)]) { Load = LoadKind.HyperLogLogs },
@@ -85,7 +87,8 @@ internal static class GarnetOps
     /// <summary>The op as a part of a mix, where halves of a batch have no meaning: its first unit.</summary>
     public static Unit MixUnit(GarnetOp op, OpSettings settings) => op.Units(settings)[0];
 
-    public static string ShaOf(string script) => Convert.ToHexStringLower(SHA1.HashData(Encoding.UTF8.GetBytes(script)));
+    public static string ShaOf(string script) =>
+        Convert.ToHexStringLower(SHA1.HashData(Encoding.UTF8.GetBytes(script)));
 
     private static Unit OnlineUnit(GarnetOp op, OpSettings settings) => op.Name switch
     {
@@ -96,8 +99,8 @@ internal static class GarnetOps
         _ => op.Units(settings)[0],
     };
 
-    /// <summary>The set of a member's number: that modulo the sets; the key and the member are drawn apart, which gives the
-    /// same shares.</summary>
+    /// <summary>The set of a member's number: that modulo the sets; the key and the member are drawn apart, which gives
+    /// the same shares.</summary>
     private static Argument SortedSetKey(OpSettings o) => o.SortedSets <= 0
         ? "sskey"
         : new Argument(["sskey", new NumberField(Distribution.Uniform, o.SortedSets)]);
@@ -137,7 +140,8 @@ internal static class GarnetOps
 
     private static Unit MGet(OpSettings o)
     {
-        var kind = new CommandKind("MGET", ReplyRule.Array, o.Batch, (int)Math.Min(int.MaxValue, (long)o.Batch * o.ValueReplyBytes));
+        var kind = new CommandKind("MGET", ReplyRule.Array, o.Batch,
+            (int)Math.Min(int.MaxValue, (long)o.Batch * o.ValueReplyBytes));
         return Unit.Of(new Command(kind, [new Repeated(["MGET"]), new Repeated([o.Keys.OtherKey()], o.Batch)]));
     }
 

@@ -50,9 +50,11 @@ internal static class RedisTests
         TenKeys(),
     ];
 
-    /// <summary>The test of a name among all: the one that is called so; of those that only answer to it, the first.</summary>
+    /// <summary>The test of a name among all: the one that is called so; of those that only answer to it, the
+    /// first.</summary>
     public static RedisTest? Find(string name) =>
-        All.FirstOrDefault(test => test.Title.Split(' ')[0].Equals(name, StringComparison.OrdinalIgnoreCase) && !test.Title.Contains("needed to", StringComparison.Ordinal))
+        All.FirstOrDefault(test => test.Title.Split(' ')[0].Equals(name, StringComparison.OrdinalIgnoreCase)
+            && !test.Title.Contains("needed to", StringComparison.Ordinal))
         ?? All.FirstOrDefault(test => test.IsNamed(name));
 
     /// <param name="dataBytes">Of the value.</param>
@@ -60,7 +62,8 @@ internal static class RedisTests
     public static ShapedWorkload For(RedisTest test, int dataBytes, long keySpace, Distribution? distribution = null)
     {
         if (test.IsRaw)
-            return new ShapedWorkload([Unit.Of(new Command(KindOf(test, dataBytes), []) { Raw = "PING\r\n"u8.ToArray() })]);
+            return new ShapedWorkload(
+                [Unit.Of(new Command(KindOf(test, dataBytes), []) { Raw = "PING\r\n"u8.ToArray() })]);
         byte[] data = Data(dataBytes);
         string score = keySpace > 0 ? RandomToken : "0";
         Argument[] arguments = [.. test.Words.Select(word => word switch
@@ -74,13 +77,15 @@ internal static class RedisTests
 
     /// <summary>A command of the user's own; every token in it is a number of its own.</summary>
     /// <param name="last">One more argument, as it is (-x); null: none.</param>
-    public static ShapedWorkload Custom(IReadOnlyList<string> words, long keySpace = 0, Distribution? distribution = null,
+    public static ShapedWorkload Custom(IReadOnlyList<string> words, long keySpace = 0,
+        Distribution? distribution = null,
         byte[]? last = null)
     {
         List<Argument> arguments = [.. words.Select(word => Arguments(word, keySpace, distribution))];
         if (last is not null) arguments.Add(new Argument([last]));
         string name = words.Count > 0 ? words[0] : "";
-        return new ShapedWorkload([Unit.Of(new CommandKind(name.ToUpperInvariant(), ReplyRules.Of(name)), [.. arguments])]);
+        return new ShapedWorkload(
+            [Unit.Of(new CommandKind(name.ToUpperInvariant(), ReplyRules.Of(name)), [.. arguments])]);
     }
 
     /// <summary>The value, constant for a run: letters '0' to 'o' of a generator of 32 bits.</summary>
@@ -105,7 +110,8 @@ internal static class RedisTests
         for (int index = 0; index < between.Length; index++)
         {
             if (index > 0)
-                parts.AddRange(new KeyFormat("", 12).Argument(distribution ?? Distribution.Uniform, keySpace, index == 1).Parts);
+                parts.AddRange(new KeyFormat("", 12)
+                    .Argument(distribution ?? Distribution.Uniform, keySpace, index == 1).Parts);
             if (between[index].Length > 0) parts.Add(between[index]);
         }
 

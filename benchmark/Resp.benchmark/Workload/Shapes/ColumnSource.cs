@@ -8,7 +8,8 @@ namespace RespBenchmark.Workload;
 
 /// <summary>The usual case, fast: one command of constant layout. The image holds it as often as it fits; only what
 /// varies is written, column by column.</summary>
-/// <remarks>Cost: two virtual calls a field for 256 commands, then tight loops; a GET of 8 digits takes 2 to 3 ns.</remarks>
+/// <remarks>Cost: two virtual calls a field for 256 commands, then tight loops; a GET of 8 digits takes 2 to 3
+/// ns.</remarks>
 internal sealed class ColumnSource : RequestSource
 {
     private const int Rows = 256;       // 2 KiB a column: both loops find it in the first cache

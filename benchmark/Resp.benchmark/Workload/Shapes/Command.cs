@@ -12,7 +12,8 @@ internal sealed record Command(CommandKind Kind, IReadOnlyList<Repeated> Groups)
 /// <summary>Arguments, so many times.</summary>
 internal sealed record Repeated(IReadOnlyList<Argument> Arguments, long Times = 1);
 
-/// <summary>Commands that a session sends one after another, whose fields may refer to each other: usually one.</summary>
+/// <summary>Commands that a session sends one after another, whose fields may refer to each other: usually
+/// one.</summary>
 internal sealed record Unit(IReadOnlyList<Command> Commands)
 {
     public static Unit Of(Command command) => new([command]);

@@ -29,7 +29,8 @@ internal sealed class PieceSource : RequestSource
     private long _key = -1;
     private int _length;
 
-    public PieceSource(UnitShape[] units, FieldWriter[][] writers, byte[][] kindNumbers, Schedule schedule, int sessions,
+    public PieceSource(UnitShape[] units, FieldWriter[][] writers, byte[][] kindNumbers, Schedule schedule,
+        int sessions,
         bool tracksKeys)
     {
         _units = units;
@@ -85,7 +86,8 @@ internal sealed class PieceSource : RequestSource
     /// <summary>Writes what is left of a unit, as far as it may.</summary>
     /// <returns>Whether it is complete. Not: the image is full (<paramref name="isCut"/> when inside a command), or as
     /// many commands as may be have begun.</returns>
-    private bool WriteUnit(ref SessionStream session, int unit, ref int begun, ref int done, int commandsMax, out bool isCut)
+    private bool WriteUnit(ref SessionStream session, int unit, ref int begun, ref int done, int commandsMax,
+        out bool isCut)
     {
         UnitShape shape = _units[unit];
         isCut = false;
@@ -130,7 +132,8 @@ internal sealed class PieceSource : RequestSource
     private void Draw(ref SessionStream session, Section section, FieldWriter[] writers)
     {
         int end = section.FirstPlace + section.Fields.Count;
-        for (int place = section.FirstPlace; place < end; place++) _drawn[place] = writers[place].Draw(ref session, _drawn);
+        for (int place = section.FirstPlace; place < end; place++)
+            _drawn[place] = writers[place].Draw(ref session, _drawn);
         if (section.KeyPlace >= 0) _key = _drawn[section.KeyPlace];
         session.CutDraw = 1;
     }
@@ -176,7 +179,8 @@ internal sealed class PieceSource : RequestSource
                 long draw = _drawn[next.Place];
                 left = writers[next.Place].WidthOf(draw, _drawn) - from;
                 // Short texts are written whole, long ones as far as there is room.
-                int count = left <= room.Length ? (int)left : left <= FieldWriter.SmallBytes && from == 0 ? 0 : room.Length;
+                int count = left <= room.Length ? (int)left : left <= FieldWriter.SmallBytes && from == 0
+                    ? 0 : room.Length;
                 if (count > 0) writers[next.Place].Write(draw, _drawn, from, room[..count]);
                 Advance(count, ref left, ref from);
             }

@@ -21,7 +21,8 @@ internal abstract class Schedule
     }
 }
 
-/// <summary>Units in exact shares: every so many commands of a session hold each as often as its weight says, shuffled.</summary>
+/// <summary>Units in exact shares: every so many commands of a session hold each as often as its weight says,
+/// shuffled.</summary>
 internal sealed class MixSchedule : Schedule
 {
     private readonly byte[] _deck;              // each unit as often as its weight

@@ -10,7 +10,8 @@ internal readonly struct Step
     /// <summary>The field's place among the unit's draws; −1: not a field.</summary>
     public int Place { get; private init; }
 
-    /// <summary>Of a header: the constant bytes of its argument, and the places of its fields, which follow each other.</summary>
+    /// <summary>Of a header: the constant bytes of its argument, and the places of its fields, which follow each
+    /// other.</summary>
     public long ConstantBytes { get; private init; }
 
     public int FirstPlace { get; private init; }

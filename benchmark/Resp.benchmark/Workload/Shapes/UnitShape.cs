@@ -91,7 +91,8 @@ internal sealed class UnitShape
             Fields = fields, FirstPlace = firstPlace, Steps = steps.Finish(), Times = times, Command = command,
             FirstPiece = firstPiece, KeyPlace = key < 0 ? -1 : firstPlace + key, BytesMax = steps.BytesMax,
         };
-        if (steps.IsFixed && steps.BytesMax <= RequestSource.ImageBytes) (section.Fixed, section.Gaps) = Flatten(section);
+        if (steps.IsFixed && steps.BytesMax <= RequestSource.ImageBytes)
+            (section.Fixed, section.Gaps) = Flatten(section);
         _sections.Add(section);
     }
 

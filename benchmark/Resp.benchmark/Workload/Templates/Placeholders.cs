@@ -8,8 +8,10 @@ namespace RespBenchmark.Workload;
 /// <summary>What the placeholders and foreign tokens of one template mean.</summary>
 internal sealed partial class Placeholders(string template, TemplateSettings settings, List<string> scripts)
 {
-    private const string Known = "{key} {key DIST N fmt=F prefix=P name=X} {same X} {seq N} {rand N} {rand A B} {range N W} "
-        + "{float A B} {value} {value LENGTH} {text N} {bytes N} {pick a|b|c} {bit} {bit N} {geo} {now s|ms|us} {client} "
+    private const string Known =
+        "{key} {key DIST N fmt=F prefix=P name=X} {same X} {seq N} {rand N} {rand A B} {range N W} "
+        + "{float A B} {value} {value LENGTH} {text N} {bytes N} {pick a|b|c} {bit} {bit N} {geo} {now s|ms|us} "
+            + "{client} "
         + "{tag SLOT} {sha \"SCRIPT\"} {repeat N: …}; a brace is {{";
 
     private readonly Dictionary<string, IReadOnlyList<Part>> _named = [];
@@ -42,11 +44,13 @@ internal sealed partial class Placeholders(string template, TemplateSettings set
 
         List<string> words = [.. text.Split((char[]?)null, StringSplitOptions.RemoveEmptyEntries)];
         string? name = Take(words, "name="), format = Take(words, "fmt="), prefix = Take(words, "prefix=");
-        if ((format ?? prefix) is not null && words is not ["key", ..]) throw Wrong(text, "fmt= and prefix= are for keys");
+        if ((format ?? prefix) is not null && words is not ["key", ..])
+            throw Wrong(text, "fmt= and prefix= are for keys");
         IReadOnlyList<IReadOnlyList<Part>> yields = words switch
         {
             ["key"] => [Key(settings.Keys, format, prefix)],
-            ["key", var distribution, var n] => [Key(new KeySpace(Count(n, text), KeyFormat.Tair, DistributionOf(distribution)), format, prefix)],
+            ["key", var distribution, var n] => [
+                Key(new KeySpace(Count(n, text), KeyFormat.Tair, DistributionOf(distribution)), format, prefix)],
             ["same", var other] => [Same(other, text)],
             ["seq", var n] => [[new NumberField(Distribution.SessionSequence, Count(n, text))]],
             ["rand", var n] => [[new NumberField(Distribution.Uniform, Count(n, text))]],
@@ -78,7 +82,8 @@ internal sealed partial class Placeholders(string template, TemplateSettings set
         if (_named.TryGetValue(token, out IReadOnlyList<Part>? parts)) return new Argument(parts).Again().Parts;
         return _named[token] = Number();
 
-        IReadOnlyList<Part> Number() => new KeyFormat("", 12).Argument(settings.Keys.Distribution, settings.Keys.Count, _key is null).Parts;
+        IReadOnlyList<Part> Number() =>
+            new KeyFormat("", 12).Argument(settings.Keys.Distribution, settings.Keys.Count, _key is null).Parts;
     }
 
     private IReadOnlyList<Part> Key(KeySpace keys, string? format, string? prefix)
@@ -92,7 +97,8 @@ internal sealed partial class Placeholders(string template, TemplateSettings set
 
     private IReadOnlyList<Part> Same(string name, string text)
     {
-        if (!_named.TryGetValue(name, out IReadOnlyList<Part>? parts)) throw Wrong(text, $"nothing before it has name={name}");
+        if (!_named.TryGetValue(name, out IReadOnlyList<Part>? parts))
+            throw Wrong(text, $"nothing before it has name={name}");
         Argument again = new Argument(parts).Again();
         return again.Parts;
     }
@@ -119,11 +125,13 @@ internal sealed partial class Placeholders(string template, TemplateSettings set
     private NumberField Between(string low, string high, string text)
     {
         (long from, long to) = (Count(low, text, long.MinValue / 4), Count(high, text, long.MinValue / 4));
-        return from <= to ? new NumberField(Distribution.Uniform, to - from + 1, from: from) : throw Wrong(text, "its first number is the larger");
+        return from <= to ? new NumberField(Distribution.Uniform, to - from + 1, from: from)
+            : throw Wrong(text, "its first number is the larger");
     }
 
     private DecimalField Float(string low, string high, string text) =>
-        double.TryParse(low, CultureInfo.InvariantCulture, out double from) && double.TryParse(high, CultureInfo.InvariantCulture, out double to)
+        double.TryParse(low, CultureInfo.InvariantCulture, out double from)
+        && double.TryParse(high, CultureInfo.InvariantCulture, out double to)
         && from <= to && Math.Abs(from) <= DecimalField.Limit && Math.Abs(to) <= DecimalField.Limit
             ? new DecimalField(from, to)
             : throw Wrong(text, "it takes two numbers up to a billion, the smaller first");
@@ -137,7 +145,8 @@ internal sealed partial class Placeholders(string template, TemplateSettings set
     };
 
     private long Count(string word, string text, long least = 1, long most = 1L << 62) =>
-        long.TryParse(word, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long n) && n >= least && n <= most
+        long.TryParse(word, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long n) && n >= least
+        && n <= most
             ? n
             : throw Wrong(text, $"'{word}' is no whole number from {least} to {most}");
 

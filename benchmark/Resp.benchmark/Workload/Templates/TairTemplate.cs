@@ -5,13 +5,14 @@ using RespBenchmark.CommandLine;
 namespace RespBenchmark.Workload;
 
 /// <summary>The command templates of Tair's resp-benchmark, with its own rules of splitting and quoting.</summary>
-/// <remarks>Text and placeholders are concatenated first and split at white space afterwards. A quote means something only
-/// as the first character of a text between placeholders: there a quoted run loses its quotes.</remarks>
+/// <remarks>Text and placeholders are concatenated first and split at white space afterwards. A quote means something
+/// only as the first character of a text between placeholders: there a quoted run loses its quotes.</remarks>
 internal static class TairTemplate
 {
     private const double ZipfExponent = 1.03;
 
-    /// <param name="load">Exactly <paramref name="n"/> requests; each takes its sequences' values from its own number.</param>
+    /// <param name="load">Exactly <paramref name="n"/> requests; each takes its sequences' values from its own
+    /// number.</param>
     /// <exception cref="UsageException">An unknown placeholder, or a wrong count of words in one.</exception>
     public static ShapedWorkload Parse(string text, bool load, long n)
     {
@@ -102,12 +103,15 @@ internal static class TairTemplate
         {
             ["key", "uniform", var n] => [KeyFormat.Tair.Argument(Distribution.Uniform, Count(n, text)).Parts],
             ["key", "sequence", var n] => [KeyFormat.Tair.Argument(Distribution.Sequence, Count(n, text)).Parts],
-            ["key", "zipfian", var n] => [KeyFormat.Tair.Argument(Distribution.Zipf(ZipfExponent), Count(n, text)).Parts],
+            ["key", "zipfian", var n] => [
+                KeyFormat.Tair.Argument(Distribution.Zipf(ZipfExponent), Count(n, text)).Parts],
             ["value", var bytes] => [[new SliceField(letters.Value, Sizes.Of(Bytes(bytes, text)))]],
             ["rand", var n] => [[new NumberField(Distribution.Uniform, Count(n, text))]],
             ["range", var n, var width] => RangeOf(Count(n, text), Bytes(width, text)),
-            ["key", var kind, _] => throw new UsageException($"placeholder '{{{text}}}': a key is uniform, sequence or zipfian, not '{kind}'"),
-            ["key" or "value" or "rand" or "range", ..] => throw new UsageException($"placeholder '{{{text}}}': a wrong count of words; "
+            ["key", var kind, _] => throw new UsageException(
+                $"placeholder '{{{text}}}': a key is uniform, sequence or zipfian, not '{kind}'"),
+            ["key" or "value" or "rand" or "range", ..] =>
+                throw new UsageException($"placeholder '{{{text}}}': a wrong count of words; "
                 + "they are {key uniform|sequence|zipfian N} {value L} {rand N} {range N W}"),
             _ => throw new UsageException($"unknown placeholder '{{{text}}}'; "
                 + "there are {key uniform|sequence|zipfian N} {value L} {rand N} {range N W}"),

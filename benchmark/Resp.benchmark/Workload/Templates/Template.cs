@@ -25,14 +25,16 @@ internal sealed partial class Template
     /// <param name="count">The stream ends after so many units of the only template, each with its own number of all
     /// sequences (a load); null: it does not end.</param>
     /// <exception cref="UsageException">A template cannot be read.</exception>
-    public static ShapedWorkload Parse(IEnumerable<(string Text, int Weight)> templates, TemplateSettings? settings = null,
+    public static ShapedWorkload Parse(IEnumerable<(string Text, int Weight)> templates,
+        TemplateSettings? settings = null,
         long? count = null)
     {
         settings ??= new TemplateSettings();
         var scripts = new List<string>();
         (Unit Unit, int Weight)[] units =
             [.. templates.Select(one => (new Template(one.Text, settings, scripts).ReadUnit(), one.Weight))];
-        if (units.Length == 0 || units.All(one => one.Weight <= 0)) throw new UsageException("there is no command to send");
+        if (units.Length == 0 || units.All(one => one.Weight <= 0))
+            throw new UsageException("there is no command to send");
         string[] known = [.. scripts.Distinct()];
         if (count is not { } n) return ShapedWorkload.Mix(units, known, settings.Value.Verifier);
         if (units.Length > 1) throw new UsageException("a load takes one template");
@@ -71,9 +73,11 @@ internal sealed partial class Template
     /// <summary>Takes "10*" off the front: a word of its own, or glued to the command's.</summary>
     private int TakeTimes(List<List<Atom>> arguments)
     {
-        if (arguments[0] is not [{ IsPlaceholder: false } first, ..] || Times().Match(first.Text) is not { Success: true } match)
+        if (arguments[0] is not [{ IsPlaceholder: false } first, ..]
+            || Times().Match(first.Text) is not { Success: true } match)
             return 1;
-        if (!int.TryParse(match.Groups[1].Value, CultureInfo.InvariantCulture, out int times) || times is < 1 or > CommandsMax)
+        if (!int.TryParse(match.Groups[1].Value, CultureInfo.InvariantCulture, out int times) || times is < 1
+            or > CommandsMax)
             throw Wrong($"'{match.Value}' repeats 1 to {CommandsMax} times");
         if (first.Text.Length == match.Length && arguments[0].Count == 1) arguments.RemoveAt(0);
         else arguments[0][0] = first with { Text = first.Text[match.Length..] };
@@ -110,7 +114,8 @@ internal sealed partial class Template
 
     private Repeated ReadRepeated(Match repeat)
     {
-        if (!long.TryParse(repeat.Groups[1].Value, CultureInfo.InvariantCulture, out long times) || times is < 1 or > 1 << 24)
+        if (!long.TryParse(repeat.Groups[1].Value, CultureInfo.InvariantCulture, out long times) || times is < 1
+            or > 1 << 24)
             throw Wrong($"'{{{repeat.Value}}}' repeats 1 to {1 << 24} times");
         List<List<List<Atom>>> inner = TemplateReader.Read(repeat.Groups[2].Value);
         if (inner.Count != 1) throw Wrong($"'{{{repeat.Value}}}' holds arguments of one command");

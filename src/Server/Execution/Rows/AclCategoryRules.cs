@@ -1,13 +1,16 @@
 namespace Kv.Server.Execution;
 
-/// <summary>The ACL categories of a command: those that follow from its flags and its group, and those of its row.</summary>
+/// <summary>The ACL categories of a command: those that follow from its flags and its group, and those of its
+/// row.</summary>
 internal static class AclCategoryRules
 {
-    private const AclCategories OfOneType = AclCategories.Set | AclCategories.SortedSet | AclCategories.List | AclCategories.Hash
+    private const AclCategories OfOneType = AclCategories.Set | AclCategories.SortedSet | AclCategories.List
+        | AclCategories.Hash
         | AclCategories.String | AclCategories.Stream | AclCategories.Connection;
 
     /// <summary>Every category, in the order in which they are told.</summary>
-    public static readonly AclCategories[] All = [.. Enum.GetValues<AclCategories>().Where(category => category != AclCategories.None)];
+    public static readonly AclCategories[] All =
+        [.. Enum.GetValues<AclCategories>().Where(category => category != AclCategories.None)];
 
     public static AclCategories Of(Command command)
     {
@@ -18,7 +21,8 @@ internal static class AclCategoryRules
         var flags = command.Flags;
         if ((flags & CommandFlags.Write) != 0) categories |= AclCategories.Write;
         // A script that may only read is still not a command for those who are given @read.
-        if ((flags & CommandFlags.ReadOnly) != 0 && (categories & AclCategories.Scripting) == 0) categories |= AclCategories.Read;
+        if ((flags & CommandFlags.ReadOnly) != 0 && (categories & AclCategories.Scripting) == 0)
+            categories |= AclCategories.Read;
         if ((flags & CommandFlags.Admin) != 0) categories |= AclCategories.Admin | AclCategories.Dangerous;
         if ((flags & CommandFlags.PubSub) != 0) categories |= AclCategories.PubSub;
         if ((flags & CommandFlags.Blocking) != 0) categories |= AclCategories.Blocking;

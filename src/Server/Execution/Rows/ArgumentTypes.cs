@@ -1,20 +1,26 @@
 namespace Kv.Server.Execution;
 
-/// <summary>The type that COMMAND DOCS tells of an argument: a usage line has names only, and names mean the same nearly everywhere.</summary>
+/// <summary>The type that COMMAND DOCS tells of an argument: a usage line has names only, and names mean the same
+/// nearly everywhere.</summary>
 internal static class ArgumentTypes
 {
     private static readonly HashSet<string> Keys =
-        ["key", "key1", "key2", "keys", "source", "destination", "newkey", "destkey", "sourcekey", "dst", "src", "storekey", "storedistkey"];
+        ["key", "key1", "key2", "keys", "source", "destination", "newkey", "destkey", "sourcekey", "dst", "src",
+            "storekey", "storedistkey"];
 
     private static readonly HashSet<string> Integers =
     [
-        "bit", "bits", "client-id", "cluster-bus-port", "config-epoch", "count", "cursor", "db", "decrement", "destination-db", "end", "end-slot",
-        "entries-added", "entries-read", "entriesread", "frequency", "increment", "index", "index1", "index2", "len", "limit", "milliseconds",
-        "min-match-len", "ms", "num-matches", "numfields", "numkeys", "numlocal", "numreplicas", "offset", "port", "protover", "rank", "seconds",
+        "bit", "bits", "client-id", "cluster-bus-port", "config-epoch", "count", "cursor", "db", "decrement",
+        "destination-db", "end", "end-slot",
+        "entries-added", "entries-read", "entriesread", "frequency", "increment", "index", "index1", "index2", "len",
+        "limit", "milliseconds",
+        "min-match-len", "ms", "num-matches", "numfields", "numkeys", "numlocal", "numreplicas", "offset", "port",
+        "protover", "rank", "seconds",
         "slot", "start", "start-slot", "stop", "timeout", "ttl", "version", "weight",
     ];
 
-    private static readonly HashSet<string> Doubles = ["height", "latitude", "longitude", "max", "min", "radius", "score", "width"];
+    private static readonly HashSet<string> Doubles =
+        ["height", "latitude", "longitude", "max", "min", "radius", "score", "width"];
 
     /// <summary>Where a name means something else: "command argument", lower case.</summary>
     private static readonly Dictionary<string, string> Exceptions = new()

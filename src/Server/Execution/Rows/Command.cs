@@ -1,10 +1,13 @@
 namespace Kv.Server.Execution;
 
-/// <summary>What a command does, in one static method. Reads its arguments, finishes them once, writes exactly one reply.</summary>
+/// <summary>What a command does, in one static method. Reads its arguments, finishes them once, writes exactly one
+/// reply.</summary>
 internal delegate void CommandHandler(ref CommandContext context);
 
-/// <summary>The row of a command: all that lookup, checks, COMMAND, statistics and the docs need to know of it.</summary>
-/// <remarks>A container (CLIENT, CONFIG...) has <see cref="Subcommands"/> and, where it answers by itself, a handler too.</remarks>
+/// <summary>The row of a command: all that lookup, checks, COMMAND, statistics and the docs need to know of
+/// it.</summary>
+/// <remarks>A container (CLIENT, CONFIG...) has <see cref="Subcommands"/> and, where it answers by itself, a handler
+/// too.</remarks>
 internal sealed class Command(string name, int arity, CommandHandler? handler)
 {
     /// <summary>Upper case; a subcommand's own word only ("LIST").</summary>
@@ -15,7 +18,8 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
 
     public CommandHandler? Handler { get; } = handler;
 
-    /// <summary>The arguments in five signs: words (UPPER is a keyword), [optional], &lt;one | of&gt;, repeat [repeat ...].</summary>
+    /// <summary>The arguments in five signs: words (UPPER is a keyword), [optional], &lt;one | of&gt;, repeat [repeat
+    /// ...].</summary>
     public string Usage { get; init; } = "";
 
     public required string Summary { get; init; }
@@ -37,18 +41,21 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         init
         {
             field = value;
-            FirstKey = value.Length > 0 && value[0].Start == KeyStart.Position && value[0].Extent == KeyExtent.Range ? value[0].Position : 0;
+            FirstKey = value.Length > 0 && value[0].Start == KeyStart.Position && value[0].Extent == KeyExtent.Range
+                ? value[0].Position : 0;
         }
     } = [];
 
     /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place.</summary>
     public int FirstKey { get; private init; }
 
-    /// <summary>From so many arguments on, with the name, a call may use keys that <see cref="Keys"/> does not name: all of a database, or
-    /// those of another one. In a transaction everybody else then stands still. 0: never.</summary>
+    /// <summary>From so many arguments on, with the name, a call may use keys that <see cref="Keys"/> does not name:
+    /// all of a database, or those of another one. In a transaction everybody else then stands still. 0:
+    /// never.</summary>
     public int UnnamedKeysFrom { get; init; }
 
-    /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0: none.</summary>
+    /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0:
+    /// none.</summary>
     public byte Member { get; init; }
 
     /// <summary>What that argument is.</summary>
@@ -68,7 +75,8 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         }
     } = [];
 
-    /// <summary>The fewest arguments with which the handler may simply be called; impossibly many where more must be looked at.</summary>
+    /// <summary>The fewest arguments with which the handler may simply be called; impossibly many where more must be
+    /// looked at.</summary>
     internal int ArgumentsMin { get; private set; } = handler == null ? int.MaxValue : Math.Abs(arity);
 
     internal int ArgumentsMax { get; } = arity >= 0 ? arity : int.MaxValue;
@@ -82,17 +90,21 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Lower case, "client|list" for a subcommand: how errors and statistics call it.</summary>
     public string FullName => (Container == null ? Name : $"{Container.Name}|{Name}").ToLowerInvariant();
 
-    /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of the process.</summary>
+    /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of
+    /// the process.</summary>
     public int Id { get; private set; }
 
-    /// <summary>Whether it is about keys, or at least does nothing to the session of its client: somebody else may run it for that.</summary>
+    /// <summary>Whether it is about keys, or at least does nothing to the session of its client: somebody else may run
+    /// it for that.</summary>
     internal bool SparesSession { get; private set; }
 
     internal void Number(ref int next)
     {
         Id = next++;
-        SparesSession = UnnamedKeysFrom > 0 || (Container == null && Name is "SELECT" or "PING" or "ECHO" or "TIME" or "PUBLISH" or "SPUBLISH")
-            || Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection or CommandGroup.Server
+        SparesSession = UnnamedKeysFrom > 0
+            || (Container == null && Name is "SELECT" or "PING" or "ECHO" or "TIME" or "PUBLISH" or "SPUBLISH")
+            || Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection
+                or CommandGroup.Server
                 or CommandGroup.Scripting or CommandGroup.Cluster or CommandGroup.Sentinel);
         foreach (var subcommand in Subcommands) subcommand.Number(ref next);
     }

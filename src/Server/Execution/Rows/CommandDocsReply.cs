@@ -2,7 +2,8 @@ using Kv.Protocol;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A row as COMMAND DOCS tells it: maps in RESP3, flat arrays in RESP2, made when asked for. redis-cli's help is built from it.</summary>
+/// <summary>A row as COMMAND DOCS tells it: maps in RESP3, flat arrays in RESP2, made when asked for. redis-cli's help
+/// is built from it.</summary>
 internal static class CommandDocsReply
 {
     /// <summary>Writes the name of a command, then its documentation: an entry of a map.</summary>
@@ -45,7 +46,8 @@ internal static class CommandDocsReply
         _ => group.ToString().ToLowerInvariant(),
     };
 
-    // Keys are told with the spec that finds them: specs come in the order of the arguments, and the last one may find several.
+    // Keys are told with the spec that finds them: specs come in the order of the arguments, and the last one may find
+    // several.
     private static void Write(ReplyWriter reply, Command command, UsageArgument[] arguments, ref int keys)
     {
         reply.WriteArray(arguments.Length);
@@ -54,7 +56,8 @@ internal static class CommandDocsReply
             bool group = argument.Kind is UsageKind.OneOf or UsageKind.Block;
             bool key = ArgumentTypes.IsKey(command, argument);
             // A pattern stands for the keys that no spec finds.
-            int unknown = ArgumentTypes.Of(command, argument) == "pattern" ? Array.FindIndex(command.Keys, spec => spec.Start == KeyStart.Unknown) : -1;
+            int unknown = ArgumentTypes.Of(command, argument) == "pattern"
+                ? Array.FindIndex(command.Keys, spec => spec.Start == KeyStart.Unknown) : -1;
             bool indexed = key || unknown >= 0;
             string token = argument.Kind == UsageKind.Word ? argument.Text : argument.Token;
             var flags = Flags(argument);

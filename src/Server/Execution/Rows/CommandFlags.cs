@@ -1,6 +1,7 @@
 namespace Kv.Server.Execution;
 
-/// <summary>What a command is and may do. The first block is told to clients by COMMAND, the second is the server's own.</summary>
+/// <summary>What a command is and may do. The first block is told to clients by COMMAND, the second is the server's
+/// own.</summary>
 [Flags]
 internal enum CommandFlags
 {
@@ -33,7 +34,8 @@ internal enum CommandFlags
     /// <summary>Counts its own replies (subscriptions, CLIENT REPLY).</summary>
     OwnReplies = 1 << 24,
 
-    /// <summary>Changes how later commands of the session are read or looked up (SELECT, AUTH, HELLO, RESET, ...): the look-ahead stops here.</summary>
+    /// <summary>Changes how later commands of the session are read or looked up (SELECT, AUTH, HELLO, RESET, ...): the
+    /// look-ahead stops here.</summary>
     ChangesSession = 1 << 25,
 
     /// <summary>Runs at once between MULTI and EXEC, where other commands are queued.</summary>
@@ -41,12 +43,15 @@ internal enum CommandFlags
 }
 
 /// <summary>The groups that COMMAND DOCS names.</summary>
-internal enum CommandGroup { Generic, String, List, Set, SortedSet, Hash, PubSub, Transactions, Connection, Server, Scripting, HyperLogLog, Cluster, Sentinel, Geo, Stream, Bitmap }
+internal enum CommandGroup { Generic, String, List, Set, SortedSet, Hash, PubSub, Transactions, Connection, Server,
+    Scripting, HyperLogLog, Cluster, Sentinel, Geo, Stream, Bitmap }
 
 /// <summary>ACL categories that a row may name; those that follow from flags and group are derived.</summary>
 [Flags]
 internal enum AclCategories
 {
-    None = 0, Keyspace = 1, Read = 2, Write = 4, Set = 8, SortedSet = 16, List = 32, Hash = 64, String = 128, Bitmap = 256, HyperLogLog = 512, Geo = 1024,
-    Stream = 2048, PubSub = 4096, Admin = 8192, Fast = 16384, Slow = 32768, Blocking = 65536, Dangerous = 1 << 17, Connection = 1 << 18, Transaction = 1 << 19, Scripting = 1 << 20,
+    None = 0, Keyspace = 1, Read = 2, Write = 4, Set = 8, SortedSet = 16, List = 32, Hash = 64, String = 128,
+        Bitmap = 256, HyperLogLog = 512, Geo = 1024,
+    Stream = 2048, PubSub = 4096, Admin = 8192, Fast = 16384, Slow = 32768, Blocking = 65536, Dangerous = 1 << 17,
+    Connection = 1 << 18, Transaction = 1 << 19, Scripting = 1 << 20,
 }

@@ -59,7 +59,8 @@ internal static class CommandInfoReply
         reply.WriteInteger(keys.First);
         reply.WriteInteger(keys.Last);
         reply.WriteInteger(keys.Step);
-        reply.WriteNames([.. AclCategoryRules.All.Where(each => (categories & each) != 0).Select(each => "@" + AclCategoryRules.Name(each))]);
+        reply.WriteNames([.. AclCategoryRules.All.Where(each => (categories & each) != 0)
+            .Select(each => "@" + AclCategoryRules.Name(each))]);
 
         reply.WriteSet(command.Tips.Length);
         foreach (string tip in command.Tips) reply.WriteBulk(tip);
@@ -107,7 +108,8 @@ internal static class CommandInfoReply
                 Write(reply, "range", ("lastkey", spec.Last), ("keystep", spec.Step), ("limit", spec.Limit));
                 break;
             case KeyExtent.Count:
-                Write(reply, "keynum", ("keynumidx", spec.CountOffset), ("firstkey", spec.FirstOffset), ("keystep", spec.Step));
+                Write(reply, "keynum", ("keynumidx", spec.CountOffset), ("firstkey", spec.FirstOffset),
+                    ("keystep", spec.Step));
                 break;
             default:
                 Write(reply, "unknown");

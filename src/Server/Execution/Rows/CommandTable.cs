@@ -106,12 +106,14 @@ internal sealed class CommandTable
         {
             // Ends: at least three of four places are empty.
             ref var entry = ref Unsafe.Add(ref first, place);
-            if (entry.Key == key && entry.Length == length && (length <= 8 || SameTail(entry.Number, name, length))) return ref entry;
+            if (entry.Key == key && entry.Length == length && (length <= 8 || SameTail(entry.Number, name, length)))
+                return ref entry;
             if (entry.IsNone) return ref entry;
         }
     }
 
-    private unsafe bool SameTail(int number, byte* name, int length) => CommandName.Equal(_names[number], new ReadOnlySpan<byte>(name, length));
+    private unsafe bool SameTail(int number, byte* name, int length) =>
+        CommandName.Equal(_names[number], new ReadOnlySpan<byte>(name, length));
 
     private void Insert(Command command, int number)
     {
@@ -128,7 +130,8 @@ internal sealed class CommandTable
             FirstKey = (byte)command.FirstKey,
             Member = command.Member,
             MemberIs = command.MemberIs,
-            EndsWindow = command.Handler == null || command.Subcommands.Length > 0 || (command.Flags & CommandFlags.ChangesSession) != 0,
+            EndsWindow = command.Handler == null || command.Subcommands.Length > 0
+            || (command.Flags & CommandFlags.ChangesSession) != 0,
         };
     }
 

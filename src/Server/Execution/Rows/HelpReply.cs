@@ -9,7 +9,8 @@ internal static class HelpReply
     /// <param name="flags">Those of the facts; loading and stale where they say nothing else.</param>
     /// <param name="categories">As in the container's other rows.</param>
     public static Command Row(
-        string since, CommandGroup group, CommandFlags flags = CommandFlags.Loading | CommandFlags.Stale, AclCategories categories = AclCategories.None) =>
+        string since, CommandGroup group, CommandFlags flags = CommandFlags.Loading | CommandFlags.Stale,
+        AclCategories categories = AclCategories.None) =>
         new("HELP", arity: 2, Write)
         {
             Summary = "Lists the subcommands and what they do.",

@@ -1,7 +1,9 @@
 namespace Kv.Server.Execution;
 
-/// <summary>What a command does with the keys that a <see cref="KeySpec"/> finds. The names are those of COMMAND INFO.</summary>
-/// <remarks>One of the first four says what happens to the record, the next four what happens to the data in it.</remarks>
+/// <summary>What a command does with the keys that a <see cref="KeySpec"/> finds. The names are those of COMMAND
+/// INFO.</summary>
+/// <remarks>One of the first four says what happens to the record, the next four what happens to the data in
+/// it.</remarks>
 [Flags]
 internal enum KeyAccess
 {

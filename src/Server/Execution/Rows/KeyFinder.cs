@@ -18,8 +18,10 @@ internal enum KeySearch : byte
 /// <summary>Some arguments: the first one's index, how many, and how far apart.</summary>
 internal readonly record struct KeyRange(int First, int Count, int Step);
 
-/// <summary>Finds the keys among the arguments of a call, by the specs of its row. Allocates nothing, whatever a count says.</summary>
-/// <remarks>A call may begin behind other arguments (COMMAND GETKEYS SET k v): <c>from</c> is the index of its name, and ranges count from there.</remarks>
+/// <summary>Finds the keys among the arguments of a call, by the specs of its row. Allocates nothing, whatever a count
+/// says.</summary>
+/// <remarks>A call may begin behind other arguments (COMMAND GETKEYS SET k v): <c>from</c> is the index of its name,
+/// and ranges count from there.</remarks>
 internal static class KeyFinder
 {
     /// <summary>Where the keys of one spec are.</summary>
@@ -33,7 +35,8 @@ internal static class KeyFinder
             KeyStart.Keyword => FindKeyword(spec, args, from) + 1,
             _ => 0,
         };
-        if (first == 0 || (spec.PassesOverEmpty && first < count && args[from + first].Length == 0)) return KeySearch.None;
+        if (first == 0 || (spec.PassesOverEmpty && first < count && args[from + first].Length == 0))
+            return KeySearch.None;
 
         long last;
         if (spec.Extent == KeyExtent.Count)

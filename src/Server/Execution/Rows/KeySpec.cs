@@ -29,19 +29,23 @@ internal enum KeyExtent : byte
 /// <summary>Which arguments of a command are keys, and what it does with them. Immutable.</summary>
 /// <remarks>
 /// Index 0 is the command's name, as in the facts: <c>@1+range(-1,2,0)</c> is <c>Range(1, -1, 2, …)</c>,
-/// <c>@2+keynum(0,1,1)</c> is <c>Count(2, …)</c>, <c>kw:STREAMS/1+range(-1,1,2)</c> is <c>After("STREAMS", 1, -1, 1, …, limit: 2)</c>.
+/// <c>@2+keynum(0,1,1)</c> is <c>Count(2, …)</c>, <c>kw:STREAMS/1+range(-1,1,2)</c> is <c>After("STREAMS", 1, -1, 1, …,
+/// limit: 2)</c>.
 /// </remarks>
 internal sealed class KeySpec
 {
     private KeySpec(KeyAccess access) => Access = access;
 
-    /// <summary>What the command does with the keys; with <see cref="KeyAccess.VariableFlags"/>, the most it may do.</summary>
+    /// <summary>What the command does with the keys; with <see cref="KeyAccess.VariableFlags"/>, the most it may
+    /// do.</summary>
     public KeyAccess Access { get; }
 
-    /// <summary>What it does when none of <see cref="Unlocking"/> is among the arguments from <see cref="UnlockingFrom"/> on.</summary>
+    /// <summary>What it does when none of <see cref="Unlocking"/> is among the arguments from
+    /// <see cref="UnlockingFrom"/> on.</summary>
     public KeyAccess PlainAccess { get; private init; }
 
-    /// <summary>The words, in upper case, that make <see cref="PlainAccess"/> into <see cref="Access"/>; empty where it is always the latter.</summary>
+    /// <summary>The words, in upper case, that make <see cref="PlainAccess"/> into <see cref="Access"/>; empty where it
+    /// is always the latter.</summary>
     public string[] Unlocking { get; private init; } = [];
 
     /// <summary>Index of the first argument that may be one of those words.</summary>
@@ -49,7 +53,8 @@ internal sealed class KeySpec
 
     public KeyStart Start { get; private init; }
 
-    /// <summary>The first key's index, or that of the count; with a keyword, where to begin to look for it (from the end when negative).</summary>
+    /// <summary>The first key's index, or that of the count; with a keyword, where to begin to look for it (from the
+    /// end when negative).</summary>
     public int Position { get; private init; }
 
     public string Keyword { get; private init; } = "";
@@ -61,7 +66,8 @@ internal sealed class KeySpec
 
     public int Step { get; private init; } = 1;
 
-    /// <summary>With <see cref="Last"/> = -1: keys are only the first of so many equal parts of what is left (2 for XREAD); 0 and 1 say all.</summary>
+    /// <summary>With <see cref="Last"/> = -1: keys are only the first of so many equal parts of what is left (2 for
+    /// XREAD); 0 and 1 say all.</summary>
     public int Limit { get; private init; }
 
     /// <summary>With a count: its distance from the start.</summary>
@@ -70,13 +76,15 @@ internal sealed class KeySpec
     /// <summary>With a count: the first key's distance from the start.</summary>
     public int FirstOffset { get; private init; }
 
-    /// <summary>Whether an empty argument at <see cref="Position"/> stands for no key (MIGRATE, whose keys are behind KEYS then).</summary>
+    /// <summary>Whether an empty argument at <see cref="Position"/> stands for no key (MIGRATE, whose keys are behind
+    /// KEYS then).</summary>
     public bool PassesOverEmpty { get; private init; }
 
     /// <summary>One key.</summary>
     public static KeySpec At(int position, KeyAccess access) => Range(position, 0, 1, access);
 
-    /// <summary>A key at <paramref name="first"/> and every <paramref name="step"/> arguments up to <paramref name="last"/>.</summary>
+    /// <summary>A key at <paramref name="first"/> and every <paramref name="step"/> arguments up to
+    /// <paramref name="last"/>.</summary>
     /// <param name="first">Index of the first key.</param>
     /// <param name="last">Relative to the first; when negative, to the end.</param>
     /// <param name="step">2 where each key is followed by a value.</param>
@@ -86,9 +94,11 @@ internal sealed class KeySpec
 
     /// <summary>A count at <paramref name="position"/>, then that many keys.</summary>
     public static KeySpec Count(int position, KeyAccess access) =>
-        new(access) { Start = KeyStart.Position, Position = position, Extent = KeyExtent.Count, CountOffset = 0, FirstOffset = 1 };
+        new(access) { Start = KeyStart.Position, Position = position, Extent = KeyExtent.Count, CountOffset = 0,
+            FirstOffset = 1 };
 
-    /// <summary>Keys that follow a keyword, which is looked for from <paramref name="from"/> on (backwards when that is negative).</summary>
+    /// <summary>Keys that follow a keyword, which is looked for from <paramref name="from"/> on (backwards when that is
+    /// negative).</summary>
     public static KeySpec After(string keyword, int from, int last, int step, KeyAccess access, int limit = 0) =>
         new(access)
         {
@@ -96,16 +106,21 @@ internal sealed class KeySpec
             Extent = KeyExtent.Range, Last = last, Step = step, Limit = limit,
         };
 
-    /// <summary>The same keys, used in a lesser way unless one of some words is given (SET without GET only overwrites).</summary>
+    /// <summary>The same keys, used in a lesser way unless one of some words is given (SET without GET only
+    /// overwrites).</summary>
     public KeySpec Unless(string[] words, KeyAccess plain, int from) =>
         new(Access | KeyAccess.VariableFlags)
         {
-            Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step, Limit = Limit,
-            CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words, UnlockingFrom = from,
+            Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step,
+                Limit = Limit,
+            CountOffset = CountOffset, FirstOffset = FirstOffset, PlainAccess = plain, Unlocking = words,
+            UnlockingFrom = from,
         };
 
     /// <summary>The same key at its place, unless the argument there is empty.</summary>
-    public KeySpec UnlessEmpty() => new(Access) { Start = Start, Position = Position, Extent = Extent, Last = Last, Step = Step, PassesOverEmpty = true };
+    public KeySpec UnlessEmpty() =>
+        new(Access) { Start = Start, Position = Position, Extent = Extent, Last = Last, Step = Step,
+            PassesOverEmpty = true };
 
     /// <summary>Keys that no spec can find (the patterns of SORT).</summary>
     public static KeySpec Unknown(KeyAccess access) =>

@@ -1,10 +1,12 @@
 namespace Kv.Server.Execution;
 
-/// <summary>First key, last key and step, as COMMAND told before there were key specs, and whether there is more to find than they say.</summary>
+/// <summary>First key, last key and step, as COMMAND told before there were key specs, and whether there is more to
+/// find than they say.</summary>
 /// <param name="First">Index of the first key; 0 when there is none.</param>
 /// <param name="Last">Index of the last key, from the end when negative.</param>
 /// <param name="Step">Distance from key to key.</param>
-/// <param name="Movable">Some keys have to be looked for: COMMAND GETKEYS does. Told to clients as the flag movablekeys.</param>
+/// <param name="Movable">Some keys have to be looked for: COMMAND GETKEYS does. Told to clients as the flag
+/// movablekeys.</param>
 internal readonly record struct LegacyKeyRange(int First, int Last, int Step, bool Movable)
 {
     public static LegacyKeyRange Of(KeySpec[] specs)

@@ -8,7 +8,8 @@ internal static class ReplyText
 {
     public static void WriteBulk(this ReplyWriter reply, string text) => reply.WriteBulk(Encoding.ASCII.GetBytes(text));
 
-    public static void WriteSimple(this ReplyWriter reply, string text) => reply.WriteSimple(Encoding.ASCII.GetBytes(text));
+    public static void WriteSimple(this ReplyWriter reply, string text) =>
+        reply.WriteSimple(Encoding.ASCII.GetBytes(text));
 
     /// <summary>A set of simple strings: how COMMAND tells flags.</summary>
     public static void WriteNames(this ReplyWriter reply, List<string> names)

@@ -19,7 +19,8 @@ internal enum UsageKind : byte
 /// <summary>An argument of a command as COMMAND DOCS tells it: a value, a keyword, or a group of them.</summary>
 internal sealed record UsageArgument(UsageKind Kind)
 {
-    /// <summary>Lower case. A value's is the word of the usage line; a group's is made of those of its children.</summary>
+    /// <summary>Lower case. A value's is the word of the usage line; a group's is made of those of its
+    /// children.</summary>
     public string Name { get; init; } = "";
 
     /// <summary>A value's word, or a keyword, as the usage line has it.</summary>

@@ -9,8 +9,10 @@ namespace Kv.Server.Execution;
 //    key [key ...]              what stands in front of it may be repeated
 //    TYPE string | list         a keyword before alternatives that are all of one shape goes before each of them
 
-/// <summary>Reads and writes the usage line of a command row: from it come COMMAND DOCS' arguments and the arity.</summary>
-/// <remarks>Runs when somebody asks for the docs, and in tests; never for a command. A malformed line is a programmer's error.</remarks>
+/// <summary>Reads and writes the usage line of a command row: from it come COMMAND DOCS' arguments and the
+/// arity.</summary>
+/// <remarks>Runs when somebody asks for the docs, and in tests; never for a command. A malformed line is a programmer's
+/// error.</remarks>
 internal static class UsageGrammar
 {
     /// <summary>Keywords that are written in small letters.</summary>
@@ -30,7 +32,8 @@ internal static class UsageGrammar
     /// <summary>The usage line of arguments; what <see cref="Parse"/> was given.</summary>
     public static string Format(UsageArgument[] arguments) => string.Join(' ', arguments.Select(Format));
 
-    /// <summary>The arity that follows: the least number of words with <paramref name="nameWords"/>, negative when there may be more.</summary>
+    /// <summary>The arity that follows: the least number of words with <paramref name="nameWords"/>, negative when
+    /// there may be more.</summary>
     public static int Arity(UsageArgument[] arguments, int nameWords)
     {
         var (least, open) = Words(arguments);
@@ -138,7 +141,8 @@ internal static class UsageGrammar
     private static UsageArgument Argument(Item item)
     {
         if (item.Repeats) return Repeated(item.Alternatives[0]);
-        if (item.Alternatives.Count == 0) return new(UsageKind.Value) { Name = item.Text.ToLowerInvariant(), Text = item.Text };
+        if (item.Alternatives.Count == 0)
+            return new(UsageKind.Value) { Name = item.Text.ToLowerInvariant(), Text = item.Text };
 
         bool optional = item.Text == "[";
         var alternatives = item.Alternatives;
@@ -150,7 +154,8 @@ internal static class UsageGrammar
         var children = alternatives.Select(way => One(Arguments(way))).ToArray();
         return Group(UsageKind.OneOf, children) with
         {
-            Name = ChoiceName(token, children), Token = token, Optional = optional, Multiple = multiple, TokenRepeats = multiple && token.Length > 0,
+            Name = ChoiceName(token, children), Token = token, Optional = optional, Multiple = multiple,
+                TokenRepeats = multiple && token.Length > 0,
         };
     }
 
@@ -197,7 +202,8 @@ internal static class UsageGrammar
             }
 
             int from = folded.Count - repeated.Count;
-            if (from < 0 || !SameItems(folded[from..], repeated)) throw new FormatException($"{item} repeats something else");
+            if (from < 0 || !SameItems(folded[from..], repeated))
+                throw new FormatException($"{item} repeats something else");
             folded.RemoveRange(from, repeated.Count);
             folded.Add(new Item("", [repeated]) { Repeats = true });
         }
@@ -211,13 +217,15 @@ internal static class UsageGrammar
         var last = group.Alternatives[^1];
         if (group.Alternatives.Count == 1 || last[^1] is not { Text: "[", Alternatives.Count: > 1 } again) return false;
         if (again.Alternatives[^1][^1].Text != "...") return false;
-        var expected = group.Alternatives.Select((way, i) => i < group.Alternatives.Count - 1 ? way : [.. way[..^1], new Item("...", [])]);
+        var expected = group.Alternatives.Select((way, i) => i < group.Alternatives.Count - 1
+            ? way : [.. way[..^1], new Item("...", [])]);
         if (!expected.Zip(again.Alternatives).All(pair => SameItems(pair.First, pair.Second))) return false;
         last.RemoveAt(last.Count - 1);
         return true;
     }
 
-    // "TYPE string | list", "FILTERBY MODULE name | PATTERN pattern": without its first word, the first is like the others.
+    // "TYPE string | list", "FILTERBY MODULE name | PATTERN pattern": without its first word, the first is like the
+    // others.
     private static string SharedToken(List<List<Item>> alternatives)
     {
         var first = alternatives[0];
@@ -226,7 +234,8 @@ internal static class UsageGrammar
     }
 
     private static bool SameShape(List<Item> left, List<Item> right) =>
-        left.Count == right.Count && left.Zip(right).All(pair => pair.First.IsKeyword == pair.Second.IsKeyword && pair.First.IsValue == pair.Second.IsValue);
+        left.Count == right.Count && left.Zip(right)
+            .All(pair => pair.First.IsKeyword == pair.Second.IsKeyword && pair.First.IsValue == pair.Second.IsValue);
 
     private static bool SameItems(List<Item> left, List<Item> right) =>
         left.Count == right.Count && left.Zip(right).All(pair => pair.First.ToString() == pair.Second.ToString());
@@ -237,7 +246,8 @@ internal static class UsageGrammar
         if (argument.Multiple)
         {
             string inner = argument.Kind == UsageKind.OneOf && !argument.Optional ? $"<{all}>" : all;
-            string again = argument.TokenRepeats || argument.Token.Length == 0 ? inner : Body(argument with { Token = "" });
+            string again = argument.TokenRepeats || argument.Token.Length == 0
+                ? inner : Body(argument with { Token = "" });
             all = $"{inner} [{again} ...]";
         }
 
@@ -261,9 +271,11 @@ internal static class UsageGrammar
     {
         public bool Repeats { get; init; }
 
-        public bool IsKeyword => Alternatives.Count == 0 && (LowerWords.Contains(Text) || !Text.Any(char.IsAsciiLetterLower));
+        public bool IsKeyword =>
+            Alternatives.Count == 0 && (LowerWords.Contains(Text) || !Text.Any(char.IsAsciiLetterLower));
 
-        /// <summary>A word that stands for a value, once or repeatedly: it goes with the keyword in front of it.</summary>
+        /// <summary>A word that stands for a value, once or repeatedly: it goes with the keyword in front of
+        /// it.</summary>
         public bool IsValue => Repeats
             ? Alternatives[0] is [{ Alternatives.Count: 0 }]
             : Alternatives.Count == 0 && !IsKeyword;

@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What a command does with each of its arguments about one collection; for <see cref="LongArguments{TUse}"/>.</summary>
+/// <summary>What a command does with each of its arguments about one collection; for
+/// <see cref="LongArguments{TUse}"/>.</summary>
 internal interface IArgumentUse
 {
     /// <summary>So many arguments belong together.</summary>

@@ -2,7 +2,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A command that adds very much to one collection. All of it is read first, in steps without the key; what that sums up to is reserved before the first change.</summary>
+/// <summary>A command that adds very much to one collection. All of it is read first, in steps without the key; what
+/// that sums up to is reserved before the first change.</summary>
 internal sealed unsafe class LongAdditions<TAdd> : LongArguments<TAdd> where TAdd : struct, IArgumentAddition
 {
     private int _read;
@@ -47,7 +48,8 @@ internal sealed unsafe class LongAdditions<TAdd> : LongArguments<TAdd> where TAd
     private bool Begin(ref CommandContext context, in Key key)
     {
         using var held = context.Store.Hold(key, TAdd.Type, Each.ExpectedBytes(context.Server.Options.PackedLimits));
-        if (held.Status == StoreStatus.Ok) return !TryBegin(ref context, held, Each.Head, count: 0) && WorkAtOnce(ref context, held.Value);
+        if (held.Status == StoreStatus.Ok)
+            return !TryBegin(ref context, held, Each.Head, count: 0) && WorkAtOnce(ref context, held.Value);
         if (held.Status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
         else context.Fail(Errors.For(held.Status));
         return true;

@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A command with very many arguments about one collection: what it is to add, to take out, or to look for.</summary>
+/// <summary>A command with very many arguments about one collection: what it is to add, to take out, or to look
+/// for.</summary>
 /// <remarks>The arguments are copied, those in blocks stay in the session's.</remarks>
 internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IArgumentUse
 {
@@ -52,7 +53,8 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
     protected bool Work(HeldValue value, LongReply reply)
     {
         long count = Count;
-        for (var budget = new StepBudget(reply); _at < _command.Count && Status == StoreStatus.Ok && budget.TryTake(); _at += TUse.Stride)
+        for (var budget = new StepBudget(reply); _at < _command.Count && Status == StoreStatus.Ok && budget.TryTake();
+            _at += TUse.Stride)
             Status = _use.Use(value, new ReadOnlySpan<Argument>(_command.Items + _at, TUse.Stride), reply, ref count);
         Count = count;
         if (Status != StoreStatus.Ok) return true;

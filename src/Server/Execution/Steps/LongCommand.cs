@@ -4,11 +4,12 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A command over more keys than one turn should work on: MGET, EXISTS, PFCOUNT, MSET, MSETNX, DEL and their like. It happens at one instant all the same.</summary>
+/// <summary>A command over more keys than one turn should work on: MGET, EXISTS, PFCOUNT, MSET, MSETNX, DEL and their
+/// like. It happens at one instant all the same.</summary>
 /// <remarks>
 /// Reads look without locking (<see cref="LongRead"/>) and only hold the keys when writers spoil that; writes hold them
-/// (<see cref="LongHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the session's; where
-/// another one finishes the hold, it works on what is here, behind the hold's claim.
+/// (<see cref="LongHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the session's;
+/// where another one finishes the hold, it works on what is here, behind the hold's claim.
 /// </remarks>
 internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
 {
@@ -142,7 +143,8 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     private bool Answer(ref CommandContext context, StoreStatus status)
     {
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
-        else if (_kind == LongKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(_union.Status));
+        else if (_kind == LongKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok)
+            context.Fail(Errors.For(_union.Status));
         else if (_kind == LongKind.CountDistinct) context.Reply.WriteInteger(_union.Cardinality);
         else if (_kind == LongKind.GetAll) return AnswerAll(ref context);
         else if (_kind == LongKind.SetAll) context.Reply.WriteOk();

@@ -3,10 +3,11 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A command about many elements of large collections: it answers them, takes them out, or combines them, at one instant but in steps.</summary>
+/// <summary>A command about many elements of large collections: it answers them, takes them out, or combines them, at
+/// one instant but in steps.</summary>
 /// <remarks>
-/// The keys are held from the handler's turn to the last step, so whatever the handler has found in them stays right. The reply is
-/// collected, and passed on when the keys are free again: a client that reads slowly holds up nobody.
+/// The keys are held from the handler's turn to the last step, so whatever the handler has found in them stays right.
+/// The reply is collected, and passed on when the keys are free again: a client that reads slowly holds up nobody.
 /// Threads: the session's; where another one needs the key, it does the rest (<see cref="LongUse"/>).
 /// </remarks>
 internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
@@ -49,7 +50,8 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <summary>Leaves a command to later turns, if it is about many elements.</summary>
     /// <param name="count">So many.</param>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool IsWanted(ref CommandContext context, long count) => count > ElementsMax && !context.InTransaction;
+    public static bool IsWanted(ref CommandContext context, long count) =>
+        count > ElementsMax && !context.InTransaction;
 
     /// <summary>Begins; the key is the work's.</summary>
     /// <param name="count">Elements of the reply, or its number.</param>
@@ -79,7 +81,8 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         _head = head;
         _owner = new StepsOwner(context);
         Count = count;
-        _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
+        _reply = new LongReply(context.Server.Store,
+            context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
     private bool HasBegun(ref CommandContext context, LongUse? work)

@@ -5,7 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Values that are collected over many turns, and passed on to the client piece by piece once they are known to be good.</summary>
+/// <summary>Values that are collected over many turns, and passed on to the client piece by piece once they are known
+/// to be good.</summary>
 /// <remarks>
 /// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
 /// What is collected is charged to the store and, with the blocks that it refers to, bounded by max-reply-bytes.
@@ -60,7 +61,8 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     }
 
     /// <summary>Adds what was written elsewhere, with its blocks; nothing is left there.</summary>
-    /// <param name="start">Where it begins. It ends where that output does, and what comes before has no blocks.</param>
+    /// <param name="start">Where it begins. It ends where that output does, and what comes before has no
+    /// blocks.</param>
     public void Take(SessionOutput from, int start)
     {
         if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();

@@ -2,7 +2,8 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A command that does one small thing after another, each by itself, and holds nothing in between; for <see cref="PieceSteps{TWork}"/>.</summary>
+/// <summary>A command that does one small thing after another, each by itself, and holds nothing in between; for
+/// <see cref="PieceSteps{TWork}"/>.</summary>
 internal interface IPieceWork
 {
     /// <summary>Whether the pieces read arguments: then those are kept, should they be many.</summary>
@@ -16,7 +17,8 @@ internal interface IPieceWork
     void End(ref CommandContext context);
 }
 
-/// <summary>Does the pieces of a command in its own turn where they are few, and leaves the rest to later turns where they are many.</summary>
+/// <summary>Does the pieces of a command in its own turn where they are few, and leaves the rest to later turns where
+/// they are many.</summary>
 /// <remarks>Others have turns in between: what they do comes between two pieces. Threads: the session's.</remarks>
 internal sealed unsafe class PieceSteps<TWork> : ICommandSteps, IDisposable where TWork : struct, IPieceWork
 {

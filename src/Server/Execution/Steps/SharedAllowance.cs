@@ -12,7 +12,8 @@ internal sealed class SharedAllowance
     /// <summary>Takes bytes, unless all together would then hold more than the most.</summary>
     public bool TryTake(long bytes, long most)
     {
-        // Added first and given back when it was too much: of two that ask at once both may be refused, but never too much is taken.
+        // Added first and given back when it was too much: of two that ask at once both may be refused, but never too
+        // much is taken.
         if (Interlocked.Add(ref _taken, bytes) <= most) return true;
         Interlocked.Add(ref _taken, -bytes);
         return false;

@@ -5,8 +5,8 @@ namespace Kv.Server.Execution;
 
 /// <summary>What one step of a long command may still do: elements, bytes of the reply, time.</summary>
 /// <remarks>
-/// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because elements may cost
-/// ten times what they do on another day: in no cache, on a machine that others use, too.
+/// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because
+/// elements may cost ten times what they do on another day: in no cache, on a machine that others use, too.
 /// </remarks>
 internal struct StepBudget
 {

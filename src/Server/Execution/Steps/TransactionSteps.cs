@@ -4,12 +4,14 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A long EXEC, or the rest of one: its keys stay held, so it happens at one instant, and others have turns in between.</summary>
+/// <summary>A long EXEC, or the rest of one: its keys stay held, so it happens at one instant, and others have turns in
+/// between.</summary>
 /// <remarks>
-/// The commands run on the store session that has the keys, with a dispatcher and an output of their own, for a stand-in of the client's session:
-/// so any thread may run them, while the client's own one goes on sending. What they do to the session itself is therefore left out: a queue with
-/// such commands is run in one turn (<see cref="IsPlain"/>).
-/// Threads: whoever steps the work; the client's own begins and ends it. Where another one needs a key, it does the rest (<see cref="LongUse"/>).
+/// The commands run on the store session that has the keys, with a dispatcher and an output of their own, for a
+/// stand-in of the client's session: so any thread may run them, while the client's own one goes on sending. What they
+/// do to the session itself is therefore left out: a queue with such commands is run in one turn
+/// (<see cref="IsPlain"/>). Threads: whoever steps the work; the client's own begins and ends it. Where another one
+/// needs a key, it does the rest (<see cref="LongUse"/>).
 /// </remarks>
 internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDisposable
 {
@@ -45,7 +47,8 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         _keys = new QueuedKeys(_server, _session.Database);
         _standIn = new Session(_session.Id, _server, new Nobody())
         {
-            Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal, Authenticated = true,
+            Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal,
+                Authenticated = true,
             Database = _session.Database, Version = _session.Version, Transaction = transaction,
         };
     }
@@ -69,7 +72,8 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     /// <inheritdoc/>
     public string WorkName => _owner.Text;
 
-    /// <summary>Does all of a transaction in later turns: it is about so much that even to find its keys takes long.</summary>
+    /// <summary>Does all of a transaction in later turns: it is about so much that even to find its keys takes
+    /// long.</summary>
     public static void Begin(ref CommandContext context)
     {
         var transaction = context.Session.Transaction!;

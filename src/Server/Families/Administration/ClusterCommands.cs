@@ -24,14 +24,16 @@ internal static class ClusterCommands
                 {
                     Usage = "slot [slot ...]",
                     Summary = "Gives slots to this node.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.Stale,
                 },
                 new("ADDSLOTSRANGE", arity: -4, Refuse)
                 {
                     Usage = "start-slot end-slot [start-slot end-slot ...]",
                     Summary = "Gives ranges of slots to this node.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.Stale,
                 },
                 new("BUMPEPOCH", arity: 2, Refuse)
@@ -45,7 +47,8 @@ internal static class ClusterCommands
                 {
                     Usage = "node-id",
                     Summary = "Counts the nodes that report a node as failing.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Admin | CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -60,14 +63,16 @@ internal static class ClusterCommands
                 {
                     Usage = "slot [slot ...]",
                     Summary = "Takes slots from this node.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.Stale,
                 },
                 new("DELSLOTSRANGE", arity: -4, Refuse)
                 {
                     Usage = "start-slot end-slot [start-slot end-slot ...]",
                     Summary = "Takes ranges of slots from this node.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.Stale,
                 },
                 new("FAILOVER", arity: -2, Refuse)
@@ -94,7 +99,8 @@ internal static class ClusterCommands
                 {
                     Usage = "slot count",
                     Summary = "Lists keys of a slot.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -110,13 +116,15 @@ internal static class ClusterCommands
                 {
                     Usage = "key",
                     Summary = "Tells the slot of a key.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Stale,
                 },
                 new("LINKS", arity: 2, Refuse)
                 {
                     Summary = "Lists the connections to the other nodes.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -143,7 +151,8 @@ internal static class ClusterCommands
                 new("NODES", arity: 2, Refuse)
                 {
                     Summary = "Describes all nodes as this one sees them.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -151,7 +160,8 @@ internal static class ClusterCommands
                 {
                     Usage = "node-id",
                     Summary = "Lists the replicas of a node.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "5.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "5.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Admin | CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -166,7 +176,8 @@ internal static class ClusterCommands
                 {
                     Usage = "[HARD | SOFT]",
                     Summary = "Makes this node forget the cluster.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Admin | CommandFlags.Stale | CommandFlags.NoScript,
                 },
                 new("SAVECONFIG", arity: 2, Refuse)
@@ -192,7 +203,8 @@ internal static class ClusterCommands
                 new("SHARDS", arity: 2, Refuse)
                 {
                     Summary = "Describes the shards and their slots.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "7.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Loading | CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                 },
@@ -200,7 +212,8 @@ internal static class ClusterCommands
                 {
                     Usage = "node-id",
                     Summary = "The old name of CLUSTER REPLICAS.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Admin | CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                     DeprecatedSince = "5.0.0",
@@ -208,7 +221,8 @@ internal static class ClusterCommands
                 new("SLOTS", arity: 2, Refuse)
                 {
                     Summary = "Tells which nodes serve which slots.",
-                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0", Group = CommandGroup.Cluster,
+                    Complexity = "O(N), N the slots, keys or nodes named", Since = "3.0.0",
+                    Group = CommandGroup.Cluster,
                     Flags = CommandFlags.Loading | CommandFlags.Stale,
                     Tips = ["nondeterministic_output"],
                     DeprecatedSince = "7.0.0",

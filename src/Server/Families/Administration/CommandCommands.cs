@@ -31,7 +31,8 @@ internal static class CommandCommands
                 {
                     Usage = "[command-name [command-name ...]]",
                     Summary = "Tells what commands do and what arguments they take.",
-                    Complexity = "O(N), N the number of commands asked for", Since = "7.0.0", Group = CommandGroup.Server,
+                    Complexity = "O(N), N the number of commands asked for", Since = "7.0.0",
+                    Group = CommandGroup.Server,
                     Flags = Flags, Categories = AclCategories.Connection, Tips = ["nondeterministic_output_order"],
                 },
                 new("GETKEYS", arity: -3, GetKeys)
@@ -53,7 +54,8 @@ internal static class CommandCommands
                 {
                     Usage = "[command-name [command-name ...]]",
                     Summary = "Describes commands by name; answers nil for a name that is none.",
-                    Complexity = "O(N), N the number of commands asked for", Since = "2.8.13", Group = CommandGroup.Server,
+                    Complexity = "O(N), N the number of commands asked for", Since = "2.8.13",
+                    Group = CommandGroup.Server,
                     Flags = Flags, Categories = AclCategories.Connection, Tips = ["nondeterministic_output_order"],
                 },
                 new("LIST", arity: -2, List)
@@ -141,7 +143,8 @@ internal static class CommandCommands
             else if (context.Args.TryKeyword("PATTERN"u8))
             {
                 byte[] pattern = context.Args.NextBytes().ToArray();
-                wanted = command => GlobPattern.IsMatch(pattern, Encoding.ASCII.GetBytes(command.FullName), ignoreCase: true);
+                wanted = command =>
+                    GlobPattern.IsMatch(pattern, Encoding.ASCII.GetBytes(command.FullName), ignoreCase: true);
             }
             else
             {
@@ -223,7 +226,8 @@ internal static class CommandCommands
         if (withFlags) CommandInfoReply.Write(context.Reply, KeyAccess.OW | KeyAccess.Update);
     }
 
-    /// <summary>Index of the key that a SORT stores to, which no spec can name: the last one counts. 0 without.</summary>
+    /// <summary>Index of the key that a SORT stores to, which no spec can name: the last one counts. 0
+    /// without.</summary>
     private static int StoredBySort(in CommandArguments args, int from)
     {
         int found = 0;

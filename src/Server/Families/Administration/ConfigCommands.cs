@@ -85,9 +85,11 @@ internal static class ConfigCommands
             var nameBytes = context.Args.NextBytes();
             bool named = OptionTable.TryDecode(nameBytes, out string name);
             if (!named)
-                context.Args.Fail((byte[])[.. "ERR Unknown option or number of arguments for CONFIG SET - '"u8, .. nameBytes, (byte)'\'']);
+                context.Args.Fail((byte[])[.. "ERR Unknown option or number of arguments for CONFIG SET - '"u8,
+                    .. nameBytes, (byte)'\'']);
             if (!OptionTable.TryDecode(context.Args.NextBytes(), out string value))
-                context.Args.Fail((byte[])[.. "ERR CONFIG SET failed (possibly related to argument '"u8, .. nameBytes, .. "') - argument must be UTF-8 text"u8]);
+                context.Args.Fail((byte[])[.. "ERR CONFIG SET failed (possibly related to argument '"u8, .. nameBytes,
+                    .. "') - argument must be UTF-8 text"u8]);
             pairs.Add((name, value));
         }
         if (!context.Args.Finish(context.Reply)) return;

@@ -7,7 +7,8 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Families;
 
 /// <summary>DEBUG: for tests, behind enable-debug-command.</summary>
-/// <remarks>As in Redis its words are no subcommands: COMMAND does not tell them, and a wrong count is an unknown word.</remarks>
+/// <remarks>As in Redis its words are no subcommands: COMMAND does not tell them, and a wrong count is an unknown
+/// word.</remarks>
 internal static class DebugCommands
 {
     private const double SleepMsMax = int.MaxValue;
@@ -24,7 +25,8 @@ internal static class DebugCommands
         {
             Summary = "Holds what tests of servers and clients need.",
             Complexity = "Depends on the subcommand.", Since = "1.0.0", Group = CommandGroup.Server,
-            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Protected,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale
+            | CommandFlags.Protected,
             UnnamedKeysFrom = 1,
         },
     ];
@@ -39,13 +41,15 @@ internal static class DebugCommands
         "ERROR <message>",
         "    Answers the message as an error.",
         "INTEGRITY",
-        "    Stops all clients, compares index, log, collections and accounts, and returns the bytes held outside of the log.",
+        "    Stops all clients, compares index, log, collections and accounts, and returns the bytes held outside of "
+        + "the log.",
         "LOG <message>",
         "    Writes the message to the server's log.",
         "OBJECT <key>",
         "    Tells how the value of a key is kept.",
         "POPULATE <count> [<prefix>] [<size>]",
-        "    Adds so many strings at keys named key:<number>, or with that prefix; of that size. Others are served meanwhile.",
+        "    Adds so many strings at keys named key:<number>, or with that prefix; of that size. Others are served "
+        + "meanwhile.",
         "PROTOCOL <string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false>",
         "    Answers something of that type.",
         "QUICKLIST-PACKED-THRESHOLD <size>",
@@ -66,7 +70,9 @@ internal static class DebugCommands
     {
         if (!IsAllowed(ref context))
         {
-            context.Fail("ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, "u8
+            context.Fail(
+                "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run "u8
+                + "it from a local connection, "u8
                 + "otherwise you need to set this option in the configuration file, and then restart the server."u8);
             return;
         }
@@ -78,7 +84,8 @@ internal static class DebugCommands
         else if (hasOne && context.Args.TryKeyword("SET-ACTIVE-EXPIRE"u8)) SetActiveExpire(ref context);
         else if (hasOne && context.Args.TryKeyword("PROTOCOL"u8)) Protocol(ref context);
         else if (hasOne && context.Args.TryKeyword("ERROR"u8)) Error(ref context);
-        else if (hasOne && (context.Args.TryKeyword("SET-DISABLE-DENY-SCRIPTS"u8) || context.Args.TryKeyword("QUICKLIST-PACKED-THRESHOLD"u8))) context.Reply.WriteOk();
+        else if (hasOne && (context.Args.TryKeyword("SET-DISABLE-DENY-SCRIPTS"u8)
+            || context.Args.TryKeyword("QUICKLIST-PACKED-THRESHOLD"u8))) context.Reply.WriteOk();
         else if (hasOne && context.Args.TryKeyword("LOG"u8)) Log(ref context);
         else if (context.Args.Count is >= 3 and <= 5 && context.Args.TryKeyword("POPULATE"u8)) Populate(ref context);
         else if (context.Args.TryKeyword("RELOAD"u8)) Reload(ref context);
@@ -86,7 +93,8 @@ internal static class DebugCommands
         else if (context.Args.Count == 2 && context.Args.TryKeyword("DIGEST"u8)) Digest(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("HELP"u8)) WriteHelp(context.Reply);
-        else context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. word[..Math.Min(word.Length, 128)], .. "'. Try DEBUG HELP."u8]);
+        else context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8,
+            .. word[..Math.Min(word.Length, 128)], .. "'. Try DEBUG HELP."u8]);
     }
 
     private static bool IsAllowed(ref CommandContext context) => context.Server.Options.EnableDebugCommand switch
@@ -123,10 +131,12 @@ internal static class DebugCommands
     {
         long count = context.Args.NextInt64(0, long.MaxValue, "ERR value is out of range, must be positive"u8);
         byte[] prefix = context.Args.Remaining > 0 ? context.Args.NextBytes().ToArray() : "key"u8.ToArray();
-        long bytes = context.Args.Remaining > 0 ? context.Args.NextInt64(0, Store.ValueBytesMax, "ERR value is out of range, must be positive"u8) : 0;
+        long bytes = context.Args.Remaining > 0
+            ? context.Args.NextInt64(0, Store.ValueBytesMax, "ERR value is out of range, must be positive"u8) : 0;
         if (prefix.Length > Store.KeyBytesMax - 32) context.Args.Fail(Errors.KeyTooLong);
         if (!context.Args.Finish(context.Reply)) return;
-        var populate = new PopulateSteps(context.InTransaction ? Math.Min(count, PopulateInExecMax) : count, prefix, (int)bytes);
+        var populate = new PopulateSteps(context.InTransaction ? Math.Min(count, PopulateInExecMax) : count, prefix,
+            (int)bytes);
         if (!context.InTransaction)
         {
             context.Continue(populate);
@@ -163,7 +173,8 @@ internal static class DebugCommands
         }
 
         if (status == RdbStatus.Ok) context.Reply.WriteOk();
-        else context.Fail(status == RdbStatus.OutOfMemory ? Errors.OutOfMemory : "ERR Error trying to load the RDB dump"u8);
+        else context.Fail(status == RdbStatus.OutOfMemory
+            ? Errors.OutOfMemory : "ERR Error trying to load the RDB dump"u8);
     }
 
     private static void Error(ref CommandContext context)
@@ -206,7 +217,9 @@ internal static class DebugCommands
         else if (args.TryKeyword("TRUE"u8)) reply.WriteBoolean(true);
         else if (args.TryKeyword("FALSE"u8)) reply.WriteBoolean(false);
         else if (args.TryKeyword("VERBATIM"u8)) reply.WriteVerbatim("This is a verbatim\nstring"u8);
-        else context.Fail("ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"u8);
+        else context.Fail(
+            "ERR Wrong protocol type name. Please use one of the following: "u8
+            + "string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"u8);
     }
 
     private static void WriteThree(ReplyWriter reply, bool isSet)
@@ -235,7 +248,8 @@ internal static class DebugCommands
             var digest = new ValueDigest();
             using (HeldKey held = context.Store.Hold(context.Args.NextKey(), DataType.Any))
             {
-                if (held.Status == StoreStatus.Ok) digest.AddValue(held.Value.View, context.Server.Store, context.Store.NowMs);
+                if (held.Status == StoreStatus.Ok)
+                    digest.AddValue(held.Value.View, context.Server.Store, context.Store.NowMs);
             }
 
             context.Reply.WriteSimple(System.Text.Encoding.ASCII.GetBytes(digest.ToString()));
@@ -317,7 +331,8 @@ internal static class DebugCommands
     {
         var read = new ReadObject(context.Store);
         var status = context.Store.Read(context.Args.NextKey(), DataType.Any, ref read);
-        if (status == StoreStatus.Ok) context.Reply.WriteSimple(System.Text.Encoding.ASCII.GetBytes(read.Text(context.Store.NowMs / 1000)));
+        if (status == StoreStatus.Ok)
+            context.Reply.WriteSimple(System.Text.Encoding.ASCII.GetBytes(read.Text(context.Store.NowMs / 1000)));
         else context.Fail(Errors.For(status));
     }
 
@@ -353,7 +368,8 @@ internal static class DebugCommands
         }
     }
 
-    /// <summary>What DEBUG OBJECT tells of a value. Addresses are nobody's business, so the one it names is 0.</summary>
+    /// <summary>What DEBUG OBJECT tells of a value. Addresses are nobody's business, so the one it names is
+    /// 0.</summary>
     private struct ReadObject(StoreSession store) : IValueRead
     {
         private const long ClockMask = (1L << 24) - 1;
@@ -370,13 +386,16 @@ internal static class DebugCommands
         }
 
         public readonly string Text(long nowSeconds) =>
-            $"Value at:0x0 refcount:1 encoding:{System.Text.Encoding.ASCII.GetString(_encoding.Name)} serializedlength:{SerializedLength} "
+            $"Value at:0x0 refcount:1 encoding:{System.Text.Encoding.ASCII.GetString(_encoding.Name)} "
+            + $"serializedlength:{SerializedLength} "
             + $"lru:{(nowSeconds - _idleSeconds) & ClockMask} lru_seconds_idle:{_idleSeconds}";
 
-        // In a snapshot: a small integer as 1, 2 or 4 bytes behind a byte, other strings behind their length in 1, 2 or 5.
+        // In a snapshot: a small integer as 1, 2 or 4 bytes behind a byte, other strings behind their length in 1, 2 or
+        // 5.
         private readonly long SerializedLength =>
             _encoding.IsInteger && _encoding.Integer == (int)_encoding.Integer
-                ? _encoding.Integer == (sbyte)_encoding.Integer ? 2 : _encoding.Integer == (short)_encoding.Integer ? 3 : 5
+                ? _encoding.Integer == (sbyte)_encoding.Integer
+                ? 2 : _encoding.Integer == (short)_encoding.Integer ? 3 : 5
                 : _length + (_length < 64 ? 1 : _length < 16384 ? 2 : 5);
     }
 }

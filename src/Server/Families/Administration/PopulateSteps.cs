@@ -5,7 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>DEBUG POPULATE: strings "value:0" at keys "key:0" and so on, some in each turn; a key that is there stays as it is.</summary>
+/// <summary>DEBUG POPULATE: strings "value:0" at keys "key:0" and so on, some in each turn; a key that is there stays
+/// as it is.</summary>
 /// <param name="count">How many.</param>
 /// <param name="prefix">Of the keys, instead of "key".</param>
 /// <param name="bytes">Of each value, which is cut or filled with zeros; 0: as long as its text.</param>

@@ -3,10 +3,11 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>DEBUG RELOAD: every value is written as a snapshot has it, read again, and put in the place of the one it came from.</summary>
+/// <summary>DEBUG RELOAD: every value is written as a snapshot has it, read again, and put in the place of the one it
+/// came from.</summary>
 /// <remarks>
-/// No file is written yet, so this is the half of Redis' RELOAD that a test can see: what a value is after it was saved and loaded, encodings included.
-/// For one who is alone with the store. Threads: one.
+/// No file is written yet, so this is the half of Redis' RELOAD that a test can see: what a value is after it was saved
+/// and loaded, encodings included. For one who is alone with the store. Threads: one.
 /// </remarks>
 internal sealed unsafe class ReloadKeys(KvServer server, StoreSession session) : IDisposable
 {
@@ -39,7 +40,8 @@ internal sealed unsafe class ReloadKeys(KvServer server, StoreSession session) :
         if (held.Status != StoreStatus.Ok) return RdbStatus.Ok;     // its time has passed
         ValueView value = held.Value.View;
         long expiryMs = value.ExpiryMs;
-        _writer.Output.Begin(server.Options.RdbCompression, value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
+        _writer.Output.Begin(server.Options.RdbCompression,
+            value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
         _writer.Write(value);
         DumpPayload.Finish(_writer.Output);
         if (_writer.Output.Status != StoreStatus.Ok) return RdbStatus.OutOfMemory;
@@ -52,7 +54,8 @@ internal sealed unsafe class ReloadKeys(KvServer server, StoreSession session) :
             {
                 var status = reader.Read(long.MaxValue);
                 if (status != RdbStatus.Ok) return status;
-                return reader.Value.Store(held.Value, expiryMs) == StoreStatus.Ok ? RdbStatus.Ok : RdbStatus.OutOfMemory;
+                return reader.Value.Store(held.Value, expiryMs) == StoreStatus.Ok
+                    ? RdbStatus.Ok : RdbStatus.OutOfMemory;
             }
             finally
             {

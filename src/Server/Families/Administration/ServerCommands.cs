@@ -44,14 +44,16 @@ internal static class ServerCommands
         {
             Usage = "[section [section ...]]",
             Summary = "Tells the figures of the server, by section.",
-            Complexity = "O(1); the clients section O(N), N the connections", Since = "1.0.0", Group = CommandGroup.Server,
+            Complexity = "O(1); the clients section O(N), N the connections", Since = "1.0.0",
+            Group = CommandGroup.Server,
             Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel,
             Categories = AclCategories.Dangerous,
             Tips = ["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         },
         new("LASTSAVE", arity: 1, LastSave)
         {
-            Summary = "Returns the second of Unix time at which data was last saved; that of the start, as nothing is saved yet.",
+            Summary = "Returns the second of Unix time at which data was last saved; that of the start, as nothing is "
+                + "saved yet.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
             Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast,
             Categories = AclCategories.Admin | AclCategories.Dangerous,
@@ -93,7 +95,8 @@ internal static class ServerCommands
             Usage = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
             Summary = "Ends the server in order.",
             Complexity = "O(N), N the connections", Since = "1.0.0", Group = CommandGroup.Server,
-            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.NoMulti |
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale
+            | CommandFlags.NoMulti |
                 CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.OwnReplies,
         },
         new("SWAPDB", arity: 3, SwapDb)
@@ -148,7 +151,8 @@ internal static class ServerCommands
     {
         var sections = context.Args.Remaining == 0 ? InfoSections.Default : InfoSections.None;
         context.Args.RequireAtMost(SectionsMax, "sections for INFO");
-        while (context.Args.Remaining > 0) sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
+        while (context.Args.Remaining > 0)
+            sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
         string text = InfoReport.Write(ServerReport.Gather(context.Server), sections);
         context.Reply.WriteVerbatim(Encoding.UTF8.GetBytes(text));
@@ -225,7 +229,8 @@ internal static class ServerCommands
         }
         if (save && !force)
         {
-            context.Server.Log.LogWarning("SHUTDOWN SAVE refused: nothing can be saved yet; NOSAVE or FORCE ends the server without");
+            context.Server.Log.LogWarning(
+                "SHUTDOWN SAVE refused: nothing can be saved yet; NOSAVE or FORCE ends the server without");
             context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
             return;
         }
@@ -248,7 +253,8 @@ internal static class ServerCommands
     private static void Time(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        long microseconds = (context.Server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond;
+        long microseconds =
+            (context.Server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond;
         context.Reply.WriteArray(2);
         context.Reply.WriteBulkInteger(microseconds / 1_000_000);
         context.Reply.WriteBulkInteger(microseconds % 1_000_000);

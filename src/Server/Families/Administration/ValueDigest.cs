@@ -6,7 +6,8 @@ namespace Kv.Server.Families;
 //  mix:   digest = SHA1(digest ^ SHA1(bytes))      of what has an order: a string, elements of a list, an entry's fields
 //  add:   digest = digest ^ SHA1(bytes)            of what has none: members, pairs, keys
 
-/// <summary>The digest of values and data sets that DEBUG DIGEST and DIGEST-VALUE answer: the same for the same data, on a Redis server too.</summary>
+/// <summary>The digest of values and data sets that DEBUG DIGEST and DIGEST-VALUE answer: the same for the same data,
+/// on a Redis server too.</summary>
 /// <remarks>
 /// Cost: one or two SHA1 for each element. Not a secret, nor a proof against forgers: it compares data sets in tests.
 /// Threads: one at a time; the value is held, or all others are stopped.
@@ -35,7 +36,8 @@ internal struct ValueDigest
                 for (var set = new SetView(value, in hash).GetWalk(); set.Next(out var member);) Add(member);
                 break;
             case DataType.Hash:
-                for (var fields = new HashView(value, in hash, nowMs).GetWalk(); fields.Next(out var field, out var content);) AddPair(field, content);
+                for (var fields = new HashView(value, in hash, nowMs).GetWalk();
+                    fields.Next(out var field, out var content);) AddPair(field, content);
                 break;
             case DataType.SortedSet:
                 AddScores(new SortedSetView(value, in hash));
@@ -85,7 +87,8 @@ internal struct ValueDigest
     private void AddScores(SortedSetView set)
     {
         Span<byte> text = stackalloc byte[ScoreText.BytesMax];
-        for (var walk = set.From(0); walk.Next(out var member, out double score);) AddPair(member, text[..ScoreText.Format(score, text)]);
+        for (var walk = set.From(0); walk.Next(out var member, out double score);)
+            AddPair(member, text[..ScoreText.Format(score, text)]);
     }
 
     private void MixEntries(StreamView stream)
@@ -106,7 +109,8 @@ internal struct ValueDigest
     // As Redis numbers them.
     private static byte TypeNumber(DataType type) => type switch
     {
-        DataType.List => 1, DataType.Set => 2, DataType.SortedSet => 3, DataType.Hash => 4, DataType.Stream => 6, _ => 0,
+        DataType.List => 1, DataType.Set => 2, DataType.SortedSet => 3, DataType.Hash => 4,
+            DataType.Stream => 6, _ => 0,
     };
 
 #pragma warning disable CA5350      // nothing is kept secret by it: it is what other servers compute

@@ -5,8 +5,9 @@ namespace Kv.Server.Families;
 
 /// <summary>BITOP: the first key of a list becomes the combination of the others.</summary>
 /// <remarks>
-/// All keys are held while up to 4 MB are combined. More is combined in steps from what the sources were at one instant; then
-/// the keys are held and, if no source has changed, the result is set; else it begins anew, the third time under the hold.
+/// All keys are held while up to 4 MB are combined. More is combined in steps from what the sources were at one
+/// instant; then the keys are held and, if no source has changed, the result is set; else it begins anew, the third
+/// time under the hold.
 /// </remarks>
 internal static class BitCombination
 {
@@ -37,12 +38,14 @@ internal static class BitCombination
             longest = Math.Max(longest, source.StringLength);
         }
 
-        if (bytes > BytesAtOnceMax) context.Continue(new BitCombinationSteps(context.Store, operation, keys, context.Session.Database));
+        if (bytes > BytesAtOnceMax)
+            context.Continue(new BitCombinationSteps(context.Store, operation, keys, context.Session.Database));
         else Finish(ref context, operation, held, keys.Count, longest);
     }
 
     /// <summary>Combines held keys and answers.</summary>
-    internal static void Finish(ref CommandContext context, BitOperation operation, in HeldKeys held, int count, long longest)
+    internal static void Finish(ref CommandContext context, BitOperation operation, in HeldKeys held, int count,
+        long longest)
     {
         StoreStatus status = StoreStatus.Ok;
         if (longest == 0)

@@ -43,7 +43,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
             {
                 operation.Number = args.NextInt64();
                 program.Writes = true;
-                program._lastBitWritten = Math.Max(program._lastBitWritten, operation.FirstBit + operation.Field.Bits - 1);
+                program._lastBitWritten =
+                    Math.Max(program._lastBitWritten, operation.FirstBit + operation.Field.Bits - 1);
             }
 
             program.Add(operation);
@@ -55,7 +56,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     /// <summary>Does it and answers.</summary>
     public void Run(ref CommandContext context, in Key key)
     {
-        var status = Writes ? context.Store.Update(key, DataType.String, ref this) : context.Store.Read(key, DataType.String, ref this);
+        var status = Writes ? context.Store.Update(key, DataType.String, ref this)
+            : context.Store.Read(key, DataType.String, ref this);
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
         {
             context.Fail(Errors.For(status));
@@ -67,7 +69,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         {
             ref Operation operation = ref _operations[i];
             if (operation.Failed) context.Reply.WriteNull();
-            else context.Reply.WriteInteger(status == StoreStatus.Ok ? operation.Result : 0);     // an absent string is all zeros
+            // an absent string is all zeros
+            else context.Reply.WriteInteger(status == StoreStatus.Ok ? operation.Result : 0);
         }
     }
 
@@ -75,8 +78,10 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     public void Read(in ValueView value)
     {
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-        ReadOnlySpan<byte> bytes = value.Kind == ValueKind.Integer ? digits[..NumberText.FormatInt64(value.Integer, digits)] : value.Bytes;
-        for (int i = 0; i < _count; i++) _operations[i].Result = _operations[i].Field.Read(bytes, _operations[i].FirstBit);
+        ReadOnlySpan<byte> bytes = value.Kind == ValueKind.Integer
+            ? digits[..NumberText.FormatInt64(value.Integer, digits)] : value.Bytes;
+        for (int i = 0; i < _count; i++)
+            _operations[i].Result = _operations[i].Field.Read(bytes, _operations[i].FirstBit);
     }
 
     /// <inheritdoc/>
@@ -94,7 +99,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     private readonly bool ChangesNothing(in ValueView current)
     {
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-        ReadOnlySpan<byte> bytes = current.Kind == ValueKind.Integer ? digits[..NumberText.FormatInt64(current.Integer, digits)] : current.Bytes;
+        ReadOnlySpan<byte> bytes = current.Kind == ValueKind.Integer
+            ? digits[..NumberText.FormatInt64(current.Integer, digits)] : current.Bytes;
         for (int i = 0; i < _count; i++)
             if (Run(ref _operations[i], bytes, out long old, out long result) && result != old) return false;
         return true;
@@ -108,7 +114,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         if (operation.Verb == Verb.Get) return false;
         bool adds = operation.Verb == Verb.Add;
         // What SET writes into an unsigned field is 64 bits without a sign.
-        bool fits = operation.Field.TryAdd(adds ? old : operation.Number, adds ? operation.Number : 0, operation.Overflow, out result);
+        bool fits = operation.Field.TryAdd(adds ? old : operation.Number, adds ? operation.Number : 0,
+            operation.Overflow, out result);
         operation.Failed = !fits;
         if (fits && adds) operation.Result = result;
         return fits;
@@ -120,7 +127,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
         for (int i = 0; i < _count; i++)
         {
             ref Operation operation = ref _operations[i];
-            if (Run(ref operation, destination, out _, out long result)) operation.Field.Write(destination, operation.FirstBit, result);
+            if (Run(ref operation, destination, out _, out long result))
+                operation.Field.Write(destination, operation.FirstBit, result);
         }
     }
 

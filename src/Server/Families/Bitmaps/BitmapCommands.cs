@@ -12,10 +12,12 @@ internal static class BitmapCommands
         new("SETBIT", arity: 4, SetBit)
         {
             Usage = "key offset value",
-            Summary = "Sets one bit of the string at a key, with zero bits up to there if it is shorter; answers the bit as it was.",
+            Summary = "Sets one bit of the string at a key, with zero bits up to there if it is shorter; answers the "
+                + "bit as it was.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Bitmap,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Member = 2, MemberIs = MemberKind.Bit, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
+            Member = 2, MemberIs = MemberKind.Bit,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("GETBIT", arity: 3, GetBit)
         {
@@ -50,12 +52,15 @@ internal static class BitmapCommands
             Complexity = "O(N) where N is the length of all strings together.",
             Since = "2.6.0", Group = CommandGroup.Bitmap,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(2, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(3, -1, 1, KeyAccess.RO | KeyAccess.Access)],
+            Keys = [KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
+                KeySpec.Range(3, -1, 1, KeyAccess.RO | KeyAccess.Access)],
         },
         new("BITFIELD", arity: -2, BitFields)
         {
-            Usage = "key [GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] <SET encoding offset value | INCRBY encoding offset increment> "
-                + "[GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] <SET encoding offset value | INCRBY encoding offset increment> ...]]",
+            Usage = "key [GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] <SET encoding offset value | INCRBY "
+                + "encoding offset increment> "
+                + "[GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] <SET encoding offset value | INCRBY encoding "
+                    + "offset increment> ...]]",
             Summary = "Reads, writes and adds to numbers of any width inside of the string at a key.",
             Complexity = "O(1) for each subcommand.",
             Since = "3.2.0", Group = CommandGroup.Bitmap,
@@ -168,7 +173,8 @@ internal static class BitmapCommands
 
         var keys = context.Store.Keys;
         keys.Clear();
-        for (int i = context.Args.Position; i < context.Args.Count; i++) context.Args.AddKey(i, keys, context.Session.Database);
+        for (int i = context.Args.Position; i < context.Args.Count; i++)
+            context.Args.AddKey(i, keys, context.Session.Database);
         context.Args.Skip(context.Args.Remaining);
         if (context.Args.Finish(context.Reply)) BitCombination.Run(ref context, operation, keys);
     }

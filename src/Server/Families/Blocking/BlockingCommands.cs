@@ -14,7 +14,8 @@ internal static class BlockingCommands
         new("BLPOP", arity: -3, BLPop)
         {
             Usage = "key [key ...] timeout",
-            Summary = "Takes the first element of the first list that has any, and returns key and element; waits for one if need be.",
+            Summary = "Takes the first element of the first list that has any, and returns key and element; waits for "
+                + "one if need be.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
@@ -22,7 +23,8 @@ internal static class BlockingCommands
         new("BRPOP", arity: -3, BRPop)
         {
             Usage = "key [key ...] timeout",
-            Summary = "Takes the last element of the first list that has any, and returns key and element; waits for one if need be.",
+            Summary = "Takes the last element of the first list that has any, and returns key and element; waits for "
+                + "one if need be.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
@@ -30,7 +32,8 @@ internal static class BlockingCommands
         new("BLMOVE", arity: 6, BLMove)
         {
             Usage = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
-            Summary = "Moves an element from an end of one list to an end of another, and returns it; waits for one if need be.",
+            Summary = "Moves an element from an end of one list to an end of another, and returns it; waits for one if "
+                + "need be.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Blocking,
             Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
@@ -38,7 +41,8 @@ internal static class BlockingCommands
         new("BRPOPLPUSH", arity: 4, BRPopLPush)
         {
             Usage = "source destination timeout",
-            Summary = "Moves the last element of one list to the front of another, and returns it; waits for one if need be.",
+            Summary = "Moves the last element of one list to the front of another, and returns it; waits for one if "
+                + "need be.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Blocking,
             DeprecatedSince = "6.2.0",
@@ -47,7 +51,8 @@ internal static class BlockingCommands
         new("BLMPOP", arity: -5, BLMPop)
         {
             Usage = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
-            Summary = "Takes elements from the first list that has any, and returns key and elements; waits for some if need be.",
+            Summary = "Takes elements from the first list that has any, and returns key and elements; waits for some "
+                + "if need be.",
             Complexity = "O(N+M) where N is the number of keys and M the number of elements taken.",
             Since = "7.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
@@ -56,7 +61,8 @@ internal static class BlockingCommands
         new("BZPOPMIN", arity: -3, BZPopMin)
         {
             Usage = "key [key ...] timeout",
-            Summary = "Takes the member with the lowest score of the first set that has any, and returns key and it; waits if need be.",
+            Summary = "Takes the member with the lowest score of the first set that has any, and returns key and it; "
+                + "waits if need be.",
             Complexity = "O(log(N)) where N is the number of members.", Since = "5.0.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.Write | CommandFlags.Fast | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
@@ -64,7 +70,8 @@ internal static class BlockingCommands
         new("BZPOPMAX", arity: -3, BZPopMax)
         {
             Usage = "key [key ...] timeout",
-            Summary = "Takes the member with the highest score of the first set that has any, and returns key and it; waits if need be.",
+            Summary = "Takes the member with the highest score of the first set that has any, and returns key and it; "
+                + "waits if need be.",
             Complexity = "O(log(N)) where N is the number of members.", Since = "5.0.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.Write | CommandFlags.Fast | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
@@ -72,8 +79,10 @@ internal static class BlockingCommands
         new("BZMPOP", arity: -5, BZMPop)
         {
             Usage = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
-            Summary = "Takes members with the lowest or highest scores of the first set that has any; waits for some if need be.",
-            Complexity = "O(K) + O(M*log(N)) where K is the number of keys, N that of the members, and M that of those taken.",
+            Summary = "Takes members with the lowest or highest scores of the first set that has any; waits for some "
+                + "if need be.",
+            Complexity =
+                "O(K) + O(M*log(N)) where K is the number of keys, N that of the members, and M that of those taken.",
             Since = "7.0.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Count(2, Takes)],
@@ -81,7 +90,8 @@ internal static class BlockingCommands
         new("WAIT", arity: 3, Wait)
         {
             Usage = "numreplicas timeout",
-            Summary = "Waits until so many replicas have what this connection has written; there are none yet, so that is its time.",
+            Summary = "Waits until so many replicas have what this connection has written; there are none yet, so that "
+                + "is its time.",
             Complexity = "O(1)", Since = "3.0.0", Group = CommandGroup.Generic,
             Categories = AclCategories.Connection,
             Tips = ["request_policy:all_shards", "response_policy:agg_min"],
@@ -89,7 +99,8 @@ internal static class BlockingCommands
         new("WAITAOF", arity: 4, WaitAof)
         {
             Usage = "numlocal numreplicas timeout",
-            Summary = "Waits until what this connection has written is in append-only files, of which there are none yet.",
+            Summary =
+                "Waits until what this connection has written is in append-only files, of which there are none yet.",
             Complexity = "O(1)", Since = "7.2.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.NoScript, Categories = AclCategories.Connection,
             Tips = ["request_policy:all_shards", "response_policy:agg_min"],
@@ -116,7 +127,8 @@ internal static class BlockingCommands
     private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)
     {
         if (replicas <= 0 || !context.MayBlock) BlockedReplicas.WriteNone(context.Reply, withLocal);
-        else context.Block(new BlockedReplicas(context.Session, withLocal), DataType.Any, new KeyRange(1, 0, 1), timeoutMs);
+        else context.Block(new BlockedReplicas(context.Session, withLocal), DataType.Any,
+            new KeyRange(1, 0, 1), timeoutMs);
     }
 
     private static void BLPop(ref CommandContext context) => Pop(ref context, DataType.List, fromFirst: true);
@@ -162,7 +174,8 @@ internal static class BlockingCommands
     private static void BLMove(ref CommandContext context)
     {
         context.Args.Skip(2);
-        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8), toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
+        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8),
+            toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
         Move(ref context, fromLeft, toLeft);
     }
 
@@ -179,7 +192,9 @@ internal static class BlockingCommands
 
         bool mayBlock = context.MayBlock;
         if (ListEnds.TryMove(ref context, fromLeft, toLeft, leavesToOthers: mayBlock)) return;
-        if (mayBlock) context.Block(new BlockedMove(context.Session, context.Args[2].Span, fromLeft, toLeft), DataType.List, new KeyRange(1, 1, 1), timeoutMs);
+        if (mayBlock)
+            context.Block(new BlockedMove(context.Session, context.Args[2].Span, fromLeft, toLeft), DataType.List,
+                new KeyRange(1, 1, 1), timeoutMs);
         else context.Reply.WriteNull();
     }
 }

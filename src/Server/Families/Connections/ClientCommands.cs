@@ -38,7 +38,8 @@ internal static class ClientCommands
                     Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel,
                     Categories = AclCategories.Connection,
                 },
-                HelpReply.Row("5.0.0", CommandGroup.Connection, CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel, AclCategories.Connection),
+                HelpReply.Row("5.0.0", CommandGroup.Connection,
+                    CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel, AclCategories.Connection),
                 new("ID", arity: 2, Id)
                 {
                     Summary = "Answers the number of this connection, which no other ever has.",
@@ -56,10 +57,11 @@ internal static class ClientCommands
                 },
                 new("KILL", arity: -3, Kill)
                 {
-                    Usage = "<old-format | <[ID client-id] | [TYPE normal | master | slave | replica | pubsub] | [USER " +
-                        "username] | [ADDR addr] | [LADDR laddr] | [SKIPME YES | NO]> [<[ID client-id] | [TYPE normal | " +
-                        "master | slave | replica | pubsub] | [USER username] | [ADDR addr] | [LADDR laddr] | [SKIPME " +
-                        "YES | NO]> ...]>",
+                    Usage =
+                        "<old-format | <[ID client-id] | [TYPE normal | master | slave | replica | pubsub] | "
+                        + "[USER username] | [ADDR addr] | [LADDR laddr] | [SKIPME YES | NO]> "
+                        + "[<[ID client-id] | [TYPE normal | master | slave | replica | pubsub] | "
+                        + "[USER username] | [ADDR addr] | [LADDR laddr] | [SKIPME YES | NO]> ...]>",
                     Summary = "Closes connections: one by its address, or all that fit.",
                     Complexity = "O(N), N the connections", Since = "2.4.0", Group = CommandGroup.Connection,
                     Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading |
@@ -131,7 +133,8 @@ internal static class ClientCommands
                 },
                 new("TRACKING", arity: -3, Tracking)
                 {
-                    Usage = "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] " +
+                    Usage = "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] "
+                        + "[OPTOUT] " +
                         "[NOLOOP]",
                     Summary = "Switches invalidation messages for the keys that the client reads on or off.",
                     Complexity = "O(1)", Since = "6.0.0", Group = CommandGroup.Connection,
@@ -167,7 +170,9 @@ internal static class ClientCommands
     ];
 
     private static void Caching(ref CommandContext context) =>
-        context.Fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled"u8);
+        context.Fail(
+            "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "u8
+            + "mode enabled"u8);
 
     private static void GetName(ref CommandContext context)
     {
@@ -243,7 +248,8 @@ internal static class ClientCommands
     {
         ref var args = ref context.Args;
         if (args.Remaining < 2) args.SyntaxError();
-        else if (args.TryKeyword("ID"u8)) filter.Id = args.NextInt64(1, long.MaxValue, "ERR client-id should be greater than 0"u8);
+        else if (args.TryKeyword("ID"u8))
+            filter.Id = args.NextInt64(1, long.MaxValue, "ERR client-id should be greater than 0"u8);
         else if (args.TryKeyword("TYPE"u8)) filter.Kind = ReadKind(ref args);
         else if (args.TryKeyword("ADDR"u8)) filter.Address = Encoding.Latin1.GetString(args.NextBytes());
         else if (args.TryKeyword("LADDR"u8)) filter.LocalAddress = Encoding.Latin1.GetString(args.NextBytes());
@@ -329,7 +335,8 @@ internal static class ClientCommands
             return true;
         }
 
-        public readonly void End(ref CommandContext context) => context.Reply.WriteVerbatim(Encoding.Latin1.GetBytes(_text.ToString()));
+        public readonly void End(ref CommandContext context) =>
+            context.Reply.WriteVerbatim(Encoding.Latin1.GetBytes(_text.ToString()));
     }
 
     private static void NoEvict(ref CommandContext context)
@@ -358,7 +365,8 @@ internal static class ClientCommands
     private static void Pause(ref CommandContext context)
     {
         if (RefusesMore(ref context, count: 4)) return;
-        long milliseconds = context.Args.NextInt64(long.MinValue, long.MaxValue, "ERR timeout is not an integer or out of range"u8);
+        long milliseconds = context.Args.NextInt64(long.MinValue, long.MaxValue,
+            "ERR timeout is not an integer or out of range"u8);
         if (milliseconds < 0) context.Args.Fail("ERR timeout is negative"u8);
         bool writesOnly = context.Args.TryKeyword("WRITE"u8);
         if (!writesOnly && context.Args.Remaining > 0 && !context.Args.TryKeyword("ALL"u8))
@@ -390,7 +398,8 @@ internal static class ClientCommands
         {
             // Without replies at all there is none to skip.
             if (context.Session.ReplyMode == ReplyMode.On) context.Session.ReplyMode = ReplyMode.Skip;
-            else if (context.Session.ReplyMode == ReplyMode.Skip && !context.InTransaction) context.Session.ReplyMode = ReplyMode.SkipAgain;
+            else if (context.Session.ReplyMode == ReplyMode.Skip && !context.InTransaction)
+                context.Session.ReplyMode = ReplyMode.SkipAgain;
         }
         else
         {
@@ -408,7 +417,8 @@ internal static class ClientCommands
         if (value.Length > ClientText.BytesMax)
             context.Args.Fail((byte[])[.. "ERR "u8, .. attribute, .. " cannot be longer than 128 bytes."u8]);
         if (!ClientText.IsAllowed(value))
-            context.Args.Fail((byte[])[.. "ERR "u8, .. attribute, .. " cannot contain spaces, newlines or special characters."u8]);
+            context.Args.Fail((byte[])[.. "ERR "u8, .. attribute,
+                .. " cannot contain spaces, newlines or special characters."u8]);
         if (!context.Args.Finish(context.Reply)) return;
         if (isName) context.Session.LibName = ClientText.Keep(value);
         else context.Session.LibVersion = ClientText.Keep(value);
@@ -460,14 +470,16 @@ internal static class ClientCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         // Only a blocking command can be ended so: a pause or a late answer is no wait of the client's own.
-        bool waits = context.Server.Connections.TryGet(id, out var session) && session!.Blocked is { } blocked && blocked.TryEnd(isError);
+        bool waits = context.Server.Connections.TryGet(id, out var session) && session!.Blocked is { } blocked
+            && blocked.TryEnd(isError);
         context.Reply.WriteInteger(waits ? 1 : 0);
     }
 
     private static bool RefusesMore(ref CommandContext context, int count)
     {
         if (context.Args.Count <= count) return false;
-        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span, .. "'. Try CLIENT HELP."u8]);
+        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
+            .. "'. Try CLIENT HELP."u8]);
         return true;
     }
 

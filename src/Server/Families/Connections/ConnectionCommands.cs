@@ -16,7 +16,8 @@ internal static class ConnectionCommands
             Usage = "[username] password",
             Summary = "Says who the client is: the password of the default user, or a user and its password.",
             Complexity = "O(N), N the passwords that user has", Since = "1.0.0", Group = CommandGroup.Connection,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.NoAuth |
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.NoAuth |
                 CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.ChangesSession,
             Categories = AclCategories.Connection,
         },
@@ -33,7 +34,8 @@ internal static class ConnectionCommands
             Usage = "[protover [AUTH username password] [SETNAME clientname]]",
             Summary = "Chooses the version of the protocol, and may say who the client is and what it is called.",
             Complexity = "O(1)", Since = "6.0.0", Group = CommandGroup.Connection,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.NoAuth |
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.NoAuth |
                 CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.ChangesSession,
             Categories = AclCategories.Connection,
         },
@@ -74,7 +76,8 @@ internal static class ConnectionCommands
     ];
 
     private static ReadOnlySpan<byte> HelloFirst =>
-        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option "u8 +
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> "u8
+        + "<pass> option "u8 +
         "can be used to authenticate the client and select the RESP protocol version at the same time"u8;
 
     private static void Auth(ref CommandContext context)
@@ -246,8 +249,10 @@ internal static class ConnectionCommands
         context.Reply.WriteOk();
     }
 
-    /// <summary>Makes the session that user's, or answers that it cannot be, late when this address has failed before.</summary>
-    private static bool TryAuthenticate(ref CommandContext context, ReadOnlySpan<byte> user, ReadOnlySpan<byte> password)
+    /// <summary>Makes the session that user's, or answers that it cannot be, late when this address has failed
+    /// before.</summary>
+    private static bool TryAuthenticate(ref CommandContext context, ReadOnlySpan<byte> user,
+        ReadOnlySpan<byte> password)
     {
         var session = context.Session;
         string required = context.Server.Options.RequirePass;

@@ -21,8 +21,10 @@ internal struct CombinationOptions
         var options = default(CombinationOptions);
         while (arguments.Remaining > 0)
         {
-            if (mayWeigh && arguments.Remaining > sets && arguments.TryKeyword("WEIGHTS"u8)) options.Weights = ReadWeights(ref arguments, sets);
-            else if (mayWeigh && arguments.Remaining > 1 && arguments.TryKeyword("AGGREGATE"u8)) options.Aggregate = ReadAggregate(ref arguments);
+            if (mayWeigh && arguments.Remaining > sets && arguments.TryKeyword("WEIGHTS"u8))
+                options.Weights = ReadWeights(ref arguments, sets);
+            else if (mayWeigh && arguments.Remaining > 1 && arguments.TryKeyword("AGGREGATE"u8))
+                options.Aggregate = ReadAggregate(ref arguments);
             else if (!stores && arguments.TryKeyword("WITHSCORES"u8)) options.WithScores = true;
             else arguments.SyntaxError();
         }
@@ -37,7 +39,8 @@ internal struct CombinationOptions
         long limit = 0;
         while (arguments.Remaining > 0)
         {
-            if (arguments.Remaining > 1 && arguments.TryKeyword("LIMIT"u8)) limit = arguments.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
+            if (arguments.Remaining > 1 && arguments.TryKeyword("LIMIT"u8))
+                limit = arguments.NextInt64(0, long.MaxValue, "ERR LIMIT can't be negative"u8);
             else arguments.SyntaxError();
         }
 
@@ -49,7 +52,8 @@ internal struct CombinationOptions
         double[] weights = new double[sets];
         for (int i = 0; i < sets; i++)
         {
-            if (!Kv.Protocol.NumberText.TryParseDouble(arguments.NextBytes(), out weights[i])) arguments.Fail("ERR weight value is not a float"u8);
+            if (!Kv.Protocol.NumberText.TryParseDouble(arguments.NextBytes(), out weights[i]))
+                arguments.Fail("ERR weight value is not a float"u8);
         }
 
         return weights;

@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes elements of a sorted set: members, or members with their scores, which RESP3 pairs and RESP2 does not.</summary>
+/// <summary>Writes elements of a sorted set: members, or members with their scores, which RESP3 pairs and RESP2 does
+/// not.</summary>
 /// <param name="pairsAlways">Whether RESP2 has pairs, too.</param>
 internal readonly struct ElementReply(ReplyWriter reply, bool withScores, bool pairsAlways = false) : IScoreSink
 {

@@ -17,15 +17,18 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
     private long _left;
 
     /// <summary>Begins, if there are many.</summary>
-    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the same.</param>
+    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
+    /// same.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long count, bool withValues = false)
     {
         HeldValue value = held.Value;
         if (!value.HoldsRegion && count >= 0) return false;     // no more than a record has
         long work = Math.Abs(count);
-        if (value.Kind == ValueKind.Hash && new ExpiredFields(value).MayExist) work = Math.Max(work, new HashValue(value).Count);
-        return IsWanted(ref context, work) && new LongSample(count, withValues).TryBegin(ref context, held, ReplyHead.Array, count: 0);
+        if (value.Kind == ValueKind.Hash && new ExpiredFields(value).MayExist)
+            work = Math.Max(work, new HashValue(value).Count);
+        return IsWanted(ref context, work)
+            && new LongSample(count, withValues).TryBegin(ref context, held, ReplyHead.Array, count: 0);
     }
 
     public override void Dispose()
@@ -52,7 +55,8 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         if (value.Type == DataType.Hash) new ExpiredFields(value).Remove(BucketsPerStep, out more);
         if (more) return false;
         _isReady = true;
-        long members = !value.Exists ? 0 : value.HoldsRegion ? new MemberTable(value.Region, in value.Hash).Count : long.MaxValue;
+        long members = !value.Exists ? 0 : value.HoldsRegion
+            ? new MemberTable(value.Region, in value.Hash).Count : long.MaxValue;
         _left = members == 0 ? 0 : count < 0 ? -count : Math.Min(count, members);
         if (value.HoldsRegion) _sample = new MemberSample(value.Budget, count < 0 ? count : _left, members);
         Count = withValues && reply.Version == RespVersion.Resp2 ? checked((int)(2 * _left)) : _left;

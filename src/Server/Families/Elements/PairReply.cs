@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes fields of a hash drawn at random: names, or names with their values, which RESP3 pairs and RESP2 does not.</summary>
+/// <summary>Writes fields of a hash drawn at random: names, or names with their values, which RESP3 pairs and RESP2
+/// does not.</summary>
 internal readonly struct PairReply(ReplyWriter reply, bool withValues) : IPairSink
 {
     private readonly bool _pairs = withValues && reply.Version == RespVersion.Resp3;

@@ -2,7 +2,8 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>What HRANDFIELD and ZRANDMEMBER are asked for, behind the key: a count, and whether values (scores) come with it.</summary>
+/// <summary>What HRANDFIELD and ZRANDMEMBER are asked for, behind the key: a count, and whether values (scores) come
+/// with it.</summary>
 internal readonly struct SampleArguments
 {
     /// <summary>Whether an array is asked for. Without a count the reply is one element by itself.</summary>

@@ -5,12 +5,14 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT, and of hashes NOVALUES.</summary>
+/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT, and of hashes
+/// NOVALUES.</summary>
 internal ref struct ScanArguments
 {
     private const long DefaultCount = 10;
 
-    /// <summary>COUNT is a wish: a call looks at no more elements than this, nor writes more than so many bytes but for what the last bucket has.</summary>
+    /// <summary>COUNT is a wish: a call looks at no more elements than this, nor writes more than so many bytes but for
+    /// what the last bucket has.</summary>
     private const long CountMax = 10_000, BytesMax = 1 << 20;
 
     public ulong Cursor;
@@ -22,8 +24,8 @@ internal ref struct ScanArguments
     private ReadOnlySpan<byte> _pattern;
     private bool _hasPattern;
 
-    /// <summary>Reads them all. What is bad behind the cursor is left for <see cref="CommandArguments.Finish"/>, which Redis
-    /// asks only once there is something to scan.</summary>
+    /// <summary>Reads them all. What is bad behind the cursor is left for <see cref="CommandArguments.Finish"/>, which
+    /// Redis asks only once there is something to scan.</summary>
     /// <param name="context">Of the command.</param>
     /// <param name="scan">Gets what is asked for.</param>
     /// <param name="ofHash">It is HSCAN, which alone has values to leave out.</param>
@@ -66,7 +68,8 @@ internal ref struct ScanArguments
     /// <summary>Whether an element is wanted.</summary>
     public readonly bool Takes(ReadOnlySpan<byte> element) => !_hasPattern || GlobPattern.IsMatch(_pattern, element);
 
-    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places; a call is one turn, so it ends earlier where that is much.</summary>
+    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places; a call is
+    /// one turn, so it ends earlier where that is much.</summary>
     /// <returns>The next cursor; 0: done.</returns>
     public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit, ReplyWriter reply)
         where TScan : struct, IMemberScan, allows ref struct where TVisit : struct, IScanReply, allows ref struct
@@ -88,7 +91,8 @@ internal ref struct ScanArguments
         reply.WriteBulk(digits[..length]);
     }
 
-    /// <summary>Begins to scan the elements of a key that is held. A missing key is answered ahead of what is wrong with the rest of the arguments.</summary>
+    /// <summary>Begins to scan the elements of a key that is held. A missing key is answered ahead of what is wrong
+    /// with the rest of the arguments.</summary>
     /// <returns>False when that was all.</returns>
     public static bool TryBegin(ref CommandContext context, StoreStatus status)
     {
@@ -106,7 +110,8 @@ internal ref struct ScanArguments
     }
 
     /// <summary>
-    /// A cursor as C's strtoul reads it, which is what Redis does: a sign may lead, minus wraps around, nothing at all is 0.
+    /// A cursor as C's strtoul reads it, which is what Redis does: a sign may lead, minus wraps around, nothing at all
+    /// is 0.
     /// </summary>
     public static bool TryParseCursor(ReadOnlySpan<byte> text, out ulong cursor)
     {

@@ -2,13 +2,15 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What ZADD and GEOADD do with very many members: by which rule, what is counted, and the room for all of them.</summary>
+/// <summary>What ZADD and GEOADD do with very many members: by which rule, what is counted, and the room for all of
+/// them.</summary>
 internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
 {
     private ScoreRoom _room;
 
     /// <summary>What a new key's record needs; -1: none is made.</summary>
-    public readonly int ExpectedBytes => (rule & ScoreRule.OnlyExisting) != 0 ? -1 : SortedSetValue.ExpectedBytes(_room);
+    public readonly int ExpectedBytes =>
+        (rule & ScoreRule.OnlyExisting) != 0 ? -1 : SortedSetValue.ExpectedBytes(_room);
 
     /// <summary>Sums a member up.</summary>
     public void Read(ReadOnlySpan<byte> member, double score) => _room.Add(member.Length, score);

@@ -6,7 +6,8 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>BLMOVE and BRPOPLPUSH, waiting.</summary>
-/// <remarks>A destination of another type ends the wait with an error; the element stays for the next who waits.</remarks>
+/// <remarks>A destination of another type ends the wait with an error; the element stays for the next who
+/// waits.</remarks>
 internal sealed class BlockedMove : BlockedCommand
 {
     private readonly byte[] _destination;
@@ -41,7 +42,8 @@ internal sealed class BlockedMove : BlockedCommand
 
         var from = held.Value(0);
         if (!from.Exists || from.Type != DataType.List || !serving.TryClaim()) return false;
-        ListEnds.Move(serving.Reply, from, held.Value(1), serving.KeyBytes.AsSpan().SequenceEqual(_destination), _fromLeft, _toLeft);
+        ListEnds.Move(serving.Reply, from, held.Value(1), serving.KeyBytes.AsSpan().SequenceEqual(_destination),
+            _fromLeft, _toLeft);
         return true;
     }
 

@@ -40,7 +40,8 @@ internal static class ListEnds
         list.Settle();
     }
 
-    /// <summary>Moves an element between the lists that the first two arguments name, and answers it, or an error.</summary>
+    /// <summary>Moves an element between the lists that the first two arguments name, and answers it, or an
+    /// error.</summary>
     /// <param name="leavesToOthers">Not what others wait for, who came before.</param>
     /// <returns>False when there is none to move: nothing was written.</returns>
     public static bool TryMove(ref CommandContext context, bool fromLeft, bool toLeft, bool leavesToOthers = false)
@@ -56,12 +57,14 @@ internal static class ListEnds
         var source = context.Args[1].Span;
         if (!from.Exists) return false;
         if (from.Type != DataType.List) context.Fail(Errors.WrongType);
-        else if (leavesToOthers && context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(source))) return false;
+        else if (leavesToOthers && context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(source)))
+            return false;
         else Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft);
         return true;
     }
 
-    /// <summary>Moves an element from an end of a list to an end of what is another one, or none yet, or the same; and answers it, or an error.</summary>
+    /// <summary>Moves an element from an end of a list to an end of what is another one, or none yet, or the same; and
+    /// answers it, or an error.</summary>
     /// <param name="from">A list.</param>
     /// <param name="to">Anything.</param>
     /// <param name="isSame">Whether they are one key.</param>

@@ -20,7 +20,8 @@ internal sealed class LongListTake : LongTake
     /// <param name="index">Which of the keys it is.</param>
     /// <param name="key">Its name, if that is a part of the reply.</param>
     /// <returns>Null: do it all in this turn.</returns>
-    public static LongListTake? IfMany(ref CommandContext context, HeldValue value, bool left, long most, int index = 0, byte[]? key = null)
+    public static LongListTake? IfMany(ref CommandContext context, HeldValue value, bool left, long most, int index = 0,
+        byte[]? key = null)
     {
         long count = Math.Min(most, new ListValue(value).Count);
         return IsWanted(ref context, count) ? new LongListTake(index, left, count) { Key = key } : null;
@@ -33,7 +34,8 @@ internal sealed class LongListTake : LongTake
         var list = new ListValue(value).View;
         var walk = list.GetWalk(_left ? from : list.Count - 1 - from, backwards: !_left);
         long answered = 0;
-        for (var budget = new StepBudget(reply); answered < most && budget.TryTake() && walk.Next(out var element); answered++) reply.Next().WriteBulk(element);
+        for (var budget = new StepBudget(reply); answered < most && budget.TryTake() && walk.Next(out var element);
+            answered++) reply.Next().WriteBulk(element);
         return answered;
     }
 
@@ -41,7 +43,8 @@ internal sealed class LongListTake : LongTake
     protected override long Take(HeldValue value, long most, LongReply reply)
     {
         var list = new ListValue(value);
-        long has = list.Count, taken = list.Leaves == 0 ? most : Math.Min(most, list.CountIn(_left ? 0 : has - 1, LeavesPerStep, backwards: !_left));
+        long has = list.Count, taken = list.Leaves == 0
+            ? most : Math.Min(most, list.CountIn(_left ? 0 : has - 1, LeavesPerStep, backwards: !_left));
         list.Remove(_left ? 0 : has - taken, taken);
         return taken;
     }

@@ -29,10 +29,12 @@ internal sealed class LongScoreTake : LongTake
     /// <param name="index">Which of the keys it is.</param>
     /// <param name="key">Its name, if that is a part of the reply.</param>
     /// <returns>Null: do it all in this turn.</returns>
-    public static LongScoreTake? IfMany(ref CommandContext context, HeldValue value, bool highest, long most, bool pairsAlways, int index = 0, byte[]? key = null)
+    public static LongScoreTake? IfMany(ref CommandContext context, HeldValue value, bool highest, long most,
+        bool pairsAlways, int index = 0, byte[]? key = null)
     {
         long count = Math.Min(most, new SortedSetValue(value).Count);
-        return IsWanted(ref context, count) ? new LongScoreTake(ref context, index, highest, count, pairsAlways) { Key = key } : null;
+        return IsWanted(ref context, count)
+            ? new LongScoreTake(ref context, index, highest, count, pairsAlways) { Key = key } : null;
     }
 
     protected override long CountOf(HeldValue value) => new SortedSetValue(value).Count;
@@ -42,7 +44,8 @@ internal sealed class LongScoreTake : LongTake
         var set = new SortedSetValue(value).View;
         var walk = set.From(_highest ? set.Count - 1 - from : from, _highest);
         long answered = 0;
-        for (var budget = new StepBudget(reply); answered < most && budget.TryTake() && walk.Next(out var member, out double score); answered++)
+        for (var budget = new StepBudget(reply);
+            answered < most && budget.TryTake() && walk.Next(out var member, out double score); answered++)
             new ElementReply(reply.Next(), withScores: true, _pairsAlways).Write(member, score);
         return answered;
     }

@@ -4,7 +4,8 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Many elements from one end of a list or sorted set: all are answered, then taken out.</summary>
-/// <remarks>In this order, so that a reply that gets too large has changed nothing. To take out all of them is to delete the key.</remarks>
+/// <remarks>In this order, so that a reply that gets too large has changed nothing. To take out all of them is to
+/// delete the key.</remarks>
 /// <param name="index">Which of the keys it is.</param>
 /// <param name="count">At most as many as there are.</param>
 internal abstract class LongTake(int index, long count) : LongElements
@@ -20,10 +21,12 @@ internal abstract class LongTake(int index, long count) : LongElements
 
     /// <summary>Begins.</summary>
     /// <returns>False: do it all in this turn.</returns>
-    public bool TryBegin(ref CommandContext context, in HeldKey held) => TryBegin(ref context, held, ReplyHead.Array, checked((int)(count * ValuesEach)));
+    public bool TryBegin(ref CommandContext context, in HeldKey held) =>
+        TryBegin(ref context, held, ReplyHead.Array, checked((int)(count * ValuesEach)));
 
     /// <inheritdoc cref="TryBegin(ref CommandContext, in HeldKey)"/>
-    public bool TryBegin(ref CommandContext context, in HeldKeys held) => TryBegin(ref context, held, ReplyHead.Array, checked((int)(count * ValuesEach)));
+    public bool TryBegin(ref CommandContext context, in HeldKeys held) =>
+        TryBegin(ref context, held, ReplyHead.Array, checked((int)(count * ValuesEach)));
 
     protected sealed override bool Work(in HeldKeys held, LongReply reply)
     {

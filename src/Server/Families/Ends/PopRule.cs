@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What LMPOP, ZMPOP and their blocking kin take from the first of several keys that has any, and how they answer it.</summary>
+/// <summary>What LMPOP, ZMPOP and their blocking kin take from the first of several keys that has any, and how they
+/// answer it.</summary>
 internal readonly struct PopRule
 {
     /// <summary>A list or a sorted set.</summary>
@@ -19,10 +20,12 @@ internal readonly struct PopRule
     /// <summary>Reads "numkeys key [key ...] end [COUNT count]".</summary>
     public static PopRule ReadMany(ref CommandArguments args, DataType type, out KeyRange keys)
     {
-        int count = (int)Math.Min(int.MaxValue, args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
+        int count = (int)Math.Min(int.MaxValue,
+            args.NextInt64(1, long.MaxValue, "ERR numkeys should be greater than 0"u8));
         keys = new KeyRange(args.Position, count, 1);
         args.Skip(count);
-        bool fromFirst = type == DataType.List ? NextEnd(ref args, "LEFT"u8, "RIGHT"u8) : NextEnd(ref args, "MIN"u8, "MAX"u8);
+        bool fromFirst = type == DataType.List
+            ? NextEnd(ref args, "LEFT"u8, "RIGHT"u8) : NextEnd(ref args, "MIN"u8, "MAX"u8);
         long most = 1;
         bool hasCount = false;
         while (args.Remaining > 0)
@@ -70,7 +73,8 @@ internal readonly struct PopRule
             var key = context.Args[keys.First + i].Span;
             if (value.Type != Type) context.Fail(Errors.WrongType);
             else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-            else if (InSteps(ref context, key, value, i) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, value);
+            else if (InSteps(ref context, key, value, i) is not { } take || !take.TryBegin(ref context, held))
+                Take(context.Reply, key, value);
             return true;
         }
 
@@ -84,7 +88,8 @@ internal readonly struct PopRule
         if (held.Status == StoreStatus.NotFound) return false;
         if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-        else if (InSteps(ref context, key, held.Value, 0) is not { } take || !take.TryBegin(ref context, held)) Take(context.Reply, key, held.Value);
+        else if (InSteps(ref context, key, held.Value, 0) is not { } take || !take.TryBegin(ref context, held))
+            Take(context.Reply, key, held.Value);
         return true;
     }
 
@@ -96,7 +101,8 @@ internal readonly struct PopRule
             : LongScoreTake.IfMany(ref context, value, !FromFirst, Count, pairsAlways: true, index, name);
     }
 
-    private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) => context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
+    private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) =>
+        context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
 
     /// <summary>Takes from a key that has some, and answers.</summary>
     public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
@@ -115,7 +121,8 @@ internal readonly struct PopRule
         }
         else
         {
-            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true, pairsAlways: true), new SortedSetValue(value), !FromFirst, Count);
+            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true, pairsAlways: true),
+                new SortedSetValue(value), !FromFirst, Count);
         }
     }
 }

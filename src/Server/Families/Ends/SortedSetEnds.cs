@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Takes the members with the lowest or the highest scores from sorted sets that are held, and answers them.</summary>
+/// <summary>Takes the members with the lowest or the highest scores from sorted sets that are held, and answers
+/// them.</summary>
 internal static class SortedSetEnds
 {
     /// <summary>One: member and score, not paired.</summary>

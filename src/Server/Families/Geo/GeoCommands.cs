@@ -46,7 +46,8 @@ internal static class GeoCommands
         },
         new("GEOSEARCH", arity: -7, GeoSearchCommand)
         {
-            Usage = "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <m | km | ft | mi> | BYBOX "
+            Usage =
+                "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <m | km | ft | mi> | BYBOX "
                 + "width height <m | km | ft | mi>> [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
             Summary = "Returns the members inside of a circle or a box.",
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
@@ -71,7 +72,8 @@ internal static class GeoCommands
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores), KeySpec.After("STOREDIST", 6, 0, 1, Stores)],
+            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores),
+                KeySpec.After("STOREDIST", 6, 0, 1, Stores)],
         },
         new("GEORADIUS_RO", arity: -6, GeoRadiusReadOnly)
         {
@@ -90,11 +92,13 @@ internal static class GeoCommands
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores), KeySpec.After("STOREDIST", 5, 0, 1, Stores)],
+            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores),
+                KeySpec.After("STOREDIST", 5, 0, 1, Stores)],
         },
         new("GEORADIUSBYMEMBER_RO", arity: -5, GeoRadiusByMemberReadOnly)
         {
-            Usage = "key member radius <m | km | ft | mi> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+            Usage = "key member radius <m | km | ft | mi> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] "
+                + "[ASC | DESC]",
             Summary = "Returns the members within a distance of a member.",
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.10", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
@@ -117,7 +121,8 @@ internal static class GeoCommands
         }
 
         int first = context.Args.Position, members = context.Args.Remaining / 3;
-        if (members == 0 || context.Args.Remaining % 3 != 0 || rule == (ScoreRule.OnlyNew | ScoreRule.OnlyExisting)) context.Args.SyntaxError();
+        if (members == 0 || context.Args.Remaining % 3 != 0 || rule == (ScoreRule.OnlyNew | ScoreRule.OnlyExisting))
+            context.Args.SyntaxError();
         if (LongAdditions<AddPlaces>.TryBegin(ref context, first, new AddPlaces(rule, countsChanges))) return;
         double[] scores = members == 1 || context.Args.Failed ? [] : new double[members];
         ulong score = 0;
@@ -132,7 +137,8 @@ internal static class GeoCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
-        using var held = context.Store.Hold(key, DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+        using var held = context.Store.Hold(key, DataType.SortedSet,
+            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
         if (!context.TryBegin(held.Status)) return;
         long changes = 0;
         if (held.Status == StoreStatus.Ok)
@@ -162,7 +168,8 @@ internal static class GeoCommands
         var key = context.Args.NextKey();
         var from = context.Args.NextBytes();
         var to = context.Args.NextBytes();
-        double unit = context.Args.Remaining == 0 ? 1 : context.Args.Remaining == 1 ? GeoQuery.ReadUnit(ref context.Args) : 0;
+        double unit = context.Args.Remaining == 0 ? 1 : context.Args.Remaining == 1
+            ? GeoQuery.ReadUnit(ref context.Args) : 0;
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
@@ -183,7 +190,8 @@ internal static class GeoCommands
 
         GeoHash.Decode(first, out double longitude, out double latitude);
         GeoHash.Decode(second, out double otherLongitude, out double otherLatitude);
-        GeoSearch.WriteDistance(context.Reply, GeoHash.Distance(longitude, latitude, otherLongitude, otherLatitude) / unit);
+        GeoSearch.WriteDistance(context.Reply,
+            GeoHash.Distance(longitude, latitude, otherLongitude, otherLatitude) / unit);
     }
 
     private static void Geohash(ref CommandContext context) => WritePlaces(ref context, asText: true);
@@ -205,7 +213,8 @@ internal static class GeoCommands
         for (int i = 2; i < count + 2; i++)
         {
             double score = 0;
-            bool isMember = held.Status == StoreStatus.Ok && new SortedSetValue(held.Value).View.TryGetScore(context.Args[i].Span, out score);
+            bool isMember = held.Status == StoreStatus.Ok
+                && new SortedSetValue(held.Value).View.TryGetScore(context.Args[i].Span, out score);
             if (!isMember && asText) reply.WriteNull();
             else if (!isMember) reply.WriteNullArray();
             else if (!asText) GeoSearch.WritePlace(reply, score);
@@ -232,11 +241,14 @@ internal static class GeoCommands
 
     private static void GeoRadius(ref CommandContext context) => Radius(ref context, byMember: false, mayStore: true);
 
-    private static void GeoRadiusReadOnly(ref CommandContext context) => Radius(ref context, byMember: false, mayStore: false);
+    private static void GeoRadiusReadOnly(ref CommandContext context) =>
+        Radius(ref context, byMember: false, mayStore: false);
 
-    private static void GeoRadiusByMember(ref CommandContext context) => Radius(ref context, byMember: true, mayStore: true);
+    private static void GeoRadiusByMember(ref CommandContext context) =>
+        Radius(ref context, byMember: true, mayStore: true);
 
-    private static void GeoRadiusByMemberReadOnly(ref CommandContext context) => Radius(ref context, byMember: true, mayStore: false);
+    private static void GeoRadiusByMemberReadOnly(ref CommandContext context) =>
+        Radius(ref context, byMember: true, mayStore: false);
 
     private static void Radius(ref CommandContext context, bool byMember, bool mayStore)
     {
@@ -260,7 +272,8 @@ internal static class GeoCommands
         }
 
         double score = 0;
-        if (held.Exists(0) && query.IsAroundMember && !new SortedSetValue(held.Value(0)).View.TryGetScore(query.Member, out score))
+        if (held.Exists(0) && query.IsAroundMember
+            && !new SortedSetValue(held.Value(0)).View.TryGetScore(query.Member, out score))
         {
             context.Fail("ERR could not decode requested zset member"u8);       // likewise
             return;

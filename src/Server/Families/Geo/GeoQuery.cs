@@ -32,12 +32,14 @@ internal ref struct GeoQuery
     /// <summary>The distances are the scores of what is stored.</summary>
     public bool StoresDistance;
 
-    /// <summary>What is wrong with the radius around a member: an error once there is a set, which Redis looks for first. Else empty.</summary>
+    /// <summary>What is wrong with the radius around a member: an error once there is a set, which Redis looks for
+    /// first. Else empty.</summary>
     public ReadOnlySpan<byte> RadiusError;
 
     private bool _hasMiddle, _hasSize;
 
-    /// <summary>Reads what follows the key of GEORADIUS (a place) or GEORADIUSBYMEMBER; a bad argument is the first error.</summary>
+    /// <summary>Reads what follows the key of GEORADIUS (a place) or GEORADIUSBYMEMBER; a bad argument is the first
+    /// error.</summary>
     public static GeoQuery ReadRadius(ref CommandArguments arguments, bool byMember, bool mayStore)
     {
         var query = default(GeoQuery);
@@ -88,11 +90,13 @@ internal ref struct GeoQuery
         longitude = arguments.NextDouble();
         latitude = arguments.NextDouble();
         if (arguments.Failed || GeoHash.IsOnMap(longitude, latitude)) return;
-        arguments.Fail(Encoding.ASCII.GetBytes($"ERR invalid longitude,latitude pair {Text(longitude)},{Text(latitude)}"));
+        arguments.Fail(Encoding.ASCII.GetBytes(
+            $"ERR invalid longitude,latitude pair {Text(longitude)},{Text(latitude)}"));
     }
 
     // As C's %f.
-    private static string Text(double value) => double.IsFinite(value) ? value.ToString("F6", CultureInfo.InvariantCulture) : value > 0 ? "inf" : "-inf";
+    private static string Text(double value) =>
+        double.IsFinite(value) ? value.ToString("F6", CultureInfo.InvariantCulture) : value > 0 ? "inf" : "-inf";
 
     /// <summary>Reads a unit.</summary>
     /// <returns>How many meters it is.</returns>
@@ -106,7 +110,8 @@ internal ref struct GeoQuery
     private static ReadOnlySpan<byte> BadUnit => "ERR unsupported unit provided. please use M, KM, FT, MI"u8;
 
     private static double UnitOf(ReadOnlySpan<byte> unit) =>
-        CommandName.Equal("M"u8, unit) ? 1 : CommandName.Equal("KM"u8, unit) ? 1000 : CommandName.Equal("FT"u8, unit) ? 0.3048
+        CommandName.Equal("M"u8, unit) ? 1 : CommandName.Equal("KM"u8, unit)
+        ? 1000 : CommandName.Equal("FT"u8, unit) ? 0.3048
         : CommandName.Equal("MI"u8, unit) ? 1609.34 : 0;
 
     private bool TryReadOption(ref CommandArguments arguments)
@@ -204,10 +209,12 @@ internal ref struct GeoQuery
         if (arguments.Failed) return;
         if (StoreKey != 0 && (WithDistance || WithHash || WithPlace))
             Fail(ref arguments, $"ERR {storeOption} is not compatible with WITHDIST, WITHHASH and WITHCOORD options");
-        if (!_hasMiddle) Fail(ref arguments, $"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {command}");
+        if (!_hasMiddle)
+            Fail(ref arguments, $"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {command}");
         if (!_hasSize) Fail(ref arguments, $"ERR exactly one of BYRADIUS and BYBOX can be specified for {command}");
         if (IsAny && Count == 0) arguments.Fail("ERR the ANY argument requires COUNT argument"u8);
     }
 
-    private static void Fail(ref CommandArguments arguments, string text) => arguments.Fail(Encoding.Latin1.GetBytes(text));
+    private static void Fail(ref CommandArguments arguments, string text) =>
+        arguments.Fail(Encoding.Latin1.GetBytes(text));
 }

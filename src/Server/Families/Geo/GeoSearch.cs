@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Finds the members of a held geo set that are in an area, and answers or stores them: whole, or a piece at a time.</summary>
+/// <summary>Finds the members of a held geo set that are in an area, and answers or stores them: whole, or a piece at a
+/// time.</summary>
 /// <remarks>Members are where the set has them: it must not change meanwhile. Whoever makes one disposes it.</remarks>
 internal sealed class GeoSearch : IDisposable
 {
@@ -18,10 +19,12 @@ internal sealed class GeoSearch : IDisposable
     public GeoSearch(Store store, scoped in GeoQuery query)
     {
         _area = query.Area;
-        (_withDistance, _withHash, _withPlace, _storesDistance) = (query.WithDistance, query.WithHash, query.WithPlace, query.StoresDistance);
+        (_withDistance, _withHash, _withPlace, _storesDistance) =
+            (query.WithDistance, query.WithHash, query.WithPlace, query.StoresDistance);
         _found = new GeoMatches(store)
         {
-            Direction = query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending) ? 1 : query.IsDescending ? -1 : 0,
+            Direction = query.IsAscending || (query.Count > 0 && !query.IsAny && !query.IsDescending)
+                ? 1 : query.IsDescending ? -1 : 0,
             Wanted = query.Count > 0 ? query.Count : long.MaxValue,
             Limit = query.IsAny ? query.Count : long.MaxValue,
         };
@@ -93,7 +96,8 @@ internal sealed class GeoSearch : IDisposable
         Span<byte> text = stackalloc byte[NumberText.MaxInt64Bytes + 6];
         int length = NumberText.FormatInt64(scaled / scale, text);
         text[length++] = (byte)'.';
-        for (long unit = scale / 10, rest = scaled % scale; unit > 0; unit /= 10) text[length++] = (byte)('0' + (rest / unit % 10));
+        for (long unit = scale / 10, rest = scaled % scale; unit > 0; unit /= 10)
+            text[length++] = (byte)('0' + (rest / unit % 10));
         reply.WriteBulk(text[..length]);
     }
 

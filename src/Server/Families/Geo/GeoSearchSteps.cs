@@ -11,7 +11,8 @@ internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : LongElemen
     /// <summary>Goes on with a search that has only begun; it is disposed by this.</summary>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKeys held, GeoSearch search, bool stores) =>
-        !context.InTransaction && new GeoSearchSteps(search, stores).TryBegin(ref context, held, stores ? ReplyHead.Number : ReplyHead.Array);
+        !context.InTransaction && new GeoSearchSteps(search, stores)
+            .TryBegin(ref context, held, stores ? ReplyHead.Number : ReplyHead.Array);
 
     public override void Dispose()
     {
@@ -30,7 +31,8 @@ internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : LongElemen
 
         if (!stores)
         {
-            for (var budget = new StepBudget(reply); !search.IsWritten && budget.TryTake();) search.TryWrite(reply.Next());
+            for (var budget = new StepBudget(reply); !search.IsWritten && budget.TryTake();)
+                search.TryWrite(reply.Next());
             return search.IsWritten;
         }
 

@@ -23,7 +23,8 @@ internal static class HashCommands
         {
             Usage = "key field value [field value ...]",
             Summary = "Sets fields of a hash.",
-            Complexity = "O(N) where N is the number of fields.", Since = "2.0.0", DeprecatedSince = "4.0.0", Group = CommandGroup.Hash,
+            Complexity = "O(N) where N is the number of fields.", Since = "2.0.0", DeprecatedSince = "4.0.0",
+            Group = CommandGroup.Hash,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HSETNX", arity: 4, HSetNx)
@@ -94,7 +95,8 @@ internal static class HashCommands
             Usage = "key field [field ...]",
             Summary = "Removes fields and returns how many there were; a hash without fields is gone.",
             Complexity = "O(N) where N is the number of fields to remove.", Since = "2.0.0", Group = CommandGroup.Hash,
-            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("HINCRBY", arity: 4, HIncrBy)
         {
@@ -120,8 +122,10 @@ internal static class HashCommands
         new("HSCAN", arity: -3, HScan)
         {
             Usage = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
-            Summary = "Returns some of the fields with their values, or alone, and the cursor to ask for more with; 0 begins and ends.",
-            Complexity = "O(1) for a call, O(N) for a whole round, where N is the size of the hash.", Since = "2.8.0", Group = CommandGroup.Hash,
+            Summary = "Returns some of the fields with their values, or alone, and the cursor to ask for more with; 0 "
+                + "begins and ends.",
+            Complexity = "O(1) for a call, O(N) for a whole round, where N is the size of the hash.", Since = "2.8.0",
+            Group = CommandGroup.Hash,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
     ];
@@ -176,7 +180,8 @@ internal static class HashCommands
     private static bool TryReserve(ReplyWriter reply, in HeldKey held, int fields, long bytes, int longest)
     {
         var status = held.Status;
-        if (status == StoreStatus.Ok && !new HashValue(held.Value).TryReserve(fields, bytes, longest)) status = StoreStatus.OutOfMemory;
+        if (status == StoreStatus.Ok && !new HashValue(held.Value).TryReserve(fields, bytes, longest))
+            status = StoreStatus.OutOfMemory;
         if (status != StoreStatus.Ok) reply.WriteError(Errors.For(status));
         return status == StoreStatus.Ok;
     }
@@ -230,7 +235,8 @@ internal static class HashCommands
         for (int i = 2; i < count + 2; i++)
         {
             scoped ReadOnlySpan<byte> value = default;
-            if (held.Status == StoreStatus.Ok && new HashValue(held.Value).View.TryGet(context.Args[i].Span, out value)) context.Reply.WriteBulk(value);
+            if (held.Status == StoreStatus.Ok && new HashValue(held.Value).View.TryGet(context.Args[i].Span, out value))
+                context.Reply.WriteBulk(value);
             else context.Reply.WriteNull();
         }
     }
@@ -333,7 +339,8 @@ internal static class HashCommands
         int bytes = field.Length + NumberText.MaxInt64Bytes;
         using var held = context.Store.Hold(key, DataType.Hash, HashValue.ExpectedBytes(1, bytes, field.Length));
         long value = 0;
-        if (held.Status == StoreStatus.Ok && held.Value.Exists && new HashValue(held.Value).View.TryGet(field, out var text)
+        if (held.Status == StoreStatus.Ok && held.Value.Exists
+            && new HashValue(held.Value).View.TryGet(field, out var text)
             && !NumberText.TryParseInt64(text, out value))
         {
             context.Fail("ERR hash value is not an integer"u8);
@@ -369,7 +376,8 @@ internal static class HashCommands
         int bytes = field.Length + ExtendedFloat.MaxHumanBytes;
         using var held = context.Store.Hold(key, DataType.Hash, HashValue.ExpectedBytes(1, bytes, field.Length));
         var value = ExtendedFloat.FromInt64(0);
-        if (held.Status == StoreStatus.Ok && held.Value.Exists && new HashValue(held.Value).View.TryGet(field, out var current)
+        if (held.Status == StoreStatus.Ok && held.Value.Exists
+            && new HashValue(held.Value).View.TryGet(field, out var current)
             && !ExtendedFloat.TryParse(current, out value))
         {
             context.Fail("ERR hash value is not a float"u8);
@@ -404,7 +412,8 @@ internal static class HashCommands
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
         else if (!sample.HasCount) WriteRandom(reply, new HashValue(held.Value));
-        else if (!LongSample.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count), sample.WithValues)) WriteRandom(reply, held.Value, sample);
+        else if (!LongSample.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count),
+            sample.WithValues)) WriteRandom(reply, held.Value, sample);
     }
 
     private static void WriteRandom(ReplyWriter reply, HashValue hash)
@@ -480,7 +489,8 @@ internal static class HashCommands
 
         public int Length { get; private set; }
 
-        public void Read(in ValueView value) => Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
+        public void Read(in ValueView value) =>
+            Length = new HashView(value, in _hash, _nowMs).TryGet(_field, out var found) ? found.Length : -1;
     }
 
     /// <summary>Writes the pairs, or fields alone, that HSCAN meets and takes.</summary>
@@ -544,7 +554,8 @@ internal static class HashCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
             if (new HashValue(value).Remove(arguments[0].Span)) count++;
             return StoreStatus.Ok;
@@ -560,7 +571,8 @@ internal static class HashCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
             if (new HashValue(value).View.TryGet(arguments[0].Span, out var found)) reply.Next().WriteBulk(found);
             else reply.Next().WriteNull();

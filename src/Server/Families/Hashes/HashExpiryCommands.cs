@@ -8,7 +8,8 @@ namespace Kv.Server.Families;
 internal static class HashExpiryCommands
 {
     private const KeyAccess Reads = KeyAccess.RO | KeyAccess.Access, Updates = KeyAccess.RW | KeyAccess.Update;
-    private const CommandFlags Writes = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, ReadFlags = CommandFlags.ReadOnly | CommandFlags.Fast;
+    private const CommandFlags Writes = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+        ReadFlags = CommandFlags.ReadOnly | CommandFlags.Fast;
     private const int NoField = -2, NoExpiry = -1;
 
     internal static readonly Command[] Table =
@@ -51,7 +52,8 @@ internal static class HashExpiryCommands
         new("HPTTL", arity: -5, HPTtl)
         {
             Usage = "key FIELDS numfields field [field ...]",
-            Summary = "Returns the milliseconds until fields of a hash expire; -1 if one does not, -2 if there is none.",
+            Summary =
+                "Returns the milliseconds until fields of a hash expire; -1 if one does not, -2 if there is none.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
             Flags = ReadFlags, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
@@ -133,13 +135,17 @@ internal static class HashExpiryCommands
         hash.Settle();
     }
 
-    private static void HTtl(ref CommandContext context) => ReplyExpiries(ref context, context.Store.NowMs, inSeconds: true);
+    private static void HTtl(ref CommandContext context) =>
+        ReplyExpiries(ref context, context.Store.NowMs, inSeconds: true);
 
-    private static void HPTtl(ref CommandContext context) => ReplyExpiries(ref context, context.Store.NowMs, inSeconds: false);
+    private static void HPTtl(ref CommandContext context) =>
+        ReplyExpiries(ref context, context.Store.NowMs, inSeconds: false);
 
-    private static void HExpireTime(ref CommandContext context) => ReplyExpiries(ref context, sinceMs: 0, inSeconds: true);
+    private static void HExpireTime(ref CommandContext context) =>
+        ReplyExpiries(ref context, sinceMs: 0, inSeconds: true);
 
-    private static void HPExpireTime(ref CommandContext context) => ReplyExpiries(ref context, sinceMs: 0, inSeconds: false);
+    private static void HPExpireTime(ref CommandContext context) =>
+        ReplyExpiries(ref context, sinceMs: 0, inSeconds: false);
 
     private static void ReplyExpiries(ref CommandContext context, long sinceMs, bool inSeconds)
     {
@@ -199,19 +205,23 @@ internal static class HashExpiryCommands
     {
         long time = context.Args.NextInt64();
         if (time < 0) context.Args.Fail("ERR invalid expire time, must be >= 0"u8);
-        else if (time > FieldExpiry.ClientMaxMs / unitMs || time * unitMs > FieldExpiry.ClientMaxMs - baseMs) context.Args.Fail(TooLate(context.Command));
+        else if (time > FieldExpiry.ClientMaxMs / unitMs || time * unitMs > FieldExpiry.ClientMaxMs - baseMs)
+            context.Args.Fail(TooLate(context.Command));
         return context.Args.Failed ? 0 : (time * unitMs) + baseMs;
     }
 
     private static byte[] TooLate(Command command) =>
-        [.. "ERR invalid expire time in '"u8, .. System.Text.Encoding.ASCII.GetBytes(command.Name.ToLowerInvariant()), .. "' command"u8];
+        [.. "ERR invalid expire time in '"u8, .. System.Text.Encoding.ASCII.GetBytes(command.Name.ToLowerInvariant()),
+            .. "' command"u8];
 
     /// <summary>Reads FIELDS and how many there are: all to the end of the command, which are passed over.</summary>
     private static int ReadFields(ref CommandContext context, ReadOnlySpan<byte> notPositive)
     {
-        if (!context.Args.TryKeyword("FIELDS"u8)) context.Args.Fail("ERR Mandatory argument FIELDS is missing or not at the right position"u8);
+        if (!context.Args.TryKeyword("FIELDS"u8))
+            context.Args.Fail("ERR Mandatory argument FIELDS is missing or not at the right position"u8);
         long count = context.Args.NextInt64(1, long.MaxValue, notPositive);
-        if (count != context.Args.Remaining) context.Args.Fail("ERR The `numfields` parameter must match the number of arguments"u8);
+        if (count != context.Args.Remaining)
+            context.Args.Fail("ERR The `numfields` parameter must match the number of arguments"u8);
         if (!context.Args.Failed) context.Args.Skip((int)count);
         return (int)count;
     }

@@ -4,7 +4,8 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>All fields of a large hash, their values, or both, for HKEYS, HVALS and HGETALL.</summary>
-/// <remarks>What has expired when it begins is left out, and stays: taking it out of a large hash is work of its own.</remarks>
+/// <remarks>What has expired when it begins is left out, and stays: taking it out of a large hash is work of its
+/// own.</remarks>
 internal sealed class LongFields(bool fields, bool values, long nowMs) : LongElements
 {
     private MemberPlace _place;
@@ -15,7 +16,8 @@ internal sealed class LongFields(bool fields, bool values, long nowMs) : LongEle
     {
         long count = new HashValue(held.Value).Count;
         return IsWanted(ref context, count) && held.Value.Kind == ValueKind.Hash
-            && new LongFields(fields, values, context.Store.NowMs).TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count: 0);
+            && new LongFields(fields, values, context.Store.NowMs)
+                .TryBegin(ref context, held, fields && values ? ReplyHead.Map : ReplyHead.Array, count: 0);
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)

@@ -15,7 +15,8 @@ internal static class HyperLogLogCommands
         new("PFADD", arity: -2, PfAdd)
         {
             Usage = "key [element [element ...]]",
-            Summary = "Adds elements to the HyperLogLog at a key, which is made if it is missing; answers 1 if that changed it.",
+            Summary = "Adds elements to the HyperLogLog at a key, which is made if it is missing; answers 1 if that "
+                + "changed it.",
             Complexity = "O(1) for each element.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 2, MemberIs = MemberKind.Element, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
@@ -24,7 +25,8 @@ internal static class HyperLogLogCommands
         {
             Usage = "key [key ...]",
             Summary = "Estimates how many different elements went into a HyperLogLog, or into several together.",
-            Complexity = "O(1) for one key, O(N) for N keys. The constant is much larger for several, and for one that has changed.",
+            Complexity = "O(1) for one key, O(N) for N keys. The constant is much larger for several, and for one that "
+                + "has changed.",
             Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Flags = CommandFlags.ReadOnly | CommandFlags.MayReplicate,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RW | KeyAccess.Access)],
@@ -35,7 +37,8 @@ internal static class HyperLogLogCommands
             Summary = "Adds all that went into some HyperLogLogs to another one, which is made if it is missing.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Insert), KeySpec.Range(2, -1, 1, KeyAccess.RO | KeyAccess.Access)],
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Insert),
+                KeySpec.Range(2, -1, 1, KeyAccess.RO | KeyAccess.Access)],
         },
         new("PFDEBUG", arity: 3, PfDebug)
         {
@@ -89,7 +92,8 @@ internal static class HyperLogLogCommands
         var status = context.Store.Read(key, DataType.String, ref read);
         if (status == StoreStatus.Ok && !read.IsKnown)
         {
-            // What is found is written into the header, for the next one who asks. Without memory for that it is still right.
+            // What is found is written into the header, for the next one who asks. Without memory for that it is still
+            // right.
             var count = default(CountHyperLogLog);
             status = context.Store.Update(key, DataType.String, ref count);
             if (status == StoreStatus.OutOfMemory) status = StoreStatus.Ok;
@@ -142,7 +146,8 @@ internal static class HyperLogLogCommands
     {
         var keys = context.Store.Keys;
         keys.Clear();
-        for (int i = 1; i < context.Args.Count; i++) context.Args.AddKey(i, keys, context.Session.Database, HyperLogLog.EmptyBytes);
+        for (int i = 1; i < context.Args.Count; i++)
+            context.Args.AddKey(i, keys, context.Session.Database, HyperLogLog.EmptyBytes);
         return keys;
     }
 
@@ -154,15 +159,19 @@ internal static class HyperLogLogCommands
 
         bool getsRegisters = CommandName.Equal("GETREG"u8, word), makesDense = CommandName.Equal("TODENSE"u8, word);
         bool decodes = CommandName.Equal("DECODE"u8, word);
-        var inspect = new Inspect(context.Store.Draft) { MakesDense = getsRegisters || makesDense, Copies = getsRegisters || decodes };
+        var inspect = new Inspect(context.Store.Draft) { MakesDense = getsRegisters
+            || makesDense, Copies = getsRegisters || decodes };
         var status = context.Store.Update(key, DataType.String, ref inspect);
         if (status == StoreStatus.NotFound) context.Fail("ERR The specified key does not exist"u8);
         else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
         else if (inspect.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(inspect.Status));
         else if (getsRegisters) WriteRegisters(context.Reply, inspect.Draft.Text[HyperLogLog.HeaderBytes..]);
         else if (makesDense) context.Reply.WriteInteger(inspect.HasChanged ? 1 : 0);
-        else if (CommandName.Equal("ENCODING"u8, word)) context.Reply.WriteSimple(inspect.WasDense ? "dense"u8 : "sparse"u8);
-        else if (!decodes) context.Fail((byte[])[.. "ERR Unknown PFDEBUG subcommand '"u8, .. word[..Math.Min(word.Length, 128)], .. "'"u8]);
+        else if (CommandName.Equal("ENCODING"u8, word))
+            context.Reply.WriteSimple(inspect.WasDense ? "dense"u8 : "sparse"u8);
+        else if (!decodes)
+            context.Fail((byte[])[.. "ERR Unknown PFDEBUG subcommand '"u8,
+                .. word[..Math.Min(word.Length, 128)], .. "'"u8]);
         else if (inspect.WasDense) context.Fail("ERR HLL encoding is not sparse"u8);
         else WriteOpcodes(context.Reply, inspect.Draft.Text);
     }
@@ -170,7 +179,8 @@ internal static class HyperLogLogCommands
     private static void WriteRegisters(ReplyWriter reply, ReadOnlySpan<byte> packed)
     {
         reply.WriteArray(HyperLogLog.Registers);
-        for (int register = 0; register < HyperLogLog.Registers; register++) reply.WriteInteger(DenseRegisters.Get(packed, register));
+        for (int register = 0; register < HyperLogLog.Registers; register++)
+            reply.WriteInteger(DenseRegisters.Get(packed, register));
     }
 
     /// <summary>z: and Z: are ZERO and XZERO with their lengths, v: a VAL with its rank and length.</summary>
@@ -215,8 +225,10 @@ internal static class HyperLogLogCommands
             Status = HyperLogLogStatus.Ok;
             WasDense = encoding == HyperLogLogEncoding.Dense;
             HasChanged = MakesDense && !WasDense;
-            if ((Copies || HasChanged) && !(Draft.TryLoad(text) && (!HasChanged || Draft.TryMakeDense()))) Status = HyperLogLogStatus.Corrupt;
-            return HasChanged && Status == HyperLogLogStatus.Ok ? HyperLogLogChange.Replace(Draft, ref next) : Change.None;
+            if ((Copies || HasChanged) && !(Draft.TryLoad(text) && (!HasChanged || Draft.TryMakeDense())))
+                Status = HyperLogLogStatus.Corrupt;
+            return HasChanged && Status == HyperLogLogStatus.Ok
+                ? HyperLogLogChange.Replace(Draft, ref next) : Change.None;
         }
 
         public readonly void Write(Span<byte> destination) => Draft.Text.CopyTo(destination);

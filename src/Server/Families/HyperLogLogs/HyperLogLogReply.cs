@@ -15,7 +15,8 @@ internal static class HyperLogLogReply
     }
 
     /// <summary>Adds elements and answers whether that has changed anything.</summary>
-    public static void Add<TElements>(ref CommandContext context, in Key key, TElements elements) where TElements : struct, IElementList, allows ref struct
+    public static void Add<TElements>(ref CommandContext context, in Key key, TElements elements)
+        where TElements : struct, IElementList, allows ref struct
     {
         var add = new AddToHyperLogLog<TElements>(elements, DraftOf(ref context));
         var status = context.Store.Update(key, DataType.String, ref add);

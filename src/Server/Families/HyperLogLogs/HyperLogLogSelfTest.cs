@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>PFSELFTEST: packed registers keep what is put into them, and estimates are as near as the theory says.</summary>
+/// <summary>PFSELFTEST: packed registers keep what is put into them, and estimates are as near as the theory
+/// says.</summary>
 internal sealed class HyperLogLogSelfTest : ICommandSteps
 {
     private const int PackedRounds = 64, ElementsMax = 10_000_000, ElementsPerStep = 20_000;
@@ -32,7 +33,8 @@ internal sealed class HyperLogLogSelfTest : ICommandSteps
         }
         else if (!CountsElements(out long estimate))
         {
-            context.Fail(System.Text.Encoding.ASCII.GetBytes($"TESTFAILED {_elements} elements are counted as {estimate}, seed {_seed:x16}"));
+            context.Fail(System.Text.Encoding.ASCII.GetBytes(
+                $"TESTFAILED {_elements} elements are counted as {estimate}, seed {_seed:x16}"));
         }
         else
         {

@@ -4,8 +4,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>PFADD of very many elements: looks at them in steps, without the key, then adds those that are higher than all before them of their register, which is the instant at which it happens.</summary>
-/// <remarks>The others raise nothing, whatever the key holds. Of a million different ones some 50,000 are left. Threads: the session's.</remarks>
+/// <summary>PFADD of very many elements: looks at them in steps, without the key, then adds those that are higher than
+/// all before them of their register, which is the instant at which it happens.</summary>
+/// <remarks>The others raise nothing, whatever the key holds. Of a million different ones some 50,000 are left.
+/// Threads: the session's.</remarks>
 internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
 {
     private const int ElementsPerStep = 4096;
@@ -19,7 +21,8 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
     {
         _command = context.Args.Copy(context.Server.Store);
         _at = first;
-        // What is left of an argument comes to where the arguments were: it is shorter, and behind it nothing is read again.
+        // What is left of an argument comes to where the arguments were: it is shorter, and behind it nothing is read
+        // again.
         _kept = (HyperLogLog.Observation*)(_command.Items + first);
     }
 

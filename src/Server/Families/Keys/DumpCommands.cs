@@ -12,7 +12,8 @@ internal static class DumpCommands
         {
             Usage = "key",
             Summary = "Returns a value in the form that RESTORE takes, here or at a Redis server, or nil.",
-            Complexity = "O(N) where N is the number of bytes of the value.", Since = "2.6.0", Group = CommandGroup.Generic,
+            Complexity = "O(N) where N is the number of bytes of the value.", Since = "2.6.0",
+            Group = CommandGroup.Generic,
             Flags = CommandFlags.ReadOnly,
             Keys = [KeySpec.At(1, KeyAccess.RO | KeyAccess.Access)],
             Tips = ["nondeterministic_output"],
@@ -71,7 +72,8 @@ internal static class DumpCommands
             if (held.Status != StoreStatus.Ok) return held.Status;
             if (isLong = LongDump.TryBegin(ref context, held)) return StoreStatus.Ok;
             ValueView value = held.Value.View;
-            writer.Output.Begin(context.Server.Options.RdbCompression, value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
+            writer.Output.Begin(context.Server.Options.RdbCompression,
+                value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
             block = value.Block;
             if (block.IsNone) writer.Write(value);
             else block.AddReference();
@@ -101,14 +103,16 @@ internal static class DumpCommands
             else if (hasNumber && !hasIdle && context.Args.TryKeyword("FREQ"u8))
             {
                 hasFrequency = true;
-                if (context.Args.NextInt64() is < 0 or > 255) context.Args.Fail("ERR Invalid FREQ value, must be >= 0 and <= 255"u8);
+                if (context.Args.NextInt64() is < 0 or > 255)
+                    context.Args.Fail("ERR Invalid FREQ value, must be >= 0 and <= 255"u8);
             }
             else context.Args.SyntaxError();
         }
 
         if (!context.Args.Finish(context.Reply)) return;
         // Before the rest is looked at, as Redis does.
-        if (LongRestore.TryBegin(ref context, key, replaces) && TryReadExpiry(ref context, isAbsolute, out long expiryMs))
+        if (LongRestore.TryBegin(ref context, key, replaces)
+            && TryReadExpiry(ref context, isAbsolute, out long expiryMs))
             LongRestore.Run(ref context, key, new LongRestore.Terms(replaces, expiryMs));
     }
 
@@ -127,7 +131,8 @@ internal static class DumpCommands
             return false;
         }
 
-        if (time != 0) expiryMs = isAbsolute ? time : time > long.MaxValue - context.Store.NowMs ? long.MaxValue : context.Store.NowMs + time;
+        if (time != 0) expiryMs = isAbsolute ? time : time > long.MaxValue - context.Store.NowMs
+            ? long.MaxValue : context.Store.NowMs + time;
         return true;
     }
 }

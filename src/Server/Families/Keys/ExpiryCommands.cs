@@ -68,14 +68,16 @@ internal static class ExpiryCommands
         new("EXPIRETIME", arity: 2, ExpireTime)
         {
             Usage = "key",
-            Summary = "Returns the second of Unix time at which a key expires, rounded; -1 if it does not, -2 without a key.",
+            Summary = "Returns the second of Unix time at which a key expires, rounded; -1 if it does not, -2 "
+                + "without a key.",
             Complexity = "O(1)", Since = "7.0.0", Group = CommandGroup.Generic,
             Flags = ReadFlags, Keys = [KeySpec.At(1, ReadAccess)],
         },
         new("PEXPIRETIME", arity: 2, PExpireTime)
         {
             Usage = "key",
-            Summary = "Returns the millisecond of Unix time at which a key expires; -1 if it does not, -2 without a key.",
+            Summary =
+                "Returns the millisecond of Unix time at which a key expires; -1 if it does not, -2 without a key.",
             Complexity = "O(1)", Since = "7.0.0", Group = CommandGroup.Generic,
             Flags = ReadFlags, Keys = [KeySpec.At(1, ReadAccess)],
         },
@@ -160,13 +162,16 @@ internal static class ExpiryCommands
         else context.Fail(Errors.For(status));
     }
 
-    private static void Ttl(ref CommandContext context) => ReplyExpiry(ref context, context.Store.NowMs, inSeconds: true);
+    private static void Ttl(ref CommandContext context) =>
+        ReplyExpiry(ref context, context.Store.NowMs, inSeconds: true);
 
-    private static void PTtl(ref CommandContext context) => ReplyExpiry(ref context, context.Store.NowMs, inSeconds: false);
+    private static void PTtl(ref CommandContext context) =>
+        ReplyExpiry(ref context, context.Store.NowMs, inSeconds: false);
 
     private static void ExpireTime(ref CommandContext context) => ReplyExpiry(ref context, sinceMs: 0, inSeconds: true);
 
-    private static void PExpireTime(ref CommandContext context) => ReplyExpiry(ref context, sinceMs: 0, inSeconds: false);
+    private static void PExpireTime(ref CommandContext context) =>
+        ReplyExpiry(ref context, sinceMs: 0, inSeconds: false);
 
     private static void ReplyExpiry(ref CommandContext context, long sinceMs, bool inSeconds)
     {

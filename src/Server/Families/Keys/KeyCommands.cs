@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Keys, whatever is at them: whether they exist, their type, deleting, renaming, copying, and what OBJECT tells.</summary>
+/// <summary>Keys, whatever is at them: whether they exist, their type, deleting, renaming, copying, and what OBJECT
+/// tells.</summary>
 internal static class KeyCommands
 {
     // Redis answers this for the integers that all its keys share, those below 10,000.
@@ -16,7 +17,8 @@ internal static class KeyCommands
         {
             Usage = "key [key ...]",
             Summary = "Deletes keys, all at one instant, and returns how many there were.",
-            Complexity = "O(N) where N is the number of keys, O(1) for each: the memory of large values, O(M) for M elements, is freed later.",
+            Complexity = "O(N) where N is the number of keys, O(1) for each: the memory of large values, O(M) for M "
+                + "elements, is freed later.",
             Since = "1.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RM | KeyAccess.Delete)],
@@ -86,7 +88,8 @@ internal static class KeyCommands
         {
             Usage = "source destination [DB destination-db] [REPLACE]",
             Summary = "Copies a value and its expiry to another key, of another database if need be.",
-            Complexity = "O(1) for large strings, which both keys share until one changes; else O(N) where N is the number of bytes or elements.",
+            Complexity = "O(1) for large strings, which both keys share until one changes; else O(N) where N is the "
+                + "number of bytes or elements.",
             Since = "6.2.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys =
@@ -247,7 +250,8 @@ internal static class KeyCommands
         else context.Fail(Errors.For(status));
     }
 
-    /// <summary>Moves the value at the first argument to the second one, or to the same key of another database.</summary>
+    /// <summary>Moves the value at the first argument to the second one, or to the same key of another
+    /// database.</summary>
     private static StoreStatus MoveValue(ref CommandContext context, int database, bool replace, out bool done)
     {
         done = false;
@@ -339,7 +343,8 @@ internal static class KeyCommands
         var read = default(ReadType);
         if (!TryReadObject(ref context, ref read)) return;
         context.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. "u8
-            + "Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."u8);
+            + "Please note that when switching between policies at runtime LRU and LFU data will take some time "u8
+                + "to adjust."u8);
     }
 
     private static void ObjectIdleTime(ref CommandContext context)

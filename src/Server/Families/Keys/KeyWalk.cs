@@ -20,10 +20,12 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     /// <summary>Bytes of the reply written in one step.</summary>
     private const int ReplyBytesPerStep = 1 << 20;
 
-    /// <summary>A call of SCAN that meets only empty buckets ends after so many for each key that it was to visit.</summary>
+    /// <summary>A call of SCAN that meets only empty buckets ends after so many for each key that it was to
+    /// visit.</summary>
     private const long BucketsPerKey = 10;
 
-    /// <summary>But not before so many: a small database is done in one call, since the smallest index has 1,024 buckets.</summary>
+    /// <summary>But not before so many: a small database is done in one call, since the smallest index has 1,024
+    /// buckets.</summary>
     private const long BucketsMin = 1024;
 
     private readonly ReplyWriter _keys;
@@ -49,9 +51,11 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _store = context.Server.Store;
         _cursor = cursor;
         _visitsLeft = count;
-        _bucketsLeft = count > long.MaxValue / BucketsPerKey ? long.MaxValue : Math.Max(count * BucketsPerKey, BucketsMin);
+        _bucketsLeft = count > long.MaxValue / BucketsPerKey
+            ? long.MaxValue : Math.Max(count * BucketsPerKey, BucketsMin);
         _repliesCursor = repliesCursor;
-        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024, source: ReplyMemory.Instance) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
+        _keys = new ReplyWriter(new OutputBuffer(initialBytes: 1024,
+            source: ReplyMemory.Instance) { LimitBytes = LimitOf(context.Server.Options.MaxReplyBytes) });
     }
 
     /// <summary>Only keys that match a glob pattern.</summary>
@@ -63,7 +67,8 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         _filtersType = true;
         _type = DataType.Any;
         foreach (var type in Enum.GetValues<DataType>())
-            if (type != DataType.Any && System.Text.Ascii.EqualsIgnoreCase(DataTypeName.Of(type), typeName)) _type = type;
+            if (type != DataType.Any && System.Text.Ascii.EqualsIgnoreCase(DataTypeName.Of(type), typeName))
+                _type = type;
     }
 
     /// <summary>Takes the first step, and leaves the others to later turns.</summary>
@@ -119,7 +124,8 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
             _cursor = store.Scan(_cursor, ref visit);
             buckets++;
         }
-        while (_cursor != 0 && visit.Visited < Math.Min(_visitsLeft, VisitsPerStep) && buckets < Math.Min(_bucketsLeft, VisitsPerStep)
+        while (_cursor != 0 && visit.Visited < Math.Min(_visitsLeft, VisitsPerStep)
+            && buckets < Math.Min(_bucketsLeft, VisitsPerStep)
             && (_pattern == null || Stopwatch.GetTimestamp() < endTicks));
 
         _found += visit.Found;

@@ -5,7 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>RESTORE: builds a value apart from all keys, a long one in steps, then makes it the value of its key, which is the instant at which it happens.</summary>
+/// <summary>RESTORE: builds a value apart from all keys, a long one in steps, then makes it the value of its key, which
+/// is the instant at which it happens.</summary>
 /// <remarks>No key is held before that. Threads: the session's; whoever ends the session disposes it.</remarks>
 internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
 {
@@ -37,7 +38,8 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
     public static void Run(ref CommandContext context, scoped in Key key, in Terms terms)
     {
         Argument payload = context.Args[PayloadAt];
-        var reader = new PayloadReader(payload.Pointer, payload.Length, context.Server.Store, context.Server.Options.ProtoMaxBulkLen);
+        var reader = new PayloadReader(payload.Pointer, payload.Length, context.Server.Store,
+            context.Server.Options.ProtoMaxBulkLen);
         bool isDone = false;
         try
         {
@@ -85,13 +87,16 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
         return false;
     }
 
-    private static void Finish(ref CommandContext context, scoped in Key key, in Terms terms, ref RdbValue value, RdbStatus status)
+    private static void Finish(ref CommandContext context, scoped in Key key, in Terms terms, ref RdbValue value,
+        RdbStatus status)
     {
         if (status == RdbStatus.BadData) context.Fail("ERR Bad data format"u8);
         else if (status == RdbStatus.BadChecksum) context.Fail("ERR DUMP payload version or checksum are wrong"u8);
-        else if (status == RdbStatus.Unknown) context.Fail("ERR Bad data format: a value of a module, which this server has not"u8);
+        else if (status == RdbStatus.Unknown)
+            context.Fail("ERR Bad data format: a value of a module, which this server has not"u8);
         else if (status == RdbStatus.OutOfMemory) context.Fail(Errors.OutOfMemory);
-        else if (terms.ExpiryMs != NewValue.NoExpiry && terms.ExpiryMs <= context.Store.NowMs) FinishExpired(ref context, key, terms.Replaces);
+        else if (terms.ExpiryMs != NewValue.NoExpiry && terms.ExpiryMs <= context.Store.NowMs)
+            FinishExpired(ref context, key, terms.Replaces);
         else Put(ref context, key, terms, ref value);
     }
 

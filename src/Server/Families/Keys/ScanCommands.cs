@@ -43,7 +43,8 @@ internal static class ScanCommands
 
     private static void Scan(ref CommandContext context)
     {
-        if (!ScanArguments.TryParseCursor(context.Args.NextBytes(), out ulong cursor)) context.Args.Fail(Errors.InvalidCursor);
+        if (!ScanArguments.TryParseCursor(context.Args.NextBytes(), out ulong cursor))
+            context.Args.Fail(Errors.InvalidCursor);
         long count = DefaultCount;
         ReadOnlySpan<byte> pattern = default, type = default;
         bool hasPattern = false, hasType = false;

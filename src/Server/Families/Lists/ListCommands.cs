@@ -7,7 +7,8 @@ namespace Kv.Server.Families;
 /// <summary>Lists.</summary>
 internal static class ListCommands
 {
-    private const KeyAccess Takes = KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete, Reads = KeyAccess.RO | KeyAccess.Access;
+    private const KeyAccess Takes = KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete,
+        Reads = KeyAccess.RO | KeyAccess.Access;
 
     internal static readonly Command[] Table =
     [
@@ -96,7 +97,8 @@ internal static class ListCommands
         {
             Usage = "key start stop",
             Summary = "Removes the elements outside of a range.",
-            Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0", Group = CommandGroup.List,
+            Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0",
+            Group = CommandGroup.List,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -104,14 +106,16 @@ internal static class ListCommands
         {
             Usage = "key <BEFORE | AFTER> pivot element",
             Summary = "Puts an element next to the first one that equals the pivot.",
-            Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0", Group = CommandGroup.List,
+            Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0",
+            Group = CommandGroup.List,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("LREM", arity: 4, LRem)
         {
             Usage = "key count element",
-            Summary = "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
+            Summary =
+                "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
             Complexity = "O(N) where N is the length of the list.", Since = "1.0.0", Group = CommandGroup.List,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
@@ -120,7 +124,8 @@ internal static class ListCommands
         {
             Usage = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
             Summary = "Returns the places of elements that equal one.",
-            Complexity = "O(N) where N is the number of elements looked at.", Since = "6.0.6", Group = CommandGroup.List,
+            Complexity = "O(N) where N is the number of elements looked at.", Since = "6.0.6",
+            Group = CommandGroup.List,
             Flags = CommandFlags.ReadOnly,
             Keys = [KeySpec.At(1, Reads)],
         },
@@ -167,7 +172,8 @@ internal static class ListCommands
         int first = context.Args.Position, end = context.Args.Count;
         var push = default(ListPush);
         for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
-        using var held = context.Store.Hold(key, DataType.List, onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
+        using var held = context.Store.Hold(key, DataType.List,
+            onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
         if (held.Status == StoreStatus.Ok)
         {
             var list = new ListValue(held.Value);
@@ -190,9 +196,11 @@ internal static class ListCommands
         }
     }
 
-    private static void LPop(ref CommandContext context) => Pop(ref context, left: true, "ERR wrong number of arguments for 'lpop' command"u8);
+    private static void LPop(ref CommandContext context) =>
+        Pop(ref context, left: true, "ERR wrong number of arguments for 'lpop' command"u8);
 
-    private static void RPop(ref CommandContext context) => Pop(ref context, left: false, "ERR wrong number of arguments for 'rpop' command"u8);
+    private static void RPop(ref CommandContext context) =>
+        Pop(ref context, left: false, "ERR wrong number of arguments for 'rpop' command"u8);
 
     private static void Pop(ref CommandContext context, bool left, ReadOnlySpan<byte> arityError)
     {
@@ -210,7 +218,8 @@ internal static class ListCommands
         using var held = context.Store.Hold(key, DataType.List);
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongListTake.IfMany(ref context, held.Value, left, count) is { } take && take.TryBegin(ref context, held)) return;
+            if (LongListTake.IfMany(ref context, held.Value, left, count) is { } take
+                && take.TryBegin(ref context, held)) return;
             var list = new ListValue(held.Value);
             if (hasCount) ListEnds.WriteMany(context.Reply, list, left, count);
             else ListEnds.WriteOne(context.Reply, list.View, left);
@@ -307,7 +316,8 @@ internal static class ListCommands
         }
     }
 
-    /// <summary>Makes a place of the first of a range, whose ends count from the list's end when they are below 0.</summary>
+    /// <summary>Makes a place of the first of a range, whose ends count from the list's end when they are below
+    /// 0.</summary>
     /// <returns>How many elements the range has.</returns>
     private static long Normalize(ref long start, long stop, long count)
     {
@@ -427,7 +437,8 @@ internal static class ListCommands
                 if (rank == long.MinValue) context.Args.Fail(Errors.OutOfSymmetricRange);
                 if (rank == 0)
                 {
-                    context.Args.Fail(("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "u8
+                    context.Args.Fail(
+                        ("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "u8
                         + "or use negative to start from the end of the list"u8));
                 }
             }
@@ -448,20 +459,23 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status == StoreStatus.Ok) WritePlaces(ref context, held, element, new ListSearch { Rank = rank, Count = count, Looked = most });
+        if (held.Status == StoreStatus.Ok)
+            WritePlaces(ref context, held, element, new ListSearch { Rank = rank, Count = count, Looked = most });
         else if (held.Status != StoreStatus.NotFound) context.Fail(Errors.For(held.Status));
         else if (count >= 0) context.Reply.WriteArray(0);
         else context.Reply.WriteNull();
     }
 
-    private static void WritePlaces(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, in ListSearch search)
+    private static void WritePlaces(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element,
+        in ListSearch search)
     {
         if (LongSearch.TryBegin(ref context, held, element, search)) return;
         var reply = context.Reply;
         var list = new ListValue(held.Value).View;
         (long rank, long count, long most) = (search.Rank, search.Count, search.Looked);
         bool backwards = rank < 0;
-        long length = list.Count, matches = 0, first = Math.Abs(rank), looked = most == 0 ? length : Math.Min(most, length);
+        long length = list.Count, matches = 0, first = Math.Abs(rank),
+            looked = most == 0 ? length : Math.Min(most, length);
         int found = 0;
         var begin = reply.BeginArray();
         var walk = list.GetWalk(backwards ? length - 1 : 0, backwards);
@@ -480,7 +494,8 @@ internal static class ListCommands
     private static void LMove(ref CommandContext context)
     {
         context.Args.Skip(2);
-        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8), toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
+        bool fromLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8),
+            toLeft = PopRule.NextEnd(ref context.Args, "LEFT"u8, "RIGHT"u8);
         if (!context.Args.Finish(context.Reply)) return;
 
         if (!ListEnds.TryMove(ref context, fromLeft, toLeft)) context.Reply.WriteNull();
@@ -539,7 +554,8 @@ internal static class ListCommands
 
         public void Read(ref CommandArguments arguments) => _push = _push.With(arguments.NextBytes().Length);
 
-        public readonly int ExpectedBytes(PackedLimits limits) => onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
+        public readonly int ExpectedBytes(PackedLimits limits) =>
+            onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {

@@ -21,7 +21,8 @@ internal sealed class LongCut(long first, long count) : LongElements
     /// <param name="count">So many stay.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count) =>
-        new ListValue(held.Value).Leaves > LeavesMax && !context.InTransaction && new LongCut(first, count).TryBegin(ref context, held, ReplyHead.None, count: 0);
+        new ListValue(held.Value).Leaves > LeavesMax && !context.InTransaction
+        && new LongCut(first, count).TryBegin(ref context, held, ReplyHead.None, count: 0);
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {

@@ -17,7 +17,8 @@ internal sealed class LongRange(long first, long count) : LongElements
     {
         HeldValue value = held.Value(0);
         var walk = new ListValue(value).View.GetWalk(_first);
-        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake() && walk.Next(out var element); _left--, _first++) reply.Next().WriteBulk(element);
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake() && walk.Next(out var element);
+            _left--, _first++) reply.Next().WriteBulk(element);
         return _left == 0;
     }
 }

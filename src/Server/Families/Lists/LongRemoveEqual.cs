@@ -18,9 +18,11 @@ internal sealed class LongRemoveEqual(byte[] element, long most, bool fromRight)
     /// <param name="most">At most so many.</param>
     /// <param name="fromRight">Begin with the last.</param>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, long most, bool fromRight) =>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, long most,
+        bool fromRight) =>
         new ListValue(held.Value).Leaves > LeavesMax && !context.InTransaction
-        && new LongRemoveEqual(element.ToArray(), most, fromRight).TryBegin(ref context, held, ReplyHead.Number, count: 0);
+        && new LongRemoveEqual(element.ToArray(), most, fromRight)
+            .TryBegin(ref context, held, ReplyHead.Number, count: 0);
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {

@@ -33,7 +33,8 @@ internal sealed class LongSearch : LongElements
 
     /// <summary>Begins to answer the places, if the list is long.</summary>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element, in ListSearch search)
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element,
+        in ListSearch search)
     {
         var list = new ListValue(held.Value);
         return list.Count > LookedMax && !context.InTransaction && new LongSearch(element, search, list.Count)
@@ -42,11 +43,13 @@ internal sealed class LongSearch : LongElements
 
     /// <summary>Begins to put an element next to the first one that equals a pivot, if the list is long.</summary>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> pivot, ReadOnlySpan<byte> inserted, bool isBefore)
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> pivot,
+        ReadOnlySpan<byte> inserted, bool isBefore)
     {
         var list = new ListValue(held.Value);
         return list.Count > LookedMax && !context.InTransaction
-            && new LongSearch(pivot, inserted, isBefore, list.Count).TryBegin(ref context, held, ReplyHead.None, count: 0);
+            && new LongSearch(pivot, inserted, isBefore, list.Count)
+                .TryBegin(ref context, held, ReplyHead.None, count: 0);
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)
@@ -56,7 +59,8 @@ internal sealed class LongSearch : LongElements
         long length = list.Count;
         if (_looked < _end)
         {
-            long first = _backwards ? length - 1 - _looked : _looked, end = Math.Min(_end, _looked + list.CountIn(first, LeavesPerStep, _backwards));
+            long first = _backwards ? length - 1 - _looked : _looked,
+                end = Math.Min(_end, _looked + list.CountIn(first, LeavesPerStep, _backwards));
             var walk = list.View.GetWalk(first, _backwards);
             for (; _looked < end && walk.Next(out var next); _looked++)
             {

@@ -14,14 +14,16 @@ namespace Kv.Server.Families;
 
 /// <summary>MIGRATE: sends keys to another server, and deletes here those that it has taken.</summary>
 /// <remarks>
-/// The client waits as for BLPOP; the work is done by threads of the pool, and none of them waits for the target. No key is held while the target is
-/// waited for: others may read and write meanwhile. So that no write is lost, each key is watched from before its value is read, and deleted only if it
-/// is unchanged then, under its lock; what has changed stays, and the reply says so. Keys of which the target has said nothing stay, too.
-/// A client that leaves ends it: what is not deleted by then stays here, and may be at the target as well.
+/// The client waits as for BLPOP; the work is done by threads of the pool, and none of them waits for the target. No
+/// key is held while the target is waited for: others may read and write meanwhile. So that no write is lost, each key
+/// is watched from before its value is read, and deleted only if it is unchanged then, under its lock; what has changed
+/// stays, and the reply says so. Keys of which the target has said nothing stay, too. A client that leaves ends it:
+/// what is not deleted by then stays here, and may be at the target as well.
 /// </remarks>
 internal sealed class BlockedMigration : BlockedCommand
 {
-    /// <summary>Keys that are sent before their replies are read: those fit into the buffers of any connection, so neither side waits for the other to read.</summary>
+    /// <summary>Keys that are sent before their replies are read: those fit into the buffers of any connection, so
+    /// neither side waits for the other to read.</summary>
     private const int KeysPerRound = 128;
 
     /// <summary>Keys that are deleted at one instant.</summary>
@@ -37,7 +39,8 @@ internal sealed class BlockedMigration : BlockedCommand
     private readonly StepsOwner _owner;
     private readonly List<SentKey> _sent = [];
 
-    // Has neither timer nor registration when the work is over, so that it needs no end of its own: the client may leave at any time.
+    // Has neither timer nor registration when the work is over, so that it needs no end of its own: the client may
+    // leave at any time.
     private readonly CancellationTokenSource _ended = new();
     private string? _error;
 
@@ -68,7 +71,8 @@ internal sealed class BlockedMigration : BlockedCommand
         }
         catch (Exception exception)
         {
-            if (exception is not MigrationException) _server.Log.LogError(exception, "MIGRATE of client {Client} failed", Session.Id);
+            if (exception is not MigrationException)
+                _server.Log.LogError(exception, "MIGRATE of client {Client} failed", Session.Id);
             _error ??= exception is MigrationException ? exception.Message : Encoding.ASCII.GetString(Errors.Internal);
             Answer("");
         }
@@ -92,7 +96,8 @@ internal sealed class BlockedMigration : BlockedCommand
 
     /// <inheritdoc/>
     // CLIENT UNBLOCK has ended it.
-    protected override void WriteTimeout(ReplyWriter reply) => reply.WriteError("IOERR error or timeout reading to target instance"u8);
+    protected override void WriteTimeout(ReplyWriter reply) =>
+        reply.WriteError("IOERR error or timeout reading to target instance"u8);
 
     private bool Exists(byte[] name)
     {
@@ -102,13 +107,15 @@ internal sealed class BlockedMigration : BlockedCommand
 
     private async Task TransferAsync()
     {
-        using var target = await MigrationTarget.ConnectAsync(_request, _server.Time, _ended.Token).ConfigureAwait(false);
+        using var target = await MigrationTarget.ConnectAsync(_request, _server.Time, _ended.Token)
+            .ConfigureAwait(false);
         if (!await GreetAsync(target).ConfigureAwait(false)) return;
         using var dump = new ValueDump(_store, _server.Options.RdbCompression, _owner);
         for (int i = 0; i < _request.Keys.Length; i += KeysPerRound)
         {
             int first = _sent.Count;
-            foreach (byte[] name in _request.Keys.AsMemory(i, Math.Min(KeysPerRound, _request.Keys.Length - i)).ToArray())
+            foreach (byte[] name in _request.Keys.AsMemory(
+                i, Math.Min(KeysPerRound, _request.Keys.Length - i)).ToArray())
                 await SendAsync(target, dump, name).ConfigureAwait(false);
             await target.FlushAsync().ConfigureAwait(false);
             for (int sent = first; sent < _sent.Count; sent++)
@@ -116,7 +123,8 @@ internal sealed class BlockedMigration : BlockedCommand
         }
     }
 
-    /// <summary>Says who it is, and which database is meant. Unlike Redis it sends nothing before the target has agreed: no key gets into a wrong one.</summary>
+    /// <summary>Says who it is, and which database is meant. Unlike Redis it sends nothing before the target has
+    /// agreed: no key gets into a wrong one.</summary>
     private async Task<bool> GreetAsync(MigrationTarget target)
     {
         if (_request.Password != null)
@@ -129,7 +137,8 @@ internal sealed class BlockedMigration : BlockedCommand
 
         await target.WriteLineAsync('*', 2).ConfigureAwait(false);
         await target.WriteBulkAsync("SELECT").ConfigureAwait(false);
-        await target.WriteBulkAsync(_request.TargetDatabase.ToString(CultureInfo.InvariantCulture)).ConfigureAwait(false);
+        await target.WriteBulkAsync(_request.TargetDatabase.ToString(CultureInfo.InvariantCulture))
+            .ConfigureAwait(false);
         await target.FlushAsync().ConfigureAwait(false);
         return (_request.Password == null || IsOk(await target.ReadLineAsync().ConfigureAwait(false)))
             && IsOk(await target.ReadLineAsync().ConfigureAwait(false));
@@ -146,14 +155,16 @@ internal sealed class BlockedMigration : BlockedCommand
             await Task.Yield();     // others of the pool have their turn
         }
 
-        if (dump.Output.Status != StoreStatus.Ok) throw new MigrationException(Encoding.ASCII.GetString(Errors.For(dump.Output.Status)));
+        if (dump.Output.Status != StoreStatus.Ok)
+            throw new MigrationException(Encoding.ASCII.GetString(Errors.For(dump.Output.Status)));
         await target.WriteLineAsync('*', _request.Replaces ? 5 : 4).ConfigureAwait(false);
         await target.WriteBulkAsync("RESTORE").ConfigureAwait(false);
         await target.WriteBulkAsync(name).ConfigureAwait(false);
         await target.WriteBulkAsync(leftMs.ToString(CultureInfo.InvariantCulture)).ConfigureAwait(false);
         await target.WriteLineAsync('$', dump.Output.Length).ConfigureAwait(false);
         // Ends: a buffer that was sent has room.
-        for (int at = 0; (at += target.Append(dump.Output.Written[at..])) < dump.Output.Length;) await target.FlushAsync().ConfigureAwait(false);
+        for (int at = 0; (at += target.Append(dump.Output.Written[at..])) < dump.Output.Length;)
+            await target.FlushAsync().ConfigureAwait(false);
         await target.WriteAsync("\r\n"u8.ToArray()).ConfigureAwait(false);
         if (_request.Replaces) await target.WriteBulkAsync("REPLACE").ConfigureAwait(false);
     }
@@ -187,7 +198,8 @@ internal sealed class BlockedMigration : BlockedCommand
         return true;
     }
 
-    // Anything else than "+OK" is no word of a server that has taken something: what is sent to some other program's port stays here.
+    // Anything else than "+OK" is no word of a server that has taken something: what is sent to some other program's
+    // port stays here.
     private bool IsOk(string line)
     {
         if (line == "+OK") return true;
@@ -201,7 +213,9 @@ internal sealed class BlockedMigration : BlockedCommand
         try
         {
             int changed = DeleteTaken();
-            if (changed != 0) _error ??= $"ERR {changed} of the keys have changed while they were sent; they stay here, the target has them as they were";
+            if (changed != 0)
+                _error ??= $"ERR {changed} of the keys have changed while they were sent; they stay here, the target "
+                    + $"has them as they were";
         }
         catch (Exception exception)
         {
@@ -218,7 +232,8 @@ internal sealed class BlockedMigration : BlockedCommand
         if (_request.Copies) return 0;
         int changed = 0;
         var taken = _sent.FindAll(key => key.IsTaken);
-        for (int i = 0; i < taken.Count; i += KeysPerHold) changed += Delete(taken.GetRange(i, Math.Min(KeysPerHold, taken.Count - i)));
+        for (int i = 0; i < taken.Count; i += KeysPerHold)
+            changed += Delete(taken.GetRange(i, Math.Min(KeysPerHold, taken.Count - i)));
         return changed;
     }
 
@@ -231,7 +246,8 @@ internal sealed class BlockedMigration : BlockedCommand
         using var held = guard.Session.Hold(list);
         if (held.Status != StoreStatus.Ok)
         {
-            // No memory for placeholders of those that have gone. Of one key alone: then it has gone, and there is nothing to do.
+            // No memory for placeholders of those that have gone. Of one key alone: then it has gone, and there is
+            // nothing to do.
             return keys.Count == 1 ? 0 : keys.Sum(key => Delete([key]));
         }
 

@@ -12,9 +12,12 @@ internal static class MigrateCommand
     [
         new("MIGRATE", arity: -6, Migrate)
         {
-            Usage = "host port <key | \"\"> destination-db timeout [COPY] [REPLACE] [AUTH auth | AUTH2 username password] [KEYS keys [keys ...]]",
-            Summary = "Sends keys to another server and deletes them here when it has them; other clients are served meanwhile.",
-            Complexity = "O(N) where N is the number of bytes of the values.", Since = "2.6.0", Group = CommandGroup.Generic,
+            Usage = "host port <key | \"\"> destination-db timeout [COPY] [REPLACE] [AUTH auth | AUTH2 username "
+                + "password] [KEYS keys [keys ...]]",
+            Summary = "Sends keys to another server and deletes them here when it has them; other clients are served "
+                + "meanwhile.",
+            Complexity = "O(N) where N is the number of bytes of the values.", Since = "2.6.0",
+            Group = CommandGroup.Generic,
             Flags = CommandFlags.Write, Categories = AclCategories.Dangerous,
             Keys = [KeySpec.At(3, Moves).UnlessEmpty(), KeySpec.After("KEYS", -2, -1, 1, Moves | KeyAccess.Incomplete)],
             Tips = ["nondeterministic_output"],

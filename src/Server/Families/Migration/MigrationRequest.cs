@@ -57,7 +57,8 @@ internal sealed class MigrationRequest
         };
         request.ReadOptions(ref args, key);
         // Behind the options, as Redis looks at them.
-        if (!NumberText.TryParseInt64(timeout, out _) || !NumberText.TryParseInt64(database, out _)) args.Fail(Errors.NotAnInteger);
+        if (!NumberText.TryParseInt64(timeout, out _) || !NumberText.TryParseInt64(database, out _))
+            args.Fail(Errors.NotAnInteger);
         return args.Finish(context.Reply) ? request : null;
     }
 
@@ -91,7 +92,8 @@ internal sealed class MigrationRequest
             }
             else if (args.TryKeyword("KEYS"u8))
             {
-                if (!key.IsEmpty) args.Fail("ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"u8);
+                if (!key.IsEmpty)
+                    args.Fail("ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"u8);
                 args.RequireAtMost(KeysMax, "keys for MIGRATE");
                 Keys = new byte[args.Remaining][];
                 for (int i = 0; i < Keys.Length; i++) Keys[i] = Pinned(args.NextBytes());

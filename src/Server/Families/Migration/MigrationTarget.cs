@@ -7,8 +7,8 @@ namespace Kv.Server.Families;
 
 /// <summary>A connection to the server that keys are sent to: commands out, one line of reply for each.</summary>
 /// <remarks>
-/// Nothing of it holds a thread while it waits, and each wait has the request's timeout. Whatever goes wrong is a <see cref="MigrationException"/>.
-/// Threads: one at a time. Cost: 68 KB of buffers.
+/// Nothing of it holds a thread while it waits, and each wait has the request's timeout. Whatever goes wrong is a
+/// <see cref="MigrationException"/>. Threads: one at a time. Cost: 68 KB of buffers.
 /// </remarks>
 internal sealed class MigrationTarget : IDisposable
 {
@@ -18,7 +18,8 @@ internal sealed class MigrationTarget : IDisposable
     private const int LineBytesMax = 4096;
 
     // The words of Redis, wrong ones included.
-    private const string Connecting = "connecting to the client", Writing = "writing to target instance", Reading = "reading to target instance";
+    private const string Connecting = "connecting to the client", Writing = "writing to target instance",
+        Reading = "reading to target instance";
 
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
     private readonly TimeProvider _time;
@@ -38,7 +39,8 @@ internal sealed class MigrationTarget : IDisposable
     /// <param name="request">Where to.</param>
     /// <param name="time">The clock of timeouts.</param>
     /// <param name="ended">Ends all waits, of this and of everything behind it.</param>
-    public static async Task<MigrationTarget> ConnectAsync(MigrationRequest request, TimeProvider time, CancellationToken ended)
+    public static async Task<MigrationTarget> ConnectAsync(MigrationRequest request, TimeProvider time,
+        CancellationToken ended)
     {
         var target = new MigrationTarget(time, request.Timeout, ended);
         try
@@ -75,7 +77,8 @@ internal sealed class MigrationTarget : IDisposable
     public Task WriteBulkAsync(string text) => WriteBulkAsync(Encoding.ASCII.GetBytes(text));
 
     /// <summary>Appends the line in front of an argument, '$', or of a command, '*'.</summary>
-    public Task WriteLineAsync(char type, long count) => WriteAsync(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture, $"{type}{count}\r\n")));
+    public Task WriteLineAsync(char type, long count) =>
+        WriteAsync(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture, $"{type}{count}\r\n")));
 
     /// <summary>Appends bytes as they are.</summary>
     public async Task WriteAsync(ReadOnlyMemory<byte> bytes)
@@ -91,7 +94,8 @@ internal sealed class MigrationTarget : IDisposable
         _written = 0;
         // Ends: each round sends something, or fails.
         for (int sent = 0; sent < length;)
-            sent += await InTimeAsync(limit => _socket.SendAsync(_output.AsMemory(sent, length - sent), limit), Writing).ConfigureAwait(false);
+            sent += await InTimeAsync(limit => _socket.SendAsync(_output.AsMemory(sent, length - sent), limit), Writing)
+                .ConfigureAwait(false);
     }
 
     /// <summary>The next line of reply, without its end.</summary>
@@ -114,7 +118,8 @@ internal sealed class MigrationTarget : IDisposable
 
     private async Task ConnectAsync(string host, string portText)
     {
-        if (!int.TryParse(portText, NumberStyles.None, CultureInfo.InvariantCulture, out int port) || port is 0 or > IPEndPoint.MaxPort)
+        if (!int.TryParse(portText, NumberStyles.None, CultureInfo.InvariantCulture, out int port) || port is 0
+            or > IPEndPoint.MaxPort)
             throw MigrationException.Lost(Connecting);
         try
         {
@@ -124,7 +129,9 @@ internal sealed class MigrationTarget : IDisposable
                 return 0;
             }, Connecting).ConfigureAwait(false);
         }
-        catch (MigrationException lost) when (lost.InnerException is SocketException { SocketErrorCode: not (SocketError.HostNotFound or SocketError.TryAgain or SocketError.NoData) })
+        catch (MigrationException lost)
+            when (lost.InnerException is SocketException {
+                SocketErrorCode: not (SocketError.HostNotFound or SocketError.TryAgain or SocketError.NoData) })
         {
             // Redis notices that nobody listens there when it writes, and says so.
             throw MigrationException.Lost(Writing, lost.InnerException);
@@ -134,7 +141,8 @@ internal sealed class MigrationTarget : IDisposable
     private async Task ReceiveAsync()
     {
         _at = 0;
-        _end = await InTimeAsync(limit => _socket.ReceiveAsync(_input.AsMemory(), limit), Reading).ConfigureAwait(false);
+        _end = await InTimeAsync(limit => _socket.ReceiveAsync(_input.AsMemory(), limit), Reading)
+            .ConfigureAwait(false);
         if (_end == 0) throw MigrationException.Lost(Reading);
     }
 

@@ -20,7 +20,8 @@ internal sealed class ChannelList : ICommandSteps, IDisposable
         _engine = context.Server.PubSub;
         _isShard = isShard;
         _pattern = pattern;
-        _reply = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
+        _reply = new LongReply(context.Server.Store,
+            context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
     /// <inheritdoc/>

@@ -22,7 +22,8 @@ internal static class PubSubCommands
         {
             Usage = "channel message",
             Summary = "Sends a message to everyone who subscribes to a channel.",
-            Complexity = "O(N+M), N the subscribers of the channel, M all patterns", Since = "2.0.0", Group = CommandGroup.PubSub,
+            Complexity = "O(N+M), N the subscribers of the channel, M all patterns", Since = "2.0.0",
+            Group = CommandGroup.PubSub,
             Flags = CommandFlags.PubSub | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast |
                 CommandFlags.MayReplicate | CommandFlags.Sentinel,
         },
@@ -144,7 +145,8 @@ internal static class PubSubCommands
         var message = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
         var publishing = context.Server.PubSub.BeginPublish(channel, message);
-        if (publishing.GoOn(channel, message, mayStop: !context.InTransaction)) context.Reply.WriteInteger(publishing.Receivers);
+        if (publishing.GoOn(channel, message, mayStop: !context.InTransaction))
+            context.Reply.WriteInteger(publishing.Receivers);
         else context.Continue(new PublishSteps(publishing, context.Args.Copy(context.Server.Store)));
     }
 
@@ -156,7 +158,8 @@ internal static class PubSubCommands
         context.Reply.WriteInteger(context.Server.PubSub.PublishShard(channel, message));
     }
 
-    /// <summary>One confirmation a name, which are pushes and no replies: a client that subscribes gets nothing else.</summary>
+    /// <summary>One confirmation a name, which are pushes and no replies: a client that subscribes gets nothing
+    /// else.</summary>
     private static void Subscribe(ref CommandContext context, SubscriptionKind kind)
     {
         var session = context.Session;
@@ -317,7 +320,8 @@ internal static class PubSubCommands
     }
 
     private static void Confirm(
-        ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> verb, ReadOnlySpan<byte> name, SubscriptionSet set)
+        ref CommandContext context, SubscriptionKind kind, ReadOnlySpan<byte> verb, ReadOnlySpan<byte> name,
+        SubscriptionSet set)
     {
         context.Reply.WritePush(3);
         context.Reply.WriteBulk(verb);
@@ -337,7 +341,8 @@ internal static class PubSubCommands
     {
         if (context.Args.Remaining > 1)
         {
-            context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span, .. "'. Try PUBSUB HELP."u8]);
+            context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8,
+                .. context.Args[1].Span, .. "'. Try PUBSUB HELP."u8]);
             return;
         }
         bool all = context.Args.Remaining == 0;

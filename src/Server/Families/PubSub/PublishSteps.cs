@@ -4,7 +4,8 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Families;
 
-/// <summary>The rest of a PUBLISH to very many patterns, or of a channel whose name takes them long to compare.</summary>
+/// <summary>The rest of a PUBLISH to very many patterns, or of a channel whose name takes them long to
+/// compare.</summary>
 internal sealed unsafe class PublishSteps(Publishing publishing, HeldCommand command) : ICommandSteps, IDisposable
 {
     private Publishing _publishing = publishing;

@@ -12,7 +12,8 @@ internal sealed class LongMembers(bool deletes) : LongElements
     /// <param name="count">All of them.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long count, bool deletes = false) =>
-        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongMembers(deletes).TryBegin(ref context, held, ReplyHead.Set, count);
+        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set
+        && new LongMembers(deletes).TryBegin(ref context, held, ReplyHead.Set, count);
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {

@@ -16,7 +16,8 @@ internal sealed class LongPop(long count) : LongElements
     /// <param name="count">Fewer than there are.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long count) =>
-        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set && new LongPop(count).TryBegin(ref context, held, ReplyHead.Set, count);
+        IsWanted(ref context, count) && held.Value.Kind == ValueKind.Set
+        && new LongPop(count).TryBegin(ref context, held, ReplyHead.Set, count);
 
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
@@ -24,7 +25,8 @@ internal sealed class LongPop(long count) : LongElements
         _hasChanged = true;
         var set = new SetValue(value);
         var batch = new MemberBatch();
-        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake(MemberBatch.CountMax); _left -= batch.Count)
+        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake(MemberBatch.CountMax);
+            _left -= batch.Count)
         {
             set.Draw(ref batch, Random.Shared, _left);
             for (int i = 0; i < batch.Count; i++)

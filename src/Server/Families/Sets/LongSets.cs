@@ -14,7 +14,8 @@ internal sealed class LongSets(SetCombination sets, bool stores) : LongElements
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKeys held, SetCombination sets, bool stores) =>
         IsWanted(ref context, sets.Work(held))
-        && new LongSets(sets, stores).TryBegin(ref context, held, stores || sets.OnlyCounts ? ReplyHead.Number : ReplyHead.Set);
+        && new LongSets(sets, stores)
+            .TryBegin(ref context, held, stores || sets.OnlyCounts ? ReplyHead.Number : ReplyHead.Set);
 
     public override void Dispose()
     {

@@ -16,14 +16,16 @@ internal static class SetCommands
             Usage = "key member [member ...]",
             Summary = "Adds members to a set and returns how many are new.",
             Complexity = "O(1) for each member.", Since = "1.0.0", Group = CommandGroup.Set,
-            Member = 2, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("SREM", arity: -3, SRem)
         {
             Usage = "key member [member ...]",
             Summary = "Removes members and returns how many there were; a set without members is gone.",
             Complexity = "O(N) where N is the number of members to remove.", Since = "1.0.0", Group = CommandGroup.Set,
-            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+            Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("SMOVE", arity: 4, SMove)
         {
@@ -31,7 +33,8 @@ internal static class SetCommands
             Summary = "Moves a member from one set to another.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
             Flags = CommandFlags.Write | CommandFlags.Fast,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete),
+                KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("SISMEMBER", arity: 3, SIsMember)
         {
@@ -66,35 +69,41 @@ internal static class SetCommands
             Usage = "key [count]",
             Summary = "Removes members at random and returns them.",
             Complexity = "O(N) where N is the count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
+            Flags = CommandFlags.Write | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
             Tips = ["nondeterministic_output"],
         },
         new("SRANDMEMBER", arity: -2, SRandMember)
         {
             Usage = "key [count]",
             Summary = "Returns members at random: different ones, or with a negative count any.",
-            Complexity = "O(N) where N is the absolute count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
+            Complexity = "O(N) where N is the absolute count; O(1) without one.", Since = "1.0.0",
+            Group = CommandGroup.Set,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
         new("SINTER", arity: -2, SInter)
         {
             Usage = "key [key ...]",
             Summary = "Returns the members that all sets have.",
-            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.",
+            Since = "1.0.0", Group = CommandGroup.Set,
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)],
+            Tips = ["nondeterministic_output_order"],
         },
         new("SINTERCARD", arity: -3, SInterCard)
         {
             Usage = "numkeys key [key ...] [LIMIT limit]",
             Summary = "Returns how many members all sets have, counting up to a limit.",
-            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "7.0.0", Group = CommandGroup.Set,
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.",
+            Since = "7.0.0", Group = CommandGroup.Set,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
         },
         new("SINTERSTORE", arity: -3, SInterStore)
         {
             Usage = "destination key [key ...]",
             Summary = "Stores the members that all sets have, and returns how many.",
-            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.", Since = "1.0.0", Group = CommandGroup.Set,
+            Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.",
+            Since = "1.0.0", Group = CommandGroup.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -103,7 +112,8 @@ internal static class SetCommands
             Usage = "key [key ...]",
             Summary = "Returns the members that any of the sets has.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)],
+            Tips = ["nondeterministic_output_order"],
         },
         new("SUNIONSTORE", arity: -3, SUnionStore)
         {
@@ -118,7 +128,8 @@ internal static class SetCommands
             Usage = "key [key ...]",
             Summary = "Returns the members of the first set that no other one has.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
-            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)], Tips = ["nondeterministic_output_order"],
+            Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Range(1, -1, 1, Reads)],
+            Tips = ["nondeterministic_output_order"],
         },
         new("SDIFFSTORE", arity: -3, SDiffStore)
         {
@@ -132,7 +143,8 @@ internal static class SetCommands
         {
             Usage = "key cursor [MATCH pattern] [COUNT count]",
             Summary = "Returns some of the members, and the cursor to ask for more with; 0 begins and ends.",
-            Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of members.", Since = "2.8.0", Group = CommandGroup.Set,
+            Complexity = "O(1) for a call, O(N) for a whole round, where N is the number of members.", Since = "2.8.0",
+            Group = CommandGroup.Set,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
     ];
@@ -155,7 +167,8 @@ internal static class SetCommands
         context.Args.Skip(count);
         if (!context.Args.Finish(context.Reply)) return;
 
-        using var held = context.Store.Hold(key, DataType.Set, SetValue.ExpectedBytes(count, bytes, longest, areIntegers));
+        using var held = context.Store.Hold(key, DataType.Set,
+            SetValue.ExpectedBytes(count, bytes, longest, areIntegers));
         var status = held.Status;
         if (status == StoreStatus.Ok)
         {
@@ -207,7 +220,8 @@ internal static class SetCommands
         var keys = context.Store.Keys;
         keys.Clear();
         context.Args.AddKey(1, keys, context.Session.Database);
-        context.Args.AddKey(2, keys, context.Session.Database, SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
+        context.Args.AddKey(2, keys, context.Session.Database,
+            SetValue.ExpectedBytes(1, member.Length, member.Length, isInteger));
         using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
         if (!held.Exists(0))
@@ -271,7 +285,8 @@ internal static class SetCommands
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
-            bool isMember = held.Status == StoreStatus.Ok && new SetValue(held.Value).View.Contains(context.Args[i].Span);
+            bool isMember = held.Status == StoreStatus.Ok
+                && new SetValue(held.Value).View.Contains(context.Args[i].Span);
             context.Reply.WriteInteger(isMember ? 1 : 0);
         }
     }
@@ -397,17 +412,22 @@ internal static class SetCommands
         }
     }
 
-    private static void SInter(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: false);
+    private static void SInter(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Intersection, stores: false);
 
     private static void SUnion(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: false);
 
-    private static void SDiff(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: false);
+    private static void SDiff(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Difference, stores: false);
 
-    private static void SInterStore(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: true);
+    private static void SInterStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Intersection, stores: true);
 
-    private static void SUnionStore(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: true);
+    private static void SUnionStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Union, stores: true);
 
-    private static void SDiffStore(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: true);
+    private static void SDiffStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Difference, stores: true);
 
     /// <summary>Combines the sets at all keys but, when it stores, the first, which then takes the result.</summary>
     private static void Combine(ref CommandContext context, SetOperation operation, bool stores)
@@ -415,7 +435,8 @@ internal static class SetCommands
         int first = stores ? 1 : 0, count = context.Args.Remaining;
         var keys = context.ListKeys(1, count);
         context.Args.Skip(count);
-        if (context.Args.Finish(context.Reply)) Run(ref context, keys, new SetCombination(context.Server.Store, operation, first, count - first), stores);
+        if (context.Args.Finish(context.Reply))
+            Run(ref context, keys, new SetCombination(context.Server.Store, operation, first, count - first), stores);
     }
 
     private static void Run(ref CommandContext context, KeyList keys, SetCombination sets, bool stores)
@@ -456,12 +477,15 @@ internal static class SetCommands
     {
         int count = context.Args.NextInt32(1, int.MaxValue, "ERR numkeys should be greater than 0"u8);
         int keysLeft = context.Args.Remaining;
-        if (!context.Args.Failed && count > keysLeft) context.Args.Fail("ERR Number of keys can't be greater than number of args"u8);
+        if (!context.Args.Failed && count > keysLeft)
+            context.Args.Fail("ERR Number of keys can't be greater than number of args"u8);
         context.Args.Skip(Math.Min(count, context.Args.Remaining));
         long limit = CombinationOptions.ReadLimit(ref context.Args);
 
         if (!context.Args.Finish(context.Reply)) return;
-        Run(ref context, context.ListKeys(2, count), new SetCombination(context.Server.Store, SetOperation.Intersection, 0, count) { Limit = limit, OnlyCounts = true }, stores: false);
+        Run(ref context, context.ListKeys(2, count),
+            new SetCombination(context.Server.Store, SetOperation.Intersection, 0, count) { Limit = limit,
+            OnlyCounts = true }, stores: false);
     }
 
     private static void SScan(ref CommandContext context)
@@ -533,7 +557,8 @@ internal static class SetCommands
             _hasTexts = _hasTexts || !IntegerText.TryParse(member, out _);
         }
 
-        public readonly int ExpectedBytes(PackedLimits limits) => SetValue.ExpectedBytes(_count, _bytes, _longest, !_hasTexts);
+        public readonly int ExpectedBytes(PackedLimits limits) =>
+            SetValue.ExpectedBytes(_count, _bytes, _longest, !_hasTexts);
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
         {
@@ -562,7 +587,8 @@ internal static class SetCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
             if (new SetValue(value).Remove(arguments[0].Span)) count++;
             return StoreStatus.Ok;
@@ -578,7 +604,8 @@ internal static class SetCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
             reply.Next().WriteInteger(new SetValue(value).View.Contains(arguments[0].Span) ? 1 : 0);
             count++;

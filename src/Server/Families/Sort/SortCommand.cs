@@ -9,9 +9,12 @@ internal static class SortCommand
     [
         new("SORT", arity: -2, Sort)
         {
-            Usage = "key [BY by-pattern] [LIMIT offset count] [GET get-pattern [GET get-pattern ...]] [ASC | DESC] [ALPHA] [STORE destination]",
-            Summary = "Sorts the elements of a list, set or sorted set, by themselves or by other keys; answers them or stores them.",
-            Complexity = "O(N+M*log(M)) where N is the number of elements and M the number of those that are wanted; with BY a pattern without a star O(N). Other clients are served meanwhile.",
+            Usage = "key [BY by-pattern] [LIMIT offset count] [GET get-pattern [GET get-pattern ...]] [ASC | DESC] "
+                + "[ALPHA] [STORE destination]",
+            Summary = "Sorts the elements of a list, set or sorted set, by themselves or by other keys; answers them "
+                + "or stores them.",
+            Complexity = "O(N+M*log(M)) where N is the number of elements and M the number of those that are wanted; "
+                + "with BY a pattern without a star O(N). Other clients are served meanwhile.",
             Since = "1.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Categories = AclCategories.Set | AclCategories.SortedSet | AclCategories.List | AclCategories.Dangerous,
@@ -25,9 +28,11 @@ internal static class SortCommand
         },
         new("SORT_RO", arity: -2, SortReadOnly)
         {
-            Usage = "key [BY by-pattern] [LIMIT offset count] [GET get-pattern [GET get-pattern ...]] [ASC | DESC] [ALPHA]",
+            Usage = "key [BY by-pattern] [LIMIT offset count] [GET get-pattern [GET get-pattern ...]] [ASC | "
+                + "DESC] [ALPHA]",
             Summary = "Does the same as SORT, which can store, too.",
-            Complexity = "O(N+M*log(M)) where N is the number of elements and M the number of those that are wanted; with BY a pattern without a star O(N). Other clients are served meanwhile.",
+            Complexity = "O(N+M*log(M)) where N is the number of elements and M the number of those that are wanted; "
+                + "with BY a pattern without a star O(N). Other clients are served meanwhile.",
             Since = "7.0.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.ReadOnly,
             Categories = AclCategories.Set | AclCategories.SortedSet | AclCategories.List | AclCategories.Dangerous,

@@ -35,7 +35,8 @@ internal readonly unsafe struct SortPattern
     public bool HasField => _suffixEnd != _end;
 
     /// <summary>The field.</summary>
-    public ReadOnlySpan<byte> Field => HasField ? new ReadOnlySpan<byte>(_text + _suffixEnd + 2, _end - _suffixEnd - 2) : default;
+    public ReadOnlySpan<byte> Field =>
+        HasField ? new ReadOnlySpan<byte>(_text + _suffixEnd + 2, _end - _suffixEnd - 2) : default;
 
     /// <summary>Reads what there is for an element.</summary>
     /// <param name="name">Scratch, where the name of the key is put together.</param>

@@ -3,11 +3,13 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>The string that a value is, or that a field of it holds. Digits of an integer go where there is room for them.</summary>
+/// <summary>The string that a value is, or that a field of it holds. Digits of an integer go where there is room for
+/// them.</summary>
 internal static class SortValue
 {
     /// <returns>False: no such field.</returns>
-    public static bool TryGet(in ValueView value, ReadOnlySpan<byte> field, bool hasField, StoreSession session, Span<byte> digits, out ReadOnlySpan<byte> text)
+    public static bool TryGet(in ValueView value, ReadOnlySpan<byte> field, bool hasField, StoreSession session,
+        Span<byte> digits, out ReadOnlySpan<byte> text)
     {
         if (hasField) return new HashView(value, in session.MemberHash, session.NowMs).TryGet(field, out text);
         if (value.Kind == ValueKind.Integer) text = digits[..NumberText.FormatInt64(value.Integer, digits)];
@@ -39,7 +41,8 @@ internal ref struct ReadSortScore : IValueRead
     public void Read(in ValueView value)
     {
         Score = 0;
-        IsWrong = SortValue.TryGet(value, _field, _hasField, _session, stackalloc byte[NumberText.MaxInt64Bytes], out var text) && !TryParse(text, out Score);
+        IsWrong = SortValue.TryGet(value, _field, _hasField, _session, stackalloc byte[NumberText.MaxInt64Bytes],
+            out var text) && !TryParse(text, out Score);
     }
 
     /// <summary>A number as C's strtod takes it: up to a NUL, with space ahead; nothing at all is 0.</summary>
@@ -81,7 +84,8 @@ internal ref struct ReadSortText : IValueRead
     public void Read(in ValueView value)
     {
         Forget();
-        if (!SortValue.TryGet(value, _field, _hasField, _session, stackalloc byte[NumberText.MaxInt64Bytes], out var text)) return;
+        if (!SortValue.TryGet(value, _field, _hasField, _session, stackalloc byte[NumberText.MaxInt64Bytes],
+            out var text)) return;
         _texts.Add(text);
         IsAdded = true;
     }
@@ -116,7 +120,8 @@ internal ref struct ReplySortField : IValueRead
     {
         Forget();
         _isWritten = true;
-        if (new HashView(value, in _session.MemberHash, _session.NowMs).TryGet(_field, out var text)) _reply.WriteBulk(text);
+        if (new HashView(value, in _session.MemberHash, _session.NowMs).TryGet(_field, out var text))
+            _reply.WriteBulk(text);
         else _reply.WriteNull();
     }
 

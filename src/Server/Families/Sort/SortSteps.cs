@@ -5,12 +5,14 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>SORT: copies the elements, looks up what to sort by, sorts, answers or stores. A short one at once, a long one in steps.</summary>
+/// <summary>SORT: copies the elements, looks up what to sort by, sorts, answers or stores. A short one at once, a long
+/// one in steps.</summary>
 /// <remarks>
-/// The elements are those of one instant. What BY and GET name is read one by one, each as it is then; in a transaction all at its
-/// instant. What is stored is stored only if the sorted key has not changed since, else all is done again, at last with all
-/// others stopped: SORT of a key onto itself loses no element that another client adds meanwhile.
-/// Threads: the session's; where another one needs the sorted key while it is being copied, it copies the rest (<see cref="LongUse"/>).
+/// The elements are those of one instant. What BY and GET name is read one by one, each as it is then; in a transaction
+/// all at its instant. What is stored is stored only if the sorted key has not changed since, else all is done again,
+/// at last with all others stopped: SORT of a key onto itself loses no element that another client adds meanwhile.
+/// Threads: the session's; where another one needs the sorted key while it is being copied, it copies the rest
+/// (<see cref="LongUse"/>).
 /// </remarks>
 internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
 {
@@ -164,7 +166,8 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
             case Phase.Weigh:
                 if (!Weigh(ref context)) return false;
                 if (_isWrong) return Fail(ref context, "ERR One or more scores can't be converted into double"u8);
-                if (!_isUnsorted && _isAlphabetic && _to > _from) (_hasBy ? _weights : _elements).BeginOrder(_order, _request.IsDescending, _from, _to);
+                if (!_isUnsorted && _isAlphabetic && _to > _from)
+                    (_hasBy ? _weights : _elements).BeginOrder(_order, _request.IsDescending, _from, _to);
                 return Go(Phase.Order);
             case Phase.Order:
                 if (!_isUnsorted && _to > _from && !_order.Step()) return false;
@@ -210,15 +213,18 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         _isWrong = false;
         _type = DataType.List;
         using var held = context.Store.Hold(key, DataType.Any);
-        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound)) return !Fail(ref context, Errors.For(held.Status));
+        if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
+            return !Fail(ref context, Errors.For(held.Status));
         if (held.Status == StoreStatus.Ok) _type = held.Value.Type;
-        if (_type is not (DataType.List or DataType.Set or DataType.SortedSet)) return !Fail(ref context, Errors.WrongType);
+        if (_type is not (DataType.List or DataType.Set or DataType.SortedSet))
+            return !Fail(ref context, Errors.WrongType);
         long count = held.Status == StoreStatus.Ok ? CountOf(held.Value) : 0;
         if (count > int.MaxValue / 2) return !Fail(ref context, Errors.ReplyTooLarge);
         Decide((int)count);
         Go(Phase.Weigh);
         if (_toGather == 0) return true;
-        if (_toGather > AtOnceMax && !context.InTransaction && !_isAlone && held.Value.Kind is ValueKind.List or ValueKind.Set or ValueKind.SortedSet)
+        if (_toGather > AtOnceMax && !context.InTransaction && !_isAlone && held.Value.Kind is ValueKind.List
+            or ValueKind.Set or ValueKind.SortedSet)
         {
             _isLong = true;
             _work = held.TryBeginUse(this);
@@ -271,7 +277,8 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         if (_type == DataType.List)
         {
             var walk = new ListView(value.View).GetWalk(_next, isBackward);
-            for (; _gathered < end && walk.Next(out var element); _next += isBackward ? -1 : 1, _gathered++) _elements.Add(element);
+            for (; _gathered < end && walk.Next(out var element); _next += isBackward ? -1 : 1, _gathered++)
+                _elements.Add(element);
         }
         else if (_type == DataType.Set)
         {
@@ -282,7 +289,8 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         else
         {
             var walk = new SortedSetView(value.View, in value.Hash).From(_next, isBackward);
-            for (; _gathered < end && walk.Next(out var member, out _); _next += isBackward ? -1 : 1, _gathered++) _elements.Add(member);
+            for (; _gathered < end && walk.Next(out var member, out _); _next += isBackward ? -1 : 1, _gathered++)
+                _elements.Add(member);
         }
     }
 

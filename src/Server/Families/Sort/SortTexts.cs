@@ -64,7 +64,8 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
         Count = 0;
     }
 
-    /// <summary>Begins an order of the texts alone: what has none comes first, as it came, or last where the greatest comes first.</summary>
+    /// <summary>Begins an order of the texts alone: what has none comes first, as it came, or last where the greatest
+    /// comes first.</summary>
     public void BeginOrder(ElementOrder<SortText> order, bool isDescending, int from, int to)
     {
         order.Begin(new SortText(this), Count, isDescending, from, to);

@@ -28,7 +28,8 @@ internal ref struct ElementRange
 
     public bool WithScores { get; private set; }
 
-    /// <summary>Reads both ends and what follows them, up to the last argument; a bad one is the arguments' first error.</summary>
+    /// <summary>Reads both ends and what follows them, up to the last argument; a bad one is the arguments' first
+    /// error.</summary>
     /// <param name="kind">Told: BYSCORE and BYLEX may say.</param>
     /// <param name="reversed">Null: REV may say.</param>
     /// <param name="stores">The elements are stored, so WITHSCORES is no word.</param>
@@ -121,10 +122,12 @@ internal ref struct ElementRange
         switch (_kind)
         {
             case RangeKind.Rank:
-                if (!NumberText.TryParseInt64(low, out _first) || !NumberText.TryParseInt64(high, out _last)) arguments.Fail(Errors.NotAnInteger);
+                if (!NumberText.TryParseInt64(low, out _first) || !NumberText.TryParseInt64(high, out _last))
+                    arguments.Fail(Errors.NotAnInteger);
                 break;
             case RangeKind.Score:
-                if (!TryParseScore(low, out double least, out bool excludesLeast) || !TryParseScore(high, out double greatest, out bool excludesGreatest))
+                if (!TryParseScore(low, out double least, out bool excludesLeast)
+                    || !TryParseScore(high, out double greatest, out bool excludesGreatest))
                 {
                     arguments.Fail("ERR min or max is not a float"u8);
                     break;
@@ -152,7 +155,8 @@ internal ref struct ElementRange
         if (text.IsEmpty) return true;          // nothing at all is 0
         if (NumberText.TryParseDouble(text, out score)) return !double.IsNaN(score);
         foreach (byte letter in text)
-            if (letter is not ((>= (byte)'0' and <= (byte)'9') or (byte)'.' or (byte)'e' or (byte)'E' or (byte)'+' or (byte)'-')) return false;
+            if (letter is not ((>= (byte)'0' and <= (byte)'9') or (byte)'.' or (byte)'e' or (byte)'E' or (byte)'+'
+                or (byte)'-')) return false;
         return double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out score);
     }
 

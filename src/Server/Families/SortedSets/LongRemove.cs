@@ -14,7 +14,8 @@ internal sealed class LongRemove(long first, long count) : LongElements
     /// <inheritdoc/>
     public override bool HasChanged => _hasChanged;
 
-    /// <summary>Begins, if there are many, and others will stay: to remove all is to free one piece of memory.</summary>
+    /// <summary>Begins, if there are many, and others will stay: to remove all is to free one piece of
+    /// memory.</summary>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count) =>
         IsWanted(ref context, count) && count < new SortedSetValue(held.Value).Count

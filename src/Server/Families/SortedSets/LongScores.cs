@@ -11,7 +11,8 @@ internal sealed class LongScores(long first, long count, bool isReversed, bool w
 
     /// <summary>Begins, if there are many.</summary>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count, bool isReversed, bool withScores)
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, long first, long count, bool isReversed,
+        bool withScores)
     {
         if (!IsWanted(ref context, count)) return false;
         bool isFlat = withScores && context.Reply.Version == RespVersion.Resp2;
@@ -23,7 +24,8 @@ internal sealed class LongScores(long first, long count, bool isReversed, bool w
     {
         HeldValue value = held.Value(0);
         var walk = new SortedSetValue(value).View.From(_first, isReversed);
-        for (var budget = new StepBudget(reply); _left > 0 && budget.TryTake() && walk.Next(out var member, out double score); _left--)
+        for (var budget = new StepBudget(reply);
+            _left > 0 && budget.TryTake() && walk.Next(out var member, out double score); _left--)
         {
             new ElementReply(reply.Next(), withScores).Write(member, score);
             _first += isReversed ? -1 : 1;

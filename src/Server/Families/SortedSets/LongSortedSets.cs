@@ -5,14 +5,16 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Large sorted sets combined, for ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD.</summary>
-internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, bool withScores, bool isFlat) : LongElements
+internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, bool withScores, bool isFlat)
+    : LongElements
 {
     private long _rank;
     private bool _isCombined;
 
     /// <summary>Begins, if there is much to do; the combination is disposed by it.</summary>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKeys held, SortedSetCombination sets, bool stores, bool withScores)
+    public static bool TryBegin(ref CommandContext context, in HeldKeys held, SortedSetCombination sets, bool stores,
+        bool withScores)
     {
         bool isFlat = withScores && context.Reply.Version == RespVersion.Resp2;
         return IsWanted(ref context, sets.Work(held)) && new LongSortedSets(sets, stores, withScores, isFlat)

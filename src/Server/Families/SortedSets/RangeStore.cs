@@ -3,8 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Elements of a sorted set that follow each other, made another key's value, for ZRANGESTORE: whole, or a piece at a time.</summary>
-/// <remarks>The destination is the first of the held keys, the source the second. Neither changes before the last piece.</remarks>
+/// <summary>Elements of a sorted set that follow each other, made another key's value, for ZRANGESTORE: whole, or a
+/// piece at a time.</summary>
+/// <remarks>The destination is the first of the held keys, the source the second. Neither changes before the last
+/// piece.</remarks>
 internal sealed class RangeStore(Store store, long first, long count, bool isReversed) : LongElements
 {
     private SortedSetBuilder _result = new(store) { MayBeInOrder = true };

@@ -23,7 +23,8 @@ internal static class SortedSetCombinationCommands
         {
             Usage = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX] [WITHSCORES]",
             Summary = "Returns the members that all of several sorted sets have, with their scores combined.",
-            Complexity = "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
+            Complexity =
+                "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
         },
@@ -31,7 +32,8 @@ internal static class SortedSetCombinationCommands
         {
             Usage = "numkeys key [key ...] [WITHSCORES]",
             Summary = "Returns the members of a sorted set that others do not have.",
-            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of the result.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of "
+                + "the result.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.Count(1, Reads)],
         },
@@ -56,7 +58,8 @@ internal static class SortedSetCombinationCommands
         {
             Usage = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM | MIN | MAX]",
             Summary = "Stores the members that all of several sorted sets have, with their scores combined.",
-            Complexity = "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
+            Complexity =
+                "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
@@ -65,7 +68,8 @@ internal static class SortedSetCombinationCommands
         {
             Usage = "destination numkeys key [key ...]",
             Summary = "Stores the members of a sorted set that others do not have.",
-            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of the result.",
+            Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of "
+                + "the result.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
@@ -74,17 +78,23 @@ internal static class SortedSetCombinationCommands
 
     private static void ZUnion(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: false);
 
-    private static void ZInter(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: false);
+    private static void ZInter(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Intersection, stores: false);
 
-    private static void ZDiff(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: false);
+    private static void ZDiff(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Difference, stores: false);
 
-    private static void ZUnionStore(ref CommandContext context) => Combine(ref context, SetOperation.Union, stores: true);
+    private static void ZUnionStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Union, stores: true);
 
-    private static void ZInterStore(ref CommandContext context) => Combine(ref context, SetOperation.Intersection, stores: true);
+    private static void ZInterStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Intersection, stores: true);
 
-    private static void ZDiffStore(ref CommandContext context) => Combine(ref context, SetOperation.Difference, stores: true);
+    private static void ZDiffStore(ref CommandContext context) =>
+        Combine(ref context, SetOperation.Difference, stores: true);
 
-    /// <summary>Combines the sets of a counted list of keys; when it stores, a key ahead of them takes the result.</summary>
+    /// <summary>Combines the sets of a counted list of keys; when it stores, a key ahead of them takes the
+    /// result.</summary>
     private static void Combine(ref CommandContext context, SetOperation operation, bool stores)
     {
         if (stores) context.Args.Skip(1);
@@ -95,13 +105,16 @@ internal static class SortedSetCombinationCommands
             return;
         }
 
-        var options = CombinationOptions.Read(ref context.Args, sets, mayWeigh: operation != SetOperation.Difference, stores);
+        var options = CombinationOptions.Read(ref context.Args, sets,
+            mayWeigh: operation != SetOperation.Difference, stores);
         var keys = context.ListKeys(stores ? 3 : 2, sets, destination: stores ? 1 : 0);
-        var combination = new SortedSetCombination(context.Server.Store, operation, first, sets) { Weights = options.Weights, Aggregate = options.Aggregate };
+        var combination = new SortedSetCombination(context.Server.Store, operation, first,
+            sets) { Weights = options.Weights, Aggregate = options.Aggregate };
         Run(ref context, keys, combination, stores, options.WithScores);
     }
 
-    private static void Run(ref CommandContext context, KeyList keys, SortedSetCombination sets, bool stores, bool withScores)
+    private static void Run(ref CommandContext context, KeyList keys, SortedSetCombination sets, bool stores,
+        bool withScores)
     {
         using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
@@ -111,7 +124,8 @@ internal static class SortedSetCombinationCommands
             return;
         }
 
-        if (!context.Args.Finish(context.Reply) || LongSortedSets.TryBegin(ref context, held, sets, stores, withScores)) return;
+        if (!context.Args.Finish(context.Reply) || LongSortedSets.TryBegin(ref context, held, sets, stores, withScores))
+            return;
         try
         {
             sets.Run(held, long.MaxValue);
@@ -147,7 +161,8 @@ internal static class SortedSetCombinationCommands
 
         long limit = CombinationOptions.ReadLimit(ref context.Args);
 
-        var combination = new SortedSetCombination(context.Server.Store, SetOperation.Intersection, 0, sets) { Limit = limit, OnlyCounts = true };
+        var combination = new SortedSetCombination(context.Server.Store, SetOperation.Intersection, 0,
+            sets) { Limit = limit, OnlyCounts = true };
         Run(ref context, context.ListKeys(2, sets), combination, stores: false, withScores: false);
     }
 
@@ -156,7 +171,8 @@ internal static class SortedSetCombinationCommands
     {
         long count = context.Args.NextInt64();
         if (count < 1 && !context.Args.Failed)
-            context.Args.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR at least 1 input key is needed for '{context.Command.FullName}' command"));
+            context.Args.Fail(System.Text.Encoding.ASCII.GetBytes(
+                $"ERR at least 1 input key is needed for '{context.Command.FullName}' command"));
         context.Args.Skip((int)Math.Clamp(count, 0, int.MaxValue));
         return (int)Math.Clamp(count, 0, int.MaxValue);
     }

@@ -242,7 +242,8 @@ internal static class SortedSetCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
-        using var held = context.Store.Hold(key, DataType.SortedSet, createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+        using var held = context.Store.Hold(key, DataType.SortedSet,
+            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
         long added = 0, changed = 0;
         ScoreOutcome outcome = ScoreOutcome.Refused;
         if (held.Status == StoreStatus.Ok)
@@ -367,7 +368,9 @@ internal static class SortedSetCommands
         for (int i = 2; i < count + 2; i++)
         {
             double score = 0;
-            if (held.Status == StoreStatus.Ok && new SortedSetValue(held.Value).View.TryGetScore(context.Args[i].Span, out score)) context.Reply.WriteDouble(score);
+            if (held.Status == StoreStatus.Ok
+                && new SortedSetValue(held.Value).View.TryGetScore(
+                context.Args[i].Span, out score)) context.Reply.WriteDouble(score);
             else context.Reply.WriteNull();
         }
     }
@@ -401,7 +404,8 @@ internal static class SortedSetCommands
         bool withScore = context.Args.TryKeyword("WITHSCORE"u8);
         if (!context.Args.Finish(context.Reply)) return;
 
-        scoped var read = new ReadScore(member, in context.Store.MemberHash) { WantsRank = true, IsReversed = isReversed };
+        scoped var read = new ReadScore(member, in context.Store.MemberHash) { WantsRank = true,
+            IsReversed = isReversed };
         var status = context.Store.Read(key, DataType.SortedSet, ref read);
         var reply = context.Reply;
         if (status == StoreStatus.WrongType)
@@ -425,9 +429,11 @@ internal static class SortedSetCommands
 
     private static void ZRevRange(ref CommandContext context) => Range(ref context, RangeKind.Rank, reversed: true);
 
-    private static void ZRangeByScore(ref CommandContext context) => Range(ref context, RangeKind.Score, reversed: false);
+    private static void ZRangeByScore(ref CommandContext context) =>
+        Range(ref context, RangeKind.Score, reversed: false);
 
-    private static void ZRevRangeByScore(ref CommandContext context) => Range(ref context, RangeKind.Score, reversed: true);
+    private static void ZRevRangeByScore(ref CommandContext context) =>
+        Range(ref context, RangeKind.Score, reversed: true);
 
     private static void ZRangeByLex(ref CommandContext context) => Range(ref context, RangeKind.Lex, reversed: false);
 
@@ -523,7 +529,8 @@ internal static class SortedSetCommands
         var set = new SortedSetValue(held.Value);
         if (hasCount)
         {
-            if (LongScoreTake.IfMany(ref context, held.Value, fromEnd, count, pairsAlways: false) is { } take && take.TryBegin(ref context, held)) return;
+            if (LongScoreTake.IfMany(ref context, held.Value, fromEnd, count, pairsAlways: false) is { } take
+                && take.TryBegin(ref context, held)) return;
             SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true), set, fromEnd, count);
             return;
         }
@@ -645,7 +652,8 @@ internal static class SortedSetCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
             if (new SortedSetValue(value).Remove(arguments[0].Span)) count++;
             return StoreStatus.Ok;
@@ -661,9 +669,11 @@ internal static class SortedSetCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+            ref long count)
         {
-            if (new SortedSetValue(value).View.TryGetScore(arguments[0].Span, out double score)) reply.Next().WriteDouble(score);
+            if (new SortedSetValue(value).View.TryGetScore(arguments[0].Span, out double score))
+                reply.Next().WriteDouble(score);
             else reply.Next().WriteNull();
             count++;
             return StoreStatus.Ok;

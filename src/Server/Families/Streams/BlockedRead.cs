@@ -6,8 +6,8 @@ namespace Kv.Server.Families;
 
 /// <summary>XREAD and XREADGROUP, waiting.</summary>
 /// <remarks>
-/// Once one of its keys has something for it, it reads all of them again, as if it had been sent then. A consumer of a group also learns that
-/// the group, the key or its type has gone: nothing would ever come.
+/// Once one of its keys has something for it, it reads all of them again, as if it had been sent then. A consumer of a
+/// group also learns that the group, the key or its type has gone: nothing would ever come.
 /// </remarks>
 internal sealed class BlockedRead : BlockedCommand
 {
@@ -48,18 +48,21 @@ internal sealed class BlockedRead : BlockedCommand
         if (_keys.Length > 1 && !IsReady(ref serving)) return false;
         using var held = new HeldStreams(serving.Store, serving.Database, _keys);
         if (held.Status != StoreStatus.Ok) return TryFail(ref serving, Errors.For(held.Status));
-        var call = new StreamReadCall(_keys) { Count = _count, NoAck = _noAck, NowMs = serving.Store.NowMs, IsGroup = _isGroup, Group = _group, Consumer = _consumer };
+        var call = new StreamReadCall(_keys) { Count = _count, NoAck = _noAck, NowMs = serving.Store.NowMs,
+            IsGroup = _isGroup, Group = _group, Consumer = _consumer };
         for (int i = 0; i < _keys.Length; i++)
         {
             bool isStream = held.Exists(i) && held[i].Type == DataType.Stream;
             if (held.Exists(i) && !isStream)
             {
-                // Only a group's consumer waits for nothing else; who reads without one, and meets it at the key that woke him, waits on.
+                // Only a group's consumer waits for nothing else; who reads without one, and meets it at the key that
+                // woke him, waits on.
                 if (_isGroup || i != serving.KeyIndex) return TryFail(ref serving, Errors.WrongType);
                 return false;
             }
 
-            if (_isGroup && (!isStream || !new StreamView(held[i].View).FindGroup(_group).Exists)) return TryFail(ref serving, NoGroup(_keys[i]));
+            if (_isGroup && (!isStream || !new StreamView(held[i].View).FindGroup(_group).Exists))
+                return TryFail(ref serving, NoGroup(_keys[i]));
         }
 
         if (!call.HasAny(held, _ids) || !serving.TryClaim()) return false;
@@ -73,11 +76,13 @@ internal sealed class BlockedRead : BlockedCommand
         using var held = serving.Store.Hold(serving.Key, DataType.Any);
         if (held.Status != StoreStatus.Ok || held.Value.Type != DataType.Stream) return _isGroup;
         var stream = new StreamView(held.Value.View);
-        return _isGroup ? stream.FindGroup(_group) is var group && (!group.Exists || stream.HasBehind(group.LastId)) : stream.HasBehind(_ids[serving.KeyIndex]);
+        return _isGroup ? stream.FindGroup(_group) is var group && (!group.Exists || stream.HasBehind(group.LastId))
+            : stream.HasBehind(_ids[serving.KeyIndex]);
     }
 
     private byte[] NoGroup(byte[] key) =>
-        [.. "NOGROUP No such key '"u8, .. key, .. "' or consumer group '"u8, .. _group, .. "' in XREADGROUP with GROUP option"u8];
+        [.. "NOGROUP No such key '"u8, .. key, .. "' or consumer group '"u8, .. _group,
+            .. "' in XREADGROUP with GROUP option"u8];
 
     private static bool TryFail(ref Serving serving, ReadOnlySpan<byte> error)
     {

@@ -35,7 +35,8 @@ internal readonly ref struct HeldStreams
     }
 
     /// <summary>Ok; OutOfMemory: none is held.</summary>
-    public StoreStatus Status => !_isOne ? _many.Status : _one.Status == StoreStatus.NotFound ? StoreStatus.Ok : _one.Status;
+    public StoreStatus Status =>
+        !_isOne ? _many.Status : _one.Status == StoreStatus.NotFound ? StoreStatus.Ok : _one.Status;
 
     public HeldValue this[int index] => _isOne ? _one.Value : _many.Value(index);
 

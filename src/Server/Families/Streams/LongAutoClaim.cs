@@ -17,14 +17,16 @@ internal sealed class LongAutoClaim : LongElements
     private ReplyWriter? _head;     // of what stands ahead of the entries: where to go on, and how many there are
     private ReplyMark _begin;
 
-    private LongAutoClaim(ref CommandContext context, uint group, ReadOnlySpan<byte> consumer, in StreamClaimTerms terms, in AutoClaimWalk walk)
+    private LongAutoClaim(ref CommandContext context, uint group, ReadOnlySpan<byte> consumer,
+        in StreamClaimTerms terms, in AutoClaimWalk walk)
     {
         _name = consumer.ToArray();
         _group = group;
         _nowMs = context.Store.NowMs;
         _terms = terms;
         _walk = walk;
-        _gone = new LongReply(context.Server.Store, context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
+        _gone = new LongReply(context.Server.Store,
+            context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
     /// <inheritdoc/>
@@ -34,9 +36,11 @@ internal sealed class LongAutoClaim : LongElements
     /// <param name="group">What it is called in the region.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(
-        ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer, in StreamClaimTerms terms, in AutoClaimWalk walk) =>
+        ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer, in StreamClaimTerms terms,
+        in AutoClaimWalk walk) =>
         IsWanted(ref context, Math.Min(walk.Looks, new StreamValue(held.Value).Groups[group].Pending.Count))
-        && new LongAutoClaim(ref context, group, consumer, terms, walk).TryBegin(ref context, held, ReplyHead.None, count: 0);
+        && new LongAutoClaim(ref context, group, consumer, terms, walk)
+            .TryBegin(ref context, held, ReplyHead.None, count: 0);
 
     public override void Dispose()
     {

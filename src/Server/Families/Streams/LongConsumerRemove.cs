@@ -23,7 +23,8 @@ internal sealed class LongConsumerRemove(byte[] name, uint group, uint consumer)
         if (!consumer.Exists) return false;
         long pending = consumer.Pending.Count;
         return IsWanted(ref context, pending)
-            && new LongConsumerRemove(name.ToArray(), group, consumer.Record).TryBegin(ref context, held, ReplyHead.Number, pending);
+            && new LongConsumerRemove(name.ToArray(), group, consumer.Record)
+                .TryBegin(ref context, held, ReplyHead.Number, pending);
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)

@@ -12,7 +12,8 @@ internal sealed class LongEntries(StreamId first, StreamId last, long most, bool
     /// <param name="first">The least id.</param>
     /// <param name="most">At most so many.</param>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, in HeldKey held, StreamId first, StreamId last, long most, bool isBackward) =>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, StreamId first, StreamId last, long most,
+        bool isBackward) =>
         IsWanted(ref context, most) && new StreamView(held.Value.View).HasMore(first, last, ElementsMax)
         && new LongEntries(first, last, most, isBackward).TryBegin(ref context, held, ReplyHead.Array, count: 0);
 

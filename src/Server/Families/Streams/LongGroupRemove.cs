@@ -21,7 +21,8 @@ internal sealed class LongGroupRemove(byte[] name, uint group) : LongElements
     {
         StreamGroup group = new StreamView(held.Value.View).FindGroup(name);
         return group.Exists && IsWanted(ref context, group.Pending.Count / PendingPerNode)
-            && new LongGroupRemove(name.ToArray(), group.Record).TryBegin(ref context, held, ReplyHead.Number, count: 1);
+            && new LongGroupRemove(name.ToArray(), group.Record)
+                .TryBegin(ref context, held, ReplyHead.Number, count: 1);
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)

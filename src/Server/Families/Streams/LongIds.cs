@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Very many ids of entries of a stream, for XDEL, XACK and XCLAIM. All of them are looked at before anything is done: one that is none is an error.</summary>
+/// <summary>Very many ids of entries of a stream, for XDEL, XACK and XCLAIM. All of them are looked at before anything
+/// is done: one that is none is an error.</summary>
 /// <remarks>The arguments are copied. What is answered, also an error, is collected.</remarks>
 internal abstract unsafe class LongIds : LongElements
 {
@@ -48,7 +49,8 @@ internal abstract unsafe class LongIds : LongElements
         if (_end == 0)
         {
             if (!TryFindEnd(out int end)) return false;
-            var arguments = new CommandArguments(_command.Items, _command.Count, store: null!, keyIndex: 0, hash: 0, hint: 0, blocks: null);
+            var arguments = new CommandArguments(_command.Items, _command.Count, store: null!, keyIndex: 0, hash: 0,
+                hint: 0, blocks: null);
             if (!TryBegin(value, ref arguments, end - _first, reply)) return true;
             _end = end;
             _at = _first;
@@ -68,7 +70,8 @@ internal abstract unsafe class LongIds : LongElements
     /// <summary>Looks how far the ids go.</summary>
     private bool TryFindEnd(out int end)
     {
-        for (int left = ReadsPerStep; _at < _command.Count && StreamIdText.TryParse(_command.Items[_at].Span, 0, out _); _at++)
+        for (int left = ReadsPerStep;
+            _at < _command.Count && StreamIdText.TryParse(_command.Items[_at].Span, 0, out _); _at++)
         {
             end = 0;
             if (left-- == 0) return false;

@@ -31,7 +31,8 @@ internal sealed class LongPending(PendingWalk walk) : LongElements
     protected override bool Work(in HeldKeys held, LongReply reply)
     {
         bool isDone = false;
-        for (var budget = new StepBudget(reply); !isDone && budget.TryTake(LooksAtOnce);) isDone = _walk.Write(reply.Next(), held.Value(0), LooksAtOnce, BytesPerStep);
+        for (var budget = new StepBudget(reply); !isDone && budget.TryTake(LooksAtOnce);)
+            isDone = _walk.Write(reply.Next(), held.Value(0), LooksAtOnce, BytesPerStep);
         Count = _walk.Written;
         return isDone;
     }

@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>All that there is to know of a stream with very many entries, or very much pending, for XINFO STREAM FULL.</summary>
+/// <summary>All that there is to know of a stream with very many entries, or very much pending, for XINFO STREAM
+/// FULL.</summary>
 /// <param name="most">At most so many entries, and so much that is pending of each.</param>
 internal sealed class LongStreamInfo(long most) : LongElements
 {
@@ -29,7 +30,8 @@ internal sealed class LongStreamInfo(long most) : LongElements
         var stream = new StreamView(held.Value.View);
         long all = stream.Length;
         for (int i = 0; i < stream.GroupCount; i++) all += stream.GroupAt(i).Pending.Count;
-        return IsWanted(ref context, all) && new LongStreamInfo(most).TryBegin(ref context, held, ReplyHead.None, count: 0);
+        return IsWanted(ref context, all)
+            && new LongStreamInfo(most).TryBegin(ref context, held, ReplyHead.None, count: 0);
     }
 
     protected override bool Work(in HeldKeys held, LongReply reply)
@@ -47,9 +49,11 @@ internal sealed class LongStreamInfo(long most) : LongElements
 
         for (var budget = new StepBudget(reply); budget.TryTake(ValuesAtOnce);)
         {
-            if (_stage == Stage.Groups && _groups.Write(reply.Next(), held.View(0), ValuesAtOnce, BytesPerStep)) return true;
+            if (_stage == Stage.Groups && _groups.Write(reply.Next(), held.View(0), ValuesAtOnce, BytesPerStep))
+                return true;
             if (_stage == Stage.Groups) continue;
-            _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ValuesAtOnce), BytesPerStep);
+            _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ValuesAtOnce),
+                BytesPerStep);
             if (_left == 0) _stage = Stage.Groups;
         }
 

@@ -21,7 +21,8 @@ internal sealed class LongStreamRead : LongElements
     private ReplyWriter? _head;     // of the stream's entries, whose number stands ahead of them
     private ReplyMark _begin;
 
-    private LongStreamRead(ref CommandContext context, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids)
+    private LongStreamRead(ref CommandContext context, in StreamReadArguments arguments,
+        scoped ReadOnlySpan<StreamId> ids)
     {
         _isMap = context.Reply.Version == RespVersion.Resp3;
         _most = arguments.Count;
@@ -39,21 +40,27 @@ internal sealed class LongStreamRead : LongElements
     public override bool HasChanged => _hasConsumers;
 
     /// <summary>Begins, if there are many entries behind the ids.</summary>
-    /// <param name="ids">Behind which id each stream is read; the greatest one for what no consumer of the group has got.</param>
+    /// <param name="ids">Behind which id each stream is read; the greatest one for what no consumer of the group has
+    /// got.</param>
     /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments, scoped ReadOnlySpan<StreamId> ids)
+    public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments,
+        scoped ReadOnlySpan<StreamId> ids)
     {
         if (arguments.Count <= ElementsMax / ids.Length || context.InTransaction) return false;
         long found = 0;
         for (int i = 0; i < ids.Length && found <= ElementsMax; i++)
-            if (held.Exists(i)) found += Math.Min(arguments.Count, CountBehind(ref context, new StreamView(held[i].View), in arguments, ids[i], ElementsMax + 1 - found));
+            if (held.Exists(i))
+                found += Math.Min(arguments.Count,
+                    CountBehind(ref context, new StreamView(held[i].View), in arguments, ids[i],
+                    ElementsMax + 1 - found));
         if (!IsWanted(ref context, found)) return false;
         var read = new LongStreamRead(ref context, in arguments, ids);
         return read.TryBegin(ref context, held, read._isMap ? ReplyHead.Map : ReplyHead.Array);
     }
 
     /// <summary>About how many entries there are to answer, as far as it matters.</summary>
-    private static long CountBehind(ref CommandContext context, scoped StreamView stream, in StreamReadArguments arguments, StreamId id, long most)
+    private static long CountBehind(ref CommandContext context, scoped StreamView stream,
+        in StreamReadArguments arguments, StreamId id, long most)
     {
         StreamGroup group = arguments.Group == 0 ? default : stream.FindGroup(context.Args[arguments.Group].Span);
         bool isNew = id == StreamId.Max;
@@ -73,7 +80,8 @@ internal sealed class LongStreamRead : LongElements
         }
 
         for (var budget = new StepBudget(reply); _stream < _ids.Length; _stream++)
-            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref budget)) return Status != StoreStatus.Ok;
+            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref budget))
+                return Status != StoreStatus.Ok;
 
         return true;
     }
@@ -125,12 +133,14 @@ internal sealed class LongStreamRead : LongElements
     /// <returns>How many; 0: that were all.</returns>
     private int Write(HeldValue value, ReplyWriter reply, long most)
     {
-        if (_group == null) return StreamReply.WriteBehind(reply, new StreamView(value.View), ref _behind, most, BytesPerStep);
+        if (_group == null)
+            return StreamReply.WriteBehind(reply, new StreamView(value.View), ref _behind, most, BytesPerStep);
         var read = new StreamGroupRead(value, _group, _nowMs);
         read.TryFindConsumer(_consumer);        // it is there
         if (_ids[_stream] != StreamId.Max) return read.WriteHistory(reply, ref _behind, most, BytesPerStep);
         // Without memory what was given before is the answer, if something was.
-        if (!read.TryDeliver(reply, most, BytesPerStep, _noAck, out int delivered) && _written == 0 && Count == 0) Status = StoreStatus.OutOfMemory;
+        if (!read.TryDeliver(reply, most, BytesPerStep, _noAck, out int delivered) && _written == 0 && Count == 0)
+            Status = StoreStatus.OutOfMemory;
         return delivered;
     }
 }

@@ -14,7 +14,8 @@ internal sealed class LongTrim(StreamTrim trim, long removed, StreamId added, bo
     /// <inheritdoc/>
     public override bool HasChanged => true;
 
-    /// <summary>Removes them, and answers how many there were; or leaves that to later turns, if there are many.</summary>
+    /// <summary>Removes them, and answers how many there were; or leaves that to later turns, if there are
+    /// many.</summary>
     /// <param name="added">What was added just before: its id is the answer instead; 0-0: nothing was.</param>
     public static void Run(ref CommandContext context, in HeldKey held, in StreamTrim trim, StreamId added = default)
     {
@@ -22,7 +23,8 @@ internal sealed class LongTrim(StreamTrim trim, long removed, StreamId added, bo
         long removed = 0;
         if (!stream.Trim(in trim, ref removed, context.InTransaction ? long.MaxValue : LeavesPerStep))
         {
-            if (new LongTrim(trim, removed, added, !added.IsZero).TryBegin(ref context, held, added.IsZero ? ReplyHead.Number : ReplyHead.None, removed)) return;
+            if (new LongTrim(trim, removed, added, !added.IsZero)
+                .TryBegin(ref context, held, added.IsZero ? ReplyHead.Number : ReplyHead.None, removed)) return;
             stream.Trim(in trim, ref removed, long.MaxValue);
         }
 

@@ -53,7 +53,8 @@ internal ref struct StreamAddArguments
             }
             else if (hasMore && CommandName.Equal("LIMIT"u8, word))
             {
-                if (!NumberText.TryParseInt64(context.Args[++i].Span, out Trim.Limit)) return Fail(ref context, Errors.NotAnInteger);
+                if (!NumberText.TryParseInt64(context.Args[++i].Span, out Trim.Limit))
+                    return Fail(ref context, Errors.NotAnInteger);
                 if (Trim.Limit < 0) return Fail(ref context, "ERR The LIMIT argument must be >= 0."u8);
                 hasLimit = true;
             }
@@ -67,7 +68,8 @@ internal ref struct StreamAddArguments
             }
             else
             {
-                if (!StreamIdText.TryParse(word, 0, out Id, out HasNumber)) return Fail(ref context, StreamIdText.Invalid);
+                if (!StreamIdText.TryParse(word, 0, out Id, out HasNumber))
+                    return Fail(ref context, StreamIdText.Invalid);
                 HasId = true;
                 break;
             }
@@ -79,10 +81,13 @@ internal ref struct StreamAddArguments
 
     private bool TryFinish(ref CommandContext context, bool isAdd, bool hasLimit)
     {
-        if (!Trims && Trim.Limit != 0) return Fail(ref context, "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"u8);
-        if (!Trims && !isAdd) return Fail(ref context, "ERR syntax error, XTRIM must be called with a trimming strategy"u8);
+        if (!Trims && Trim.Limit != 0)
+            return Fail(ref context, "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"u8);
+        if (!Trims && !isAdd)
+            return Fail(ref context, "ERR syntax error, XTRIM must be called with a trimming strategy"u8);
         if (hasLimit)
-            return Trim.IsApproximate || Fail(ref context, "ERR syntax error, LIMIT cannot be used without the special ~ option"u8);
+            return Trim.IsApproximate
+                || Fail(ref context, "ERR syntax error, LIMIT cannot be used without the special ~ option"u8);
         if (!Trim.IsApproximate) return true;
         long entries = context.Server.Options.PackedLimits.StreamNodeEntries;
         Trim.Limit = entries <= 0 ? LimitMissing : entries >= LimitMax / LeavesMax ? LimitMax : LeavesMax * entries;
@@ -91,7 +96,9 @@ internal ref struct StreamAddArguments
 
     private bool TryReadThreshold(ref CommandContext context, ref int i, bool isByAge)
     {
-        if (Trims) return Fail(ref context, "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"u8);
+        if (Trims)
+            return Fail(ref context,
+                "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"u8);
         Trims = true;
         Trim.IsByAge = isByAge;
         var sign = context.Args[++i].Span;

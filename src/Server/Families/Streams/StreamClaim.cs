@@ -21,14 +21,16 @@ internal ref struct AutoClaimOptions
     {
         Count = DefaultCount;
         ref CommandArguments arguments = ref context.Args;
-        IdleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XAUTOCLAIM"u8));
+        IdleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue,
+            "ERR Invalid min-idle-time argument for XAUTOCLAIM"u8));
         var range = default(StreamRange);
         var first = arguments.NextBytes();
         if (!arguments.Failed) range.TryReadFirst(ref arguments, first);
         First = range.First;
         while (arguments.Remaining > 0)
         {
-            if (arguments.Remaining > 1 && arguments.TryKeyword("COUNT"u8)) Count = arguments.NextInt64(1, CountMax, "ERR COUNT must be > 0"u8);
+            if (arguments.Remaining > 1 && arguments.TryKeyword("COUNT"u8))
+                Count = arguments.NextInt64(1, CountMax, "ERR COUNT must be > 0"u8);
             else if (arguments.TryKeyword("JUSTID"u8)) OnlyIds = true;
             else arguments.SyntaxError();
         }
@@ -55,8 +57,10 @@ internal struct AutoClaimWalk
     public readonly bool HasAny => (Claimed | Gone) != 0;
 }
 
-/// <summary>XCLAIM and XAUTOCLAIM: makes pending entries another consumer's, as if they had been delivered to it.</summary>
-/// <remarks>Where memory ends in the middle, the answer has what was claimed so far; where it ends at once, it is an error.</remarks>
+/// <summary>XCLAIM and XAUTOCLAIM: makes pending entries another consumer's, as if they had been delivered to
+/// it.</summary>
+/// <remarks>Where memory ends in the middle, the answer has what was claimed so far; where it ends at once, it is an
+/// error.</remarks>
 internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
 {
     private readonly HeldValue _value = value;
@@ -84,11 +88,13 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     public bool TryRead(ref CommandArguments arguments, ReplyWriter reply, int ids = -1)
     {
         _name = arguments.NextBytes();
-        _terms.IdleMs = Math.Max(0, arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
+        _terms.IdleMs = Math.Max(0,
+            arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
         _firstId = arguments.Position;
         _terms.DeliveredMs = _terms.Deliveries = -1;
         if (ids > 0) arguments.Skip(ids);
-        while (ids < 0 && arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _)) arguments.Skip(1);
+        while (ids < 0 && arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _))
+            arguments.Skip(1);
         _ids = arguments.Position - _firstId;
         while (arguments.Remaining > 0) ReadOption(ref arguments);
         if (!arguments.Finish(reply)) return false;
@@ -103,11 +109,14 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         if (arguments.TryKeyword("FORCE"u8)) _terms.IsForced = true;
         else if (arguments.TryKeyword("JUSTID"u8)) _onlyIds = true;
         else if (hasMore && arguments.TryKeyword("IDLE"u8))
-            _terms.DeliveredMs = unchecked(nowMs - arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid IDLE option argument for XCLAIM"u8));
+            _terms.DeliveredMs = unchecked(nowMs
+                - arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid IDLE option argument for XCLAIM"u8));
         else if (hasMore && arguments.TryKeyword("TIME"u8))
-            _terms.DeliveredMs = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid TIME option argument for XCLAIM"u8);
+            _terms.DeliveredMs = arguments.NextInt64(long.MinValue, long.MaxValue,
+                "ERR Invalid TIME option argument for XCLAIM"u8);
         else if (hasMore && arguments.TryKeyword("RETRYCOUNT"u8))
-            _terms.Deliveries = arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid RETRYCOUNT option argument for XCLAIM"u8);
+            _terms.Deliveries = arguments.NextInt64(long.MinValue, long.MaxValue,
+                "ERR Invalid RETRYCOUNT option argument for XCLAIM"u8);
         else if (hasMore && arguments.TryKeyword("LASTID"u8))
         {
             if (!StreamIdText.TryParse(arguments.NextBytes(), 0, out _lastId)) arguments.Fail(StreamIdText.Invalid);
@@ -159,11 +168,14 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     }
 
     /// <summary>XAUTOCLAIM.</summary>
-    public static void RunFrom(ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer, in AutoClaimOptions options)
+    public static void RunFrom(ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer,
+        in AutoClaimOptions options)
     {
         long now = context.Store.NowMs;
-        var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First), Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
-        var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1, IsDelivery = !options.OnlyIds };
+        var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First),
+            Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
+        var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1,
+            IsDelivery = !options.OnlyIds };
         if (!LongAutoClaim.TryBegin(ref context, held, group, consumer, in terms, in walk))
             new StreamClaim(held.Value, group, now) { Terms = terms }.RunFrom(ref context, consumer, walk);
     }

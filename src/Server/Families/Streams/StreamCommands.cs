@@ -14,7 +14,8 @@ internal static class StreamCommands
     [
         new("XADD", arity: -5, XAdd)
         {
-            Usage = "key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
+            Usage = "key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field "
+                + "value ...]",
             Summary = "Appends an entry to a stream, returns its id, and removes old entries where that is asked for.",
             Complexity = "O(1), and O(N) with trimming, where N is the number of entries removed.",
             Since = "5.0.0", Group = CommandGroup.Stream,
@@ -32,21 +33,24 @@ internal static class StreamCommands
         {
             Usage = "key start end [COUNT count]",
             Summary = "Returns the entries from one id to another.",
-            Complexity = "O(log(N)+M) where N is the number of entries and M of those returned.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Complexity = "O(log(N)+M) where N is the number of entries and M of those returned.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
         },
         new("XREVRANGE", arity: -4, XRevRange)
         {
             Usage = "key end start [COUNT count]",
             Summary = "Returns the entries from one id to another, the last ones first.",
-            Complexity = "O(log(N)+M) where N is the number of entries and M of those returned.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Complexity = "O(log(N)+M) where N is the number of entries and M of those returned.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)],
         },
         new("XDEL", arity: -3, XDel)
         {
             Usage = "key ID [ID ...]",
             Summary = "Deletes entries by their ids and returns how many there were.",
-            Complexity = "O(log(N)) for each id, where N is the number of entries.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Complexity = "O(log(N)) for each id, where N is the number of entries.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("XTRIM", arity: -4, XTrim)
@@ -54,22 +58,26 @@ internal static class StreamCommands
             Usage = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
             Summary = "Removes the oldest entries of a stream and returns how many.",
             Complexity = "O(N) where N is the number of entries removed.", Since = "5.0.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)], Tips = ["nondeterministic_output"],
+            Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
+            Tips = ["nondeterministic_output"],
         },
         new("XREAD", arity: -4, XRead)
         {
             Usage = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] ID [ID ...]",
-            Summary = "Returns the entries behind given ids of several streams, and waits for some where that is asked for.",
+            Summary =
+                "Returns the entries behind given ids of several streams, and waits for some where that is asked for.",
             Complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M of those returned.",
             Since = "5.0.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.ReadOnly | CommandFlags.Blocking, Keys = [KeySpec.After("STREAMS", 1, -1, 1, Reads, limit: 2)],
+            Flags = CommandFlags.ReadOnly | CommandFlags.Blocking,
+            Keys = [KeySpec.After("STREAMS", 1, -1, 1, Reads, limit: 2)],
         },
         new("XSETID", arity: -3, XSetId)
         {
             Usage = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
             Summary = "Says what the last id of a stream is, and what else of its past.",
             Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
         new("XINFO", arity: -2, handler: null)
         {
@@ -81,7 +89,8 @@ internal static class StreamCommands
                 {
                     Usage = "key group",
                     Summary = "Returns the consumers of a group and what is pending with each.",
-                    Complexity = "O(N) where N is the number of consumers.", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Complexity = "O(N) where N is the number of consumers.", Since = "5.0.0",
+                    Group = CommandGroup.Stream,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, Reads)], Tips = ["nondeterministic_output"],
                 },
                 new("GROUPS", arity: 3, XInfoGroups)
@@ -94,8 +103,10 @@ internal static class StreamCommands
                 new("STREAM", arity: -3, XInfoStream)
                 {
                     Usage = "key [FULL [COUNT count]]",
-                    Summary = "Returns what there is to know of a stream, with FULL its entries, groups and consumers too.",
-                    Complexity = "O(1), with FULL O(N) where N is the number of all that is returned.", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Summary =
+                        "Returns what there is to know of a stream, with FULL its entries, groups and consumers too.",
+                    Complexity = "O(1), with FULL O(N) where N is the number of all that is returned.", Since = "5.0.0",
+                    Group = CommandGroup.Stream,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, Reads)],
                 },
                 HelpReply.Row("5.0.0", CommandGroup.Stream),
@@ -103,7 +114,8 @@ internal static class StreamCommands
         },
     ];
 
-    private static ReadOnlySpan<byte> NotAboveLast => "ERR The ID specified in XADD is equal or smaller than the target stream top item"u8;
+    private static ReadOnlySpan<byte> NotAboveLast =>
+        "ERR The ID specified in XADD is equal or smaller than the target stream top item"u8;
 
     /// <summary>Fields of an entry that XADD makes: it is written, and later read, in one piece.</summary>
     private const int FieldsMax = 65_536;
@@ -122,7 +134,8 @@ internal static class StreamCommands
 
         if (items > 2 * FieldsMax)
         {
-            context.Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many fields for XADD, an entry has at most {FieldsMax}"));
+            context.Fail(System.Text.Encoding.ASCII.GetBytes(
+                $"ERR too many fields for XADD, an entry has at most {FieldsMax}"));
             return;
         }
 
@@ -157,7 +170,8 @@ internal static class StreamCommands
         var status = stream.TryAppend(id, new StreamItems(context.Args.At(add.First), items / 2));
         if (status != StoreStatus.Ok)
         {
-            context.Fail(status == StoreStatus.TooLarge ? "ERR Elements are too large to be stored"u8 : Errors.For(status));
+            context.Fail(status == StoreStatus.TooLarge
+                ? "ERR Elements are too large to be stored"u8 : Errors.For(status));
             return;
         }
 
@@ -191,7 +205,8 @@ internal static class StreamCommands
         long count = -1;
         if (range.TryRead(ref context.Args, isBackward ? other : one, isBackward ? one : other))
         {
-            while (context.Args.Remaining >= 2 && context.Args.TryKeyword("COUNT"u8)) count = Math.Max(0, context.Args.NextInt64());
+            while (context.Args.Remaining >= 2 && context.Args.TryKeyword("COUNT"u8))
+                count = Math.Max(0, context.Args.NextInt64());
         }
 
         if (!context.Args.Finish(context.Reply)) return;
@@ -202,10 +217,12 @@ internal static class StreamCommands
         else WriteRange(ref context, held, range, count < 0 ? long.MaxValue : count, isBackward);
     }
 
-    private static void WriteRange(ref CommandContext context, in HeldKey held, in StreamRange range, long most, bool isBackward)
+    private static void WriteRange(ref CommandContext context, in HeldKey held, in StreamRange range, long most,
+        bool isBackward)
     {
         if (!LongEntries.TryBegin(ref context, held, range.First, range.Last, most, isBackward))
-            StreamReply.WriteRange(context.Reply, new StreamView(held.Value.View), range.First, range.Last, most, isBackward);
+            StreamReply.WriteRange(context.Reply, new StreamView(held.Value.View), range.First, range.Last, most,
+                isBackward);
     }
 
     private static void XDel(ref CommandContext context)
@@ -263,7 +280,9 @@ internal static class StreamCommands
             else if (context.Args.TryKeyword("MAXDELETEDID"u8))
             {
                 maxDeleted = NextId(ref context);
-                if (id < maxDeleted) context.Args.Fail("ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"u8);
+                if (id < maxDeleted)
+                    context.Args.Fail(
+                        "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"u8);
             }
             else
             {
@@ -281,9 +300,12 @@ internal static class StreamCommands
 
         var stream = new StreamValue(held.Value);
         StreamView view = stream.View;
-        if (id < view.MaxDeletedId) context.Fail("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"u8);
-        else if (view.TryGetLast(out StreamId last) && id < last) context.Fail("ERR The ID specified in XSETID is smaller than the target stream top item"u8);
-        else if (view.Length > 0 && added != -1 && view.Length > added) context.Fail("ERR The entries_added specified in XSETID is smaller than the target stream length"u8);
+        if (id < view.MaxDeletedId)
+            context.Fail("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"u8);
+        else if (view.TryGetLast(out StreamId last) && id < last)
+            context.Fail("ERR The ID specified in XSETID is smaller than the target stream top item"u8);
+        else if (view.Length > 0 && added != -1 && view.Length > added)
+            context.Fail("ERR The entries_added specified in XSETID is smaller than the target stream length"u8);
         else
         {
             stream.SetHistory(id, added, maxDeleted);
@@ -293,7 +315,8 @@ internal static class StreamCommands
 
     private static StreamId NextId(ref CommandContext context)
     {
-        if (!StreamIdText.TryParse(context.Args.NextBytes(), 0, out StreamId id)) context.Args.Fail(StreamIdText.Invalid);
+        if (!StreamIdText.TryParse(context.Args.NextBytes(), 0, out StreamId id))
+            context.Args.Fail(StreamIdText.Invalid);
         return id;
     }
 
@@ -325,14 +348,16 @@ internal static class StreamCommands
             reply.WriteBulk("idle"u8);
             reply.WriteInteger(Math.Max(0, now - consumer.SeenMs));
             reply.WriteBulk("inactive"u8);
-            reply.WriteInteger(consumer.ActiveMs == StreamConsumer.Never ? StreamConsumer.Never : Math.Max(0, now - consumer.ActiveMs));
+            reply.WriteInteger(consumer.ActiveMs == StreamConsumer.Never
+                ? StreamConsumer.Never : Math.Max(0, now - consumer.ActiveMs));
         }
     }
 
     private static HeldKey HoldForInfo(ref CommandContext context, scoped in Key key)
     {
         var held = context.Store.Hold(key, DataType.Stream);
-        if (held.Status != StoreStatus.Ok) context.Fail(held.Status == StoreStatus.NotFound ? Errors.NoSuchKey : Errors.For(held.Status));
+        if (held.Status != StoreStatus.Ok)
+            context.Fail(held.Status == StoreStatus.NotFound ? Errors.NoSuchKey : Errors.For(held.Status));
         return held;
     }
 
@@ -372,7 +397,8 @@ internal static class StreamCommands
             if (options == 3) count = context.Args.NextInt64();
             if (!context.Args.Finish(context.Reply)) return;
             count = count < 0 ? FullCount : count == 0 ? long.MaxValue : count;
-            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count)) WriteStream(ref context, held, isFull, count);
+            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count))
+                WriteStream(ref context, held, isFull, count);
             return;
         }
 
@@ -402,7 +428,8 @@ internal static class StreamCommands
 
     private static void WriteEnd(ReplyWriter reply, StreamView stream, bool isBackward)
     {
-        if (stream.Between(StreamId.Zero, StreamId.Max, isBackward).Next(out StreamEntry entry)) StreamReply.WriteEntry(reply, entry);
+        if (stream.Between(StreamId.Zero, StreamId.Max, isBackward).Next(out StreamEntry entry))
+            StreamReply.WriteEntry(reply, entry);
         else reply.WriteNull();
     }
 }

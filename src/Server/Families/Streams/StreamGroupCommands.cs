@@ -3,7 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Groups of consumers of a stream: each entry goes to one of them, and is pending until that one acknowledges it.</summary>
+/// <summary>Groups of consumers of a stream: each entry goes to one of them, and is pending until that one acknowledges
+/// it.</summary>
 internal static class StreamGroupCommands
 {
     private const KeyAccess Reads = KeyAccess.RO | KeyAccess.Access, Updates = KeyAccess.RW | KeyAccess.Update;
@@ -35,14 +36,16 @@ internal static class StreamGroupCommands
                 {
                     Usage = "key group consumer",
                     Summary = "Removes a consumer from a group and returns how many entries were pending with it.",
-                    Complexity = "O(N*log(M)) where N is the number of its pending entries and M of the group's.", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Complexity = "O(N*log(M)) where N is the number of its pending entries and M of the group's.",
+                    Since = "5.0.0", Group = CommandGroup.Stream,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 new("DESTROY", arity: 4, XGroupDestroy)
                 {
                     Usage = "key group",
                     Summary = "Removes a group with its consumers.",
-                    Complexity = "O(N) where N is the number of its pending entries.", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Complexity = "O(N) where N is the number of its pending entries.", Since = "5.0.0",
+                    Group = CommandGroup.Stream,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 HelpReply.Row("5.0.0", CommandGroup.Stream),
@@ -58,38 +61,48 @@ internal static class StreamGroupCommands
         new("XREADGROUP", arity: -7, XReadGroup)
         {
             Usage = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] ID [ID ...]",
-            Summary = "Returns entries that no consumer of a group has got, or again what is pending with one; waits where asked to.",
+            Summary = "Returns entries that no consumer of a group has got, or again what is pending with one; waits "
+                + "where asked to.",
             Complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M of those returned.",
             Since = "5.0.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.Write | CommandFlags.Blocking, Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2)],
+            Flags = CommandFlags.Write | CommandFlags.Blocking,
+            Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2)],
         },
         new("XACK", arity: -4, XAck)
         {
             Usage = "key group ID [ID ...]",
             Summary = "Ends what is pending of entries and returns how many were.",
-            Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
         },
         new("XPENDING", arity: -3, XPending)
         {
             Usage = "key group [[IDLE min-idle-time] start end count [consumer]]",
             Summary = "Returns what is pending in a group: how much, or which entries, with whom and since when.",
-            Complexity = "O(N) where N is the number of consumers, or of the entries looked at.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Complexity = "O(N) where N is the number of consumers, or of the entries looked at.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
             Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(1, Reads)], Tips = ["nondeterministic_output"],
         },
         new("XCLAIM", arity: -6, XClaim)
         {
-            Usage = "key group consumer min-idle-time ID [ID ...] [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
+            Usage = "key group consumer min-idle-time ID [ID ...] [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT "
+                + "count] [FORCE] [JUSTID] [LASTID lastid]",
             Summary = "Makes pending entries another consumer's, as if delivered to it, and returns them.",
-            Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)], Tips = ["nondeterministic_output"],
+            Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0",
+            Group = CommandGroup.Stream,
+            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
+            Tips = ["nondeterministic_output"],
         },
         new("XAUTOCLAIM", arity: -6, XAutoClaim)
         {
             Usage = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
-            Summary = "Makes entries that have been pending for long another consumer's, from an id on, and returns them.",
-            Complexity = "O(log(N)) for each entry, where N is the number of pending entries.", Since = "6.2.0", Group = CommandGroup.Stream,
-            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Deletes)], Tips = ["nondeterministic_output"],
+            Summary =
+                "Makes entries that have been pending for long another consumer's, from an id on, and returns them.",
+            Complexity = "O(log(N)) for each entry, where N is the number of pending entries.", Since = "6.2.0",
+            Group = CommandGroup.Stream,
+            Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Deletes)],
+            Tips = ["nondeterministic_output"],
         },
     ];
 
@@ -104,13 +117,15 @@ internal static class StreamGroupCommands
         var stream = new StreamValue(held.Value);
         StreamId id = stream.Exists ? stream.View.LastId : StreamId.Zero;
         if (text is not [(byte)'$'] && !StreamIdText.TryParse(text, 0, out id)) context.Fail(StreamIdText.Invalid);
-        else if (stream.Exists && stream.View.FindGroup(name).Exists) context.Fail("BUSYGROUP Consumer Group name already exists"u8);
+        else if (stream.Exists && stream.View.FindGroup(name).Exists)
+            context.Fail("BUSYGROUP Consumer Group name already exists"u8);
         else if (!stream.TryAddGroup(name, id, entriesRead)) context.Fail(Errors.OutOfMemory);
         else context.Reply.WriteOk();
     }
 
     /// <summary>Reads what may follow the id of a group.</summary>
-    private static bool TryReadOptions(ref CommandContext context, bool mayCreate, out bool creates, out long entriesRead)
+    private static bool TryReadOptions(ref CommandContext context, bool mayCreate, out bool creates,
+        out long entriesRead)
     {
         creates = false;
         entriesRead = StreamGroup.NotKnown;
@@ -123,7 +138,8 @@ internal static class StreamGroupCommands
             else if (context.Args.Remaining > 1 && context.Args.TryKeyword("ENTRIESREAD"u8))
             {
                 entriesRead = context.Args.NextInt64();
-                if (entriesRead < StreamGroup.NotKnown) context.Args.Fail("ERR value for ENTRIESREAD must be positive or -1"u8);
+                if (entriesRead < StreamGroup.NotKnown)
+                    context.Args.Fail("ERR value for ENTRIESREAD must be positive or -1"u8);
             }
             else
             {
@@ -140,12 +156,14 @@ internal static class StreamGroupCommands
     {
         if (status == StoreStatus.Ok) return true;
         context.Fail(status != StoreStatus.NotFound ? Errors.For(status)
-            : "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically."u8);
+            : "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the "u8
+                + "MKSTREAM option to create an empty stream automatically."u8);
         return false;
     }
 
     /// <summary>Finds the group of an XGROUP that needs one; answers that there is none.</summary>
-    private static bool TryFindGroup(ref CommandContext context, HeldValue value, ReadOnlySpan<byte> name, out uint group)
+    private static bool TryFindGroup(ref CommandContext context, HeldValue value, ReadOnlySpan<byte> name,
+        out uint group)
     {
         group = new StreamView(value.View).FindGroup(name).Record;
         if (group == 0) StreamReply.FailNoGroupAt(ref context, context.Args[2].Span, name);
@@ -163,7 +181,8 @@ internal static class StreamGroupCommands
         var consumer = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group)) return;
+        if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group))
+            return;
         if (!adds && LongConsumerRemove.TryBegin(ref context, held, group, consumer)) return;
         var groups = new StreamValue(held.Value).Groups;
         if (!adds) context.Reply.WriteInteger(Math.Max(0, groups.RemoveConsumer(group, consumer)));
@@ -179,7 +198,8 @@ internal static class StreamGroupCommands
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status)) return;
-        if (!LongGroupRemove.TryBegin(ref context, held, name)) context.Reply.WriteInteger(new StreamValue(held.Value).Groups.Remove(name) ? 1 : 0);
+        if (!LongGroupRemove.TryBegin(ref context, held, name))
+            context.Reply.WriteInteger(new StreamValue(held.Value).Groups.Remove(name) ? 1 : 0);
     }
 
     private static void XGroupSetId(ref CommandContext context)
@@ -189,7 +209,8 @@ internal static class StreamGroupCommands
         var text = context.Args.NextBytes();
         if (!TryReadOptions(ref context, mayCreate: false, out _, out long entriesRead)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group)) return;
+        if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group))
+            return;
         var stream = new StreamValue(held.Value);
         StreamId id = stream.View.LastId;
         if (text is not [(byte)'$'] && !StreamIdText.TryParseAny(text, 0, out id))
@@ -247,7 +268,8 @@ internal static class StreamGroupCommands
     }
 
     /// <summary>Finds the group; answers what stops a command.</summary>
-    private static bool TryHold(ref CommandContext context, scoped HeldKey held, scoped in Key key, ReadOnlySpan<byte> name, out uint group)
+    private static bool TryHold(ref CommandContext context, scoped HeldKey held, scoped in Key key,
+        ReadOnlySpan<byte> name, out uint group)
     {
         group = held.Status == StoreStatus.Ok ? new StreamView(held.Value.View).FindGroup(name).Record : 0;
         if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(held.Status));
@@ -260,7 +282,8 @@ internal static class StreamGroupCommands
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryHold(ref context, held, key, name, out uint group) || LongClaim.TryBegin(ref context, held, group)) return;
+        if (!TryHold(ref context, held, key, name, out uint group) || LongClaim.TryBegin(ref context, held, group))
+            return;
         var claim = new StreamClaim(held.Value, group, context.Store.NowMs);
         if (claim.TryRead(ref context.Args, context.Reply)) claim.Run(ref context);
     }
@@ -273,6 +296,7 @@ internal static class StreamGroupCommands
         var options = default(AutoClaimOptions);
         if (!options.TryRead(ref context)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (TryHold(ref context, held, key, name, out uint group)) StreamClaim.RunFrom(ref context, held, group, consumer, in options);
+        if (TryHold(ref context, held, key, name, out uint group))
+            StreamClaim.RunFrom(ref context, held, group, consumer, in options);
     }
 }

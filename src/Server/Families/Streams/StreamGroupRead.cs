@@ -48,7 +48,8 @@ internal ref struct StreamGroupRead
         // Ends: each round delivers entries, or is the last.
         while (written < most)
         {
-            if (!TryDeliver(reply, most - written, int.MaxValue, isDone, out int delivered) && written == 0) return false;
+            if (!TryDeliver(reply, most - written, int.MaxValue, isDone, out int delivered) && written == 0)
+                return false;
             bool isLast = delivered < Math.Min(BatchMax, most - written);
             written += delivered;
             if (isLast) break;
@@ -76,7 +77,8 @@ internal ref struct StreamGroupRead
         }
 
         long end = (long)reply.Output.Length + bytes;
-        for (var walk = View.Between(first, StreamId.Max); delivered < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); delivered++)
+        for (var walk = View.Between(first, StreamId.Max);
+            delivered < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); delivered++)
         {
             StreamReply.WriteEntry(reply, entry);
             if (isDone) _groups.Advance(_group, entry.Id);
@@ -113,7 +115,8 @@ internal ref struct StreamGroupRead
         if (!behind.TryNext(out StreamId first)) return 0;
         IdTree pending = _groups.Consumer(_consumer).Pending;
         long end = (long)reply.Output.Length + bytes;
-        for (IdCursor at = pending.From(first); !at.IsEnd && written < most && reply.Output.Length < end; pending.MoveNext(ref at), written++)
+        for (IdCursor at = pending.From(first); !at.IsEnd && written < most && reply.Output.Length < end;
+            pending.MoveNext(ref at), written++)
         {
             behind = pending.IdAt(at);
             WriteAgain(reply, behind);

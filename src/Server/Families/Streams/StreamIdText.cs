@@ -18,7 +18,8 @@ internal static unsafe class StreamIdText
 
     /// <summary>Reads an id.</summary>
     /// <param name="missing">The number of one that is milliseconds only.</param>
-    public static bool TryParse(ReadOnlySpan<byte> text, ulong missing, out StreamId id) => TryParse(text, missing, out id, out bool hasNumber) && hasNumber;
+    public static bool TryParse(ReadOnlySpan<byte> text, ulong missing, out StreamId id) =>
+        TryParse(text, missing, out id, out bool hasNumber) && hasNumber;
 
     /// <summary>Reads an id, or one whose number is to be found ("5-*").</summary>
     /// <param name="hasNumber">False of such a one: then the number is 0.</param>
@@ -58,7 +59,8 @@ internal static unsafe class StreamIdText
         return true;
     }
 
-    /// <summary>Reads the end of a range: an id, "-" or "+", or with "(" ahead of it the id that is not part of the range.</summary>
+    /// <summary>Reads the end of a range: an id, "-" or "+", or with "(" ahead of it the id that is not part of the
+    /// range.</summary>
     public static bool TryParseEnd(ReadOnlySpan<byte> text, ulong missing, out StreamId id, out bool isExclusive)
     {
         isExclusive = text.Length > 1 && text[0] == '(';
@@ -107,7 +109,8 @@ internal static unsafe class StreamIdText
         reply.WriteBulk(text[..Format(id, text)]);
     }
 
-    // As C's strtoull: spaces and a sign may lead, zeros too; minus wraps around, but for what is plainly a negative number.
+    // As C's strtoull: spaces and a sign may lead, zeros too; minus wraps around, but for what is plainly a negative
+    // number.
     private static bool TryParseNumber(ReadOnlySpan<byte> text, out ulong number)
     {
         number = 0;

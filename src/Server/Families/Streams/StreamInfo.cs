@@ -7,7 +7,8 @@ namespace Kv.Server.Families;
 internal static class StreamInfo
 {
     /// <summary>Begins the map: what there is to know of the stream itself.</summary>
-    /// <param name="isFull">Whether entries and groups come behind it, rather than how many groups, the first entry and the last.</param>
+    /// <param name="isFull">Whether entries and groups come behind it, rather than how many groups, the first entry and
+    /// the last.</param>
     public static void WriteHead(ReplyWriter reply, StreamView stream, bool isFull)
     {
         reply.WriteMap(isFull ? 9 : 10);

@@ -85,7 +85,8 @@ internal ref struct StreamPendingQuery
 
         var walk = new PendingWalk
         {
-            Group = group, Consumer = consumer, First = _range.First, Last = _range.Last, IdleMs = _idleMs, NowMs = context.Store.NowMs, Most = _count,
+            Group = group, Consumer = consumer, First = _range.First, Last = _range.Last, IdleMs = _idleMs,
+                NowMs = context.Store.NowMs, Most = _count,
         };
         LongPending.Run(ref context, held, walk);
     }

@@ -22,7 +22,8 @@ internal struct StreamRange
 
     private bool TryReadLast(ref CommandArguments arguments, ReadOnlySpan<byte> text)
     {
-        if (!StreamIdText.TryParseEnd(text, ulong.MaxValue, out Last, out bool isExclusive)) arguments.Fail(StreamIdText.Invalid);
+        if (!StreamIdText.TryParseEnd(text, ulong.MaxValue, out Last, out bool isExclusive))
+            arguments.Fail(StreamIdText.Invalid);
         else if (isExclusive && !Last.TryPrevious(out Last)) arguments.Fail("ERR invalid end ID for the interval"u8);
         return !arguments.Failed;
     }

@@ -10,10 +10,14 @@ internal static class StreamRead
     private const int OnStack = 16;
 
     private static ReadOnlySpan<byte> DollarInGroup =>
-        "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."u8;
+        "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "u8
+        + "specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty "u8
+        + "result set."u8;
 
     private static ReadOnlySpan<byte> PlusInGroup =>
-        "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set."u8;
+        "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "u8
+        + "specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty "u8
+        + "result set."u8;
 
     private static ReadOnlySpan<byte> NewWithoutGroup =>
         "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."u8;
@@ -24,7 +28,8 @@ internal static class StreamRead
     {
         var arguments = default(StreamReadArguments);
         if (!arguments.TryRead(ref context, isGroup)) return;
-        Span<StreamId> ids = arguments.Streams <= OnStack ? stackalloc StreamId[OnStack] : new StreamId[arguments.Streams];
+        Span<StreamId> ids = arguments.Streams <= OnStack
+            ? stackalloc StreamId[OnStack] : new StreamId[arguments.Streams];
         ids = ids[..arguments.Streams];
         bool mayBlock = arguments.BlockMs >= 0 && context.MayBlock;
         using (var held = new HeldStreams(ref context, arguments.FirstKey, arguments.Streams))
@@ -39,28 +44,36 @@ internal static class StreamRead
             var call = new StreamReadCall(context.Args.At(arguments.FirstKey))
             {
                 Count = arguments.Count, NoAck = arguments.NoAck, NowMs = context.Store.NowMs, IsGroup = isGroup,
-                Group = isGroup ? context.Args[arguments.Group].Span : default, Consumer = isGroup ? context.Args[arguments.Group + 1].Span : default,
+                Group = isGroup ? context.Args[arguments.Group].Span : default,
+                Consumer = isGroup ? context.Args[arguments.Group + 1].Span : default,
             };
             // Who has waited longer comes first: behind him in the queue there may be something, too.
-            bool isLate = mayBlock && isGroup && !ids.ContainsAnyExcept(StreamId.Max) && call.HasAny(held, ids) && IsAwaited(ref context, in arguments);
+            bool isLate = mayBlock && isGroup && !ids.ContainsAnyExcept(StreamId.Max) && call.HasAny(held, ids)
+                && IsAwaited(ref context, in arguments);
             if (!isLate && LongStreamRead.TryBegin(ref context, held, in arguments, ids)) return;
             if (!isLate && call.TryWrite(context.Reply, held, ids)) return;
         }
 
-        if (mayBlock) context.Block(new BlockedRead(ref context, in arguments, isGroup, ids.ToArray()), DataType.Stream, new KeyRange(arguments.FirstKey, arguments.Streams, 1), arguments.BlockMs);
+        if (mayBlock)
+            context.Block(new BlockedRead(ref context, in arguments, isGroup, ids.ToArray()), DataType.Stream,
+                new KeyRange(arguments.FirstKey, arguments.Streams, 1), arguments.BlockMs);
         else context.Reply.WriteNullArray();
     }
 
     private static bool IsAwaited(ref CommandContext context, in StreamReadArguments arguments)
     {
         for (int i = 0; i < arguments.Streams; i++)
-            if (context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(context.Args[arguments.FirstKey + i].Span))) return true;
+            if (context.Server.Store.IsAwaited(context.Session.Database,
+                context.Store.Key(context.Args[arguments.FirstKey + i].Span))) return true;
         return false;
     }
 
-    /// <summary>Looks at keys, groups and ids, one after the other: the first thing that is wrong is the answer.</summary>
-    /// <param name="ids">Gets behind which id each stream is read; the greatest one for what no consumer has got.</param>
-    private static bool TryReadIds(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments, bool isGroup, scoped Span<StreamId> ids)
+    /// <summary>Looks at keys, groups and ids, one after the other: the first thing that is wrong is the
+    /// answer.</summary>
+    /// <param name="ids">Gets behind which id each stream is read; the greatest one for what no consumer has
+    /// got.</param>
+    private static bool TryReadIds(ref CommandContext context, scoped HeldStreams held,
+        in StreamReadArguments arguments, bool isGroup, scoped Span<StreamId> ids)
     {
         for (int i = 0; i < ids.Length; i++)
         {
@@ -71,7 +84,8 @@ internal static class StreamRead
                 var name = context.Args[arguments.Group].Span;
                 if (!exists || !new StreamView(held[i].View).FindGroup(name).Exists)
                 {
-                    StreamReply.FailNoGroup(ref context, context.Args[arguments.FirstKey + i].Span, name, " in XREADGROUP with GROUP option"u8);
+                    StreamReply.FailNoGroup(ref context, context.Args[arguments.FirstKey + i].Span, name,
+                        " in XREADGROUP with GROUP option"u8);
                     return false;
                 }
             }
@@ -103,7 +117,8 @@ internal static class StreamRead
 
     // Of a stream without entries: what comes next.
     private static StreamId AheadOfLast(StreamView stream) =>
-        stream.TryGetLast(out StreamId last) ? last.TryPrevious(out StreamId previous) ? previous : StreamId.Zero : stream.LastId;
+        stream.TryGetLast(out StreamId last) ? last.TryPrevious(out StreamId previous)
+        ? previous : StreamId.Zero : stream.LastId;
 
     private static bool Fail(ref CommandContext context, ReadOnlySpan<byte> error)
     {

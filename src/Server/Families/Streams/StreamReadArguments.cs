@@ -3,7 +3,8 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>What XREAD and XREADGROUP are asked for: everything ahead of the keys, and where keys and ids are.</summary>
+/// <summary>What XREAD and XREADGROUP are asked for: everything ahead of the keys, and where keys and ids
+/// are.</summary>
 internal struct StreamReadArguments
 {
     /// <summary>At most so many entries of each stream.</summary>
@@ -42,7 +43,8 @@ internal struct StreamReadArguments
             else if (arguments.TryKeyword("NOACK"u8))
             {
                 NoAck = true;
-                if (!isGroup) arguments.Fail("ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead."u8);
+                if (!isGroup)
+                    arguments.Fail("ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead."u8);
             }
             else arguments.SyntaxError();
         }
@@ -62,7 +64,8 @@ internal struct StreamReadArguments
     {
         Group = arguments.Position;
         arguments.Skip(2);
-        if (!isGroup) arguments.Fail("ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."u8);
+        if (!isGroup)
+            arguments.Fail("ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."u8);
     }
 
     private void ReadStreams(ref CommandArguments arguments, bool isGroup)
@@ -70,7 +73,8 @@ internal struct StreamReadArguments
         int words = arguments.Remaining;
         if (words % 2 != 0)
         {
-            arguments.Fail(isGroup ? "ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified."u8
+            arguments.Fail(isGroup
+                ? "ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified."u8
                 : "ERR Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified."u8);
             return;
         }

@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What XREAD or XREADGROUP gives of streams that are held, to the client that asked, at once or after it has waited.</summary>
+/// <summary>What XREAD or XREADGROUP gives of streams that are held, to the client that asked, at once or after it has
+/// waited.</summary>
 internal unsafe ref struct StreamReadCall
 {
     private readonly Argument* _keys;
@@ -38,7 +39,8 @@ internal unsafe ref struct StreamReadCall
     public readonly ReadOnlySpan<byte> Key(int index) => _keys != null ? _keys[index].Span : _copies[index];
 
     /// <summary>Whether some stream has something behind its id: then <see cref="TryWrite"/> answers.</summary>
-    /// <param name="ids">Behind which id each is read; the greatest one for what no consumer of the group has got.</param>
+    /// <param name="ids">Behind which id each is read; the greatest one for what no consumer of the group has
+    /// got.</param>
     public readonly bool HasAny(scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids)
     {
         for (int i = 0; i < ids.Length; i++)

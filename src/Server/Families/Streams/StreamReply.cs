@@ -22,7 +22,8 @@ internal static class StreamReply
 
     /// <summary>An array of the entries from one id to another.</summary>
     /// <param name="most">At most so many.</param>
-    public static void WriteRange(ReplyWriter reply, StreamView stream, StreamId first, StreamId last, long most, bool isBackward = false)
+    public static void WriteRange(ReplyWriter reply, StreamView stream, StreamId first, StreamId last, long most,
+        bool isBackward = false)
     {
         var begin = reply.BeginArray();
         int count = 0;
@@ -45,7 +46,8 @@ internal static class StreamReply
         int written = 0;
         if (!behind.TryNext(out StreamId first)) return 0;
         long end = (long)reply.Output.Length + bytes;
-        for (var walk = stream.Between(first, StreamId.Max); written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
+        for (var walk = stream.Between(first, StreamId.Max);
+            written < most && reply.Output.Length < end && walk.Next(out StreamEntry entry); written++)
         {
             WriteEntry(reply, entry);
             behind = entry.Id;
@@ -62,18 +64,22 @@ internal static class StreamReply
     }
 
     /// <summary>Answers that there is no such key or no such group in it.</summary>
-    public static void FailNoGroup(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> where = default) =>
-        context.Fail((byte[])[.. "NOGROUP No such key '"u8, .. key, .. "' or consumer group '"u8, .. group, .. "'"u8, .. where]);
+    public static void FailNoGroup(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group,
+        ReadOnlySpan<byte> where = default) =>
+        context.Fail((byte[])[.. "NOGROUP No such key '"u8, .. key, .. "' or consumer group '"u8, .. group,
+            .. "'"u8, .. where]);
 
     /// <summary>Answers that there is no such group, of a key that is there.</summary>
     public static void FailNoGroupAt(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group) =>
-        context.Fail((byte[])[.. "NOGROUP No such consumer group '"u8, .. group, .. "' for key name '"u8, .. key, .. "'"u8]);
+        context.Fail((byte[])[.. "NOGROUP No such consumer group '"u8, .. group, .. "' for key name '"u8,
+            .. key, .. "'"u8]);
 
     /// <summary>Answers that a subcommand cannot be called so.</summary>
     public static void FailSubcommand(ref CommandContext context)
     {
         var word = context.Args[1].Span;
         byte[] name = System.Text.Encoding.ASCII.GetBytes(context.Command.Container!.Name);
-        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. word[..Math.Min(word.Length, 128)], .. "'. Try "u8, .. name, .. " HELP."u8]);
+        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8,
+            .. word[..Math.Min(word.Length, 128)], .. "'. Try "u8, .. name, .. " HELP."u8]);
     }
 }

@@ -3,7 +3,8 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>EX, PX, EXAT or PXAT and its number, which counts only once the rest of the command is known to be good.</summary>
+/// <summary>EX, PX, EXAT or PXAT and its number, which counts only once the rest of the command is known to be
+/// good.</summary>
 internal ref struct ExpiryOption
 {
     private ReadOnlySpan<byte> _number;
@@ -12,7 +13,8 @@ internal ref struct ExpiryOption
 
     public readonly bool IsGiven => _unitMs != 0;
 
-    public static ExpiryOption Relative(ReadOnlySpan<byte> number, long unitMs) => new() { _number = number, _unitMs = unitMs };
+    public static ExpiryOption Relative(ReadOnlySpan<byte> number, long unitMs) =>
+        new() { _number = number, _unitMs = unitMs };
 
     /// <summary>Reads such an option; the same one may come again, and the last one counts.</summary>
     public bool TryRead(ref CommandArguments args) =>

@@ -12,9 +12,9 @@ namespace Kv.Server.Families;
 
 /// <summary>Finds the longest common subsequence of two strings, some 100,000 cells a step.</summary>
 /// <remarks>
-/// The table is charged to the store, and refused beyond proto-max-bulk-len as the reference does: 512 MB are 134 M cells. The
-/// reference runs one at a time; here all tables together have that bound, but for those that one step fills.
-/// Strings of over 64 KB are kept by reference, shorter ones copied, so that writers go on meanwhile.
+/// The table is charged to the store, and refused beyond proto-max-bulk-len as the reference does: 512 MB are 134 M
+/// cells. The reference runs one at a time; here all tables together have that bound, but for those that one step
+/// fills. Strings of over 64 KB are kept by reference, shorter ones copied, so that writers go on meanwhile.
 /// </remarks>
 internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, IDisposable
 {
@@ -103,7 +103,9 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         {
             if (!context.Server.LcsTables.TryTake(bytes, context.Server.Limits.MaxBulkBytes))
             {
-                context.Fail("ERR Insufficient memory, transient memory for LCS of all clients together exceeds proto-max-bulk-len"u8);
+                context.Fail(
+                    "ERR Insufficient memory, transient memory for LCS of all clients together exceeds "u8
+                    + "proto-max-bulk-len"u8);
                 return false;
             }
 
@@ -112,7 +114,8 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         }
 
         bool fits = store.MaxMemoryBytes == 0 || store.UsedBytes + bytes <= store.MaxMemoryBytes;
-        if (fits) _table = session.AllocateBlock(bytes, isZeroed: true);      // its first row and column are not written
+        // its first row and column are not written
+        if (fits) _table = session.AllocateBlock(bytes, isZeroed: true);
         if (_table.IsNone)
         {
             context.Fail("ERR Insufficient memory, failed allocating transient memory for LCS"u8);
@@ -150,7 +153,8 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         return true;
     }
 
-    private static void FillRow(ReadOnlySpan<uint> above, Span<uint> row, byte letter, ReadOnlySpan<byte> b, int start, int end)
+    private static void FillRow(ReadOnlySpan<uint> above, Span<uint> row, byte letter, ReadOnlySpan<byte> b,
+        int start, int end)
     {
         uint left = row[start - 1];
         for (int j = start; j < end; j++)

@@ -4,7 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Strings: whole values, ranges of them, several at once. What counts is in <see cref="CounterCommands"/>.</summary>
+/// <summary>Strings: whole values, ranges of them, several at once. What counts is in
+/// <see cref="CounterCommands"/>.</summary>
 internal static unsafe class StringCommands
 {
     private const string ExpiryUsage =
@@ -26,7 +27,8 @@ internal static unsafe class StringCommands
             Summary = "Stores a string at a key, whatever was there, if a condition holds.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update).Unless(["GET"], KeyAccess.OW | KeyAccess.Update, from: 3)],
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)
+                .Unless(["GET"], KeyAccess.OW | KeyAccess.Update, from: 3)],
         },
         new("SETNX", arity: 3, SetNx)
         {
@@ -87,7 +89,8 @@ internal static unsafe class StringCommands
         new("GETRANGE", arity: 4, GetRange)
         {
             Usage = "key start end",
-            Summary = "Returns the bytes from one position to another of the string at a key; negative ones count from the end.",
+            Summary = "Returns the bytes from one position to another of the string at a key; negative ones count from "
+                + "the end.",
             Complexity = "O(N) where N is the number of bytes returned; O(1) for short ranges.",
             Since = "2.4.0", Group = CommandGroup.String,
             Flags = CommandFlags.ReadOnly,
@@ -115,7 +118,8 @@ internal static unsafe class StringCommands
         {
             Usage = "key value",
             Summary = "Adds bytes to the end of the string at a key; a missing key counts as empty.",
-            Complexity = "O(1) amortized: the capacity grows by doubling.", Since = "2.0.0", Group = CommandGroup.String,
+            Complexity = "O(1) amortized: the capacity grows by doubling.", Since = "2.0.0",
+            Group = CommandGroup.String,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -212,7 +216,8 @@ internal static unsafe class StringCommands
             return;
         }
 
-        var status = block.IsNone ? context.Store.Set(key, value) : context.Store.Set(key, value, block, NewValue.NoExpiry);
+        var status = block.IsNone ? context.Store.Set(key, value)
+            : context.Store.Set(key, value, block, NewValue.NoExpiry);
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
     }
@@ -224,8 +229,10 @@ internal static unsafe class StringCommands
         var expiry = default(ExpiryOption);
         while (context.Args.Remaining > 0)
         {
-            if (set.Condition != SetCondition.IfPresent && context.Args.TryKeyword("NX"u8)) set.Condition = SetCondition.IfAbsent;
-            else if (set.Condition != SetCondition.IfAbsent && context.Args.TryKeyword("XX"u8)) set.Condition = SetCondition.IfPresent;
+            if (set.Condition != SetCondition.IfPresent && context.Args.TryKeyword("NX"u8))
+                set.Condition = SetCondition.IfAbsent;
+            else if (set.Condition != SetCondition.IfAbsent && context.Args.TryKeyword("XX"u8))
+                set.Condition = SetCondition.IfPresent;
             else if (context.Args.TryKeyword("GET"u8)) set.RepliesOld = true;
             else if (!expiry.IsGiven && context.Args.TryKeyword("KEEPTTL"u8)) set.KeepExpiry = true;
             else if (set.KeepExpiry || !expiry.TryRead(ref context.Args)) context.Args.SyntaxError();
@@ -359,7 +366,8 @@ internal static unsafe class StringCommands
     private static void GetRange(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var read = new ReplyStringRange(context.Output, context.Store) { First = context.Args.NextInt64(), Last = context.Args.NextInt64() };
+        var read = new ReplyStringRange(context.Output, context.Store) { First = context.Args.NextInt64(),
+            Last = context.Args.NextInt64() };
         if (!context.Args.Finish(context.Reply)) return;
 
         var status = context.Store.Read(key, DataType.String, ref read);
@@ -488,7 +496,8 @@ internal static unsafe class StringCommands
         }
     }
 
-    /// <summary>Sets every pair while all keys are held, so that nobody sees half of them; of a key given twice, the last value stays.</summary>
+    /// <summary>Sets every pair while all keys are held, so that nobody sees half of them; of a key given twice, the
+    /// last value stays.</summary>
     private static StoreStatus SetAll(ref CommandContext context, bool onlyIfNoneExists, out bool done)
     {
         done = false;

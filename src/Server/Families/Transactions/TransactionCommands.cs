@@ -12,23 +12,29 @@ internal static class TransactionCommands
         {
             Summary = "Begins a transaction: the commands that follow are queued for EXEC.",
             Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.Transactions,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy | CommandFlags.NotQueued,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.AllowBusy | CommandFlags.NotQueued,
             Categories = AclCategories.Transaction,
         },
         new("EXEC", arity: 1, Exec)
         {
-            Summary = "Runs all queued commands, at one instant, and returns their replies; nothing and nil when a watched key has changed.",
-            Complexity = "Depends on the commands; beyond them, O(N log N) where N is the number of their keys.", Since = "1.2.0",
+            Summary = "Runs all queued commands, at one instant, and returns their replies; nothing and nil when a "
+                + "watched key has changed.",
+            Complexity = "Depends on the commands; beyond them, O(N log N) where N is the number of their keys.",
+            Since = "1.2.0",
             Group = CommandGroup.Transactions,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.SkipSlowLog | CommandFlags.NotQueued
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.SkipSlowLog
+            | CommandFlags.NotQueued
                 | CommandFlags.ChangesSession,
             Categories = AclCategories.Transaction,
         },
         new("DISCARD", arity: 1, Discard)
         {
             Summary = "Ends a transaction without running what was queued, and forgets the watched keys.",
-            Complexity = "O(N) where N is the number of queued commands.", Since = "2.0.0", Group = CommandGroup.Transactions,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy | CommandFlags.NotQueued,
+            Complexity = "O(N) where N is the number of queued commands.", Since = "2.0.0",
+            Group = CommandGroup.Transactions,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.AllowBusy | CommandFlags.NotQueued,
             Categories = AclCategories.Transaction,
         },
         new("WATCH", arity: -2, Watch)
@@ -36,7 +42,8 @@ internal static class TransactionCommands
             Usage = "key [key ...]",
             Summary = "Lets the next EXEC run nothing if one of the keys changes before it.",
             Complexity = "O(1) for each key.", Since = "2.2.0", Group = CommandGroup.Transactions,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy | CommandFlags.NotQueued,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.AllowBusy | CommandFlags.NotQueued,
             Categories = AclCategories.Transaction,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO)],
         },
@@ -44,7 +51,8 @@ internal static class TransactionCommands
         {
             Summary = "Forgets the watched keys.",
             Complexity = "O(1) for each key.", Since = "2.2.0", Group = CommandGroup.Transactions,
-            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast | CommandFlags.AllowBusy,
+            Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
+            | CommandFlags.AllowBusy,
             Categories = AclCategories.Transaction,
         },
     ];

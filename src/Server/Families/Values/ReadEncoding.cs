@@ -22,7 +22,8 @@ internal struct ReadEncoding : IValueRead
     public readonly ReadOnlySpan<byte> Name => _kind switch
     {
         ValueKind.PackedHash when _hasExpiries => "listpackex"u8,
-        ValueKind.PackedList or ValueKind.PackedHash or ValueKind.PackedSet or ValueKind.PackedSortedSet => "listpack"u8,
+        ValueKind.PackedList or ValueKind.PackedHash or ValueKind.PackedSet
+        or ValueKind.PackedSortedSet => "listpack"u8,
         ValueKind.IntegerSet => "intset"u8,
         ValueKind.Hash or ValueKind.Set => "hashtable"u8,
         ValueKind.List => "quicklist"u8,

@@ -5,7 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes a string straight from its record into the reply, and takes back what turns out to be void.</summary>
+/// <summary>Writes a string straight from its record into the reply, and takes back what turns out to be
+/// void.</summary>
 internal struct ReplyString : IValueRead
 {
     private readonly SessionOutput _output;

@@ -5,12 +5,13 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>
-/// A large string that a command is about to change, but that has no room for it or is shared with a copy or with readers: it gets a block of its
-/// own, with room, a piece at a time. Then its command is run, which changes it in place.
+/// A large string that a command is about to change, but that has no room for it or is shared with a copy or with
+/// readers: it gets a block of its own, with room, a piece at a time. Then its command is run, which changes it in
+/// place.
 /// </summary>
 /// <remarks>
-/// Nobody can tell the new block from the old one, so the command happens at the instant at which it is run at last; what others do with the key
-/// before comes before. If it has to move once more by then, it does so in one turn.
+/// Nobody can tell the new block from the old one, so the command happens at the instant at which it is run at last;
+/// what others do with the key before comes before. If it has to move once more by then, it does so in one turn.
 /// Threads: the session's; where another one needs the key, it copies the rest (<see cref="LongUse"/>).
 /// </remarks>
 internal sealed unsafe class StringRoom : LongElements
@@ -58,7 +59,8 @@ internal sealed unsafe class StringRoom : LongElements
         Block source = value.View.Block;
         if (_block.IsNone)
         {
-            _block = Block.Allocate(source.Length, ValueWriter.GrownCapacity(Math.Max(_length, source.Length)), _store.Budget);
+            _block = Block.Allocate(source.Length, ValueWriter.GrownCapacity(Math.Max(_length, source.Length)),
+                _store.Budget);
             if (_block.IsNone) Status = StoreStatus.OutOfMemory;
             return _block.IsNone;
         }

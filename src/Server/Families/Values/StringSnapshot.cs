@@ -3,8 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>A string as of one instant: what is in a block by reference, anything else copied. An absent key is empty.</summary>
-/// <remarks>Writers go on meanwhile: a block that is referenced twice is never changed. Whoever took one forgets it.</remarks>
+/// <summary>A string as of one instant: what is in a block by reference, anything else copied. An absent key is
+/// empty.</summary>
+/// <remarks>Writers go on meanwhile: a block that is referenced twice is never changed. Whoever took one forgets
+/// it.</remarks>
 internal struct StringSnapshot : IValueRead
 {
     private readonly StoreSession _session;
@@ -36,7 +38,8 @@ internal struct StringSnapshot : IValueRead
     {
         if (!value.Exists) return Bytes.IsEmpty;
         // A block that is referenced here too is not written to: the same block is the same content.
-        return IsBlock ? value.Block == _block : !value.Block.IsNone ? false : Copy(value).AsSpan().SequenceEqual(_copy);
+        return IsBlock ? value.Block == _block : !value.Block.IsNone
+            ? false : Copy(value).AsSpan().SequenceEqual(_copy);
     }
 
     /// <summary>Gives the block back.</summary>

@@ -5,9 +5,10 @@ namespace Kv.Server.Families;
 
 /// <summary>A value written as DUMP has it, a long one in steps: as it is at the instant of the first one.</summary>
 /// <remarks>
-/// The key of a large collection is held until the value is written; its checksum comes behind that. Of a string in a block nothing is held but a
-/// reference to that block, which nobody changes. What is written is charged as it grows. One value after the other, until one fails.
-/// Threads: one at a time; where another one needs the key, it writes the rest (<see cref="LongUse"/>).
+/// The key of a large collection is held until the value is written; its checksum comes behind that. Of a string in a
+/// block nothing is held but a reference to that block, which nobody changes. What is written is charged as it grows.
+/// One value after the other, until one fails. Threads: one at a time; where another one needs the key, it writes the
+/// rest (<see cref="LongUse"/>).
 /// </remarks>
 internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) : ILongUse, IDisposable
 {
@@ -62,7 +63,8 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     public bool Use(in HeldKeys held) => _writer.Write(held.View(0), WorkPerStep) || Output.Status != StoreStatus.Ok;
 
     /// <summary>Writes a piece.</summary>
-    /// <returns>True when nothing is left to write; false, too, when another thread is writing all of it just now.</returns>
+    /// <returns>True when nothing is left to write; false, too, when another thread is writing all of it just
+    /// now.</returns>
     public bool Step()
     {
         if (_work == null && _text.IsNone)

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Removes keys and fields of hashes whose time has passed, segment by segment, where the earliest expiry says that there are some.</summary>
+/// <summary>Removes keys and fields of hashes whose time has passed, segment by segment, where the earliest expiry says
+/// that there are some.</summary>
 /// <remarks>
 /// A segment is walked at most once a second: that bounds the work to reading the headers of what has expiries, and the
 /// lateness of DBSIZE to a second. Readers never show an expired key, swept or not.
@@ -95,7 +96,8 @@ internal sealed unsafe class ExpirySweeper(Store store)
         {
             using (HeldKey held = session.Hold(session.Key(Record.KeyOf(record, word)), DataType.Hash))
             {
-                if (held.Status != StoreStatus.Ok) return FieldExpiry.Never;        // it has become another record, which its segment knows of
+                // it has become another record, which its segment knows of
+                if (held.Status != StoreStatus.Ok) return FieldExpiry.Never;
                 Fault.Point("expiry.fields");
                 new ExpiredFields(held.Value).Remove(BucketsPerHold, out bool more);
                 if (!more) return held.Value.FieldExpiryMs;
@@ -105,7 +107,8 @@ internal sealed unsafe class ExpirySweeper(Store store)
         return now + 1;
     }
 
-    /// <summary>When the first field of a hash that is not locked expires. Now, when a writer comes in between.</summary>
+    /// <summary>When the first field of a hash that is not locked expires. Now, when a writer comes in
+    /// between.</summary>
     private static long FieldExpiryOf(byte* record, ulong word, long now)
     {
         if (RecordWord.Kind(word) == ValueKind.Hash)

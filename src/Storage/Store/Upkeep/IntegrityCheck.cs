@@ -24,9 +24,11 @@ internal static unsafe class IntegrityCheck
         }
 
         if (store.Deferred.Count != 0) return blocks;      // what waits to be freed is still charged
-        Require(store.Budget.IndexBytes == index, $"{store.Budget.IndexBytes} bytes of index are charged, {index} are there");
+        Require(store.Budget.IndexBytes == index,
+            $"{store.Budget.IndexBytes} bytes of index are charged, {index} are there");
         Require(store.Budget.LogBytes == log, $"{store.Budget.LogBytes} bytes of log are charged, {log} are there");
-        Require(store.Budget.BlockBytes >= blocks, $"{store.Budget.BlockBytes} bytes of blocks are charged, records hold {blocks}");
+        Require(store.Budget.BlockBytes >= blocks,
+            $"{store.Budget.BlockBytes} bytes of blocks are charged, records hold {blocks}");
         return blocks;
     }
 
@@ -38,7 +40,8 @@ internal static unsafe class IntegrityCheck
         {
             if (RecordWord.IsDead(word)) continue;
             if (RecordWord.HoldsBlock(word)) Count(Record.BlockOf(record, word));
-            if (RecordWord.HoldsRegion(word)) bytes += CollectionCheck.Run(Record.RegionOf(record, word), RecordWord.Kind(word), store.Hash);
+            if (RecordWord.HoldsRegion(word))
+                bytes += CollectionCheck.Run(Record.RegionOf(record, word), RecordWord.Kind(word), store.Hash);
             if (RecordWord.KeyField(word) == RecordWord.LongKey) Count(Record.LongKeyBlock(record, word));
         }
 
@@ -72,13 +75,17 @@ internal static unsafe class IntegrityCheck
                     byte* record = store.Log.Pointer(address);
                     ulong word = Record.ReadWord(record);
                     Require(!RecordWord.IsBusy(word), $"the record at {address} of bucket {number} is dead or locked");
-                    Require(RecordWord.Kind(word) != ValueKind.Placeholder, $"the record at {address} is a placeholder");
+                    Require(RecordWord.Kind(word) != ValueKind.Placeholder,
+                        $"the record at {address} is a placeholder");
                     ulong hash = index.Hash.Of(Record.KeyOf(record, word));
-                    Require((hash & ((1UL << depth) - 1)) == number, $"the record at {address} is not at home in bucket {number}");
-                    Require(index.Tag(hash, depth) == HashBucket.TagOf(bucket[i]), $"the tag of the record at {address} is wrong");
+                    Require((hash & ((1UL << depth) - 1)) == number,
+                        $"the record at {address} is not at home in bucket {number}");
+                    Require(index.Tag(hash, depth) == HashBucket.TagOf(bucket[i]),
+                        $"the tag of the record at {address} is wrong");
                     Require(indexed.Add(address), $"the record at {address} has two entries");
                     long expiry = Record.ExpiryOf(record, word);
-                    if (expiry != NewValue.NoExpiry) (withExpiry, expirySum) = (withExpiry + 1, expirySum + Database.ExpiryPart(expiry));
+                    if (expiry != NewValue.NoExpiry)
+                        (withExpiry, expirySum) = (withExpiry + 1, expirySum + Database.ExpiryPart(expiry));
                     if (RecordChanges.HasFieldExpiry(record, word)) withFieldExpiry++;
                     if (RecordWord.HoldsPointer(word)) outside++;
                     if (RecordWord.KeyField(word) == RecordWord.LongKey) outside++;
@@ -92,10 +99,14 @@ internal static unsafe class IntegrityCheck
         }
 
         Require(database.Keys == indexed.Count, $"{database.Keys} keys are counted, {indexed.Count} are in the index");
-        Require(database.WithExpiry == withExpiry, $"{database.WithExpiry} keys with expiry are counted, {withExpiry} are there");
-        Require(database.ExpirySum == expirySum, $"the sum of all expiries is {expirySum}, counted is {database.ExpirySum}");
-        Require(database.WithFieldExpiry == withFieldExpiry, $"{database.WithFieldExpiry} hashes with field expiry are counted, {withFieldExpiry} are there");
-        Require(database.Outside == outside, $"{database.Outside} blocks and long keys are counted, {outside} are there");
+        Require(database.WithExpiry == withExpiry,
+            $"{database.WithExpiry} keys with expiry are counted, {withExpiry} are there");
+        Require(database.ExpirySum == expirySum,
+            $"the sum of all expiries is {expirySum}, counted is {database.ExpirySum}");
+        Require(database.WithFieldExpiry == withFieldExpiry,
+            $"{database.WithFieldExpiry} hashes with field expiry are counted, {withFieldExpiry} are there");
+        Require(database.Outside == outside,
+            $"{database.Outside} blocks and long keys are counted, {outside} are there");
         CheckLog(store, database, indexed);
     }
 
@@ -121,11 +132,14 @@ internal static unsafe class IntegrityCheck
                 ulong address = store.Log.AddressOf(record);
                 Require(indexed.Contains(address), $"the live record at {address} is not in the index");
                 long expiry = Record.ExpiryOf(record, word);
-                if (RecordWord.Kind(word) == ValueKind.PackedHash) new PackedFields(new ValueView(record, word).Run).Check();
+                if (RecordWord.Kind(word) == ValueKind.PackedHash)
+                    new PackedFields(new ValueView(record, word).Run).Check();
                 if (RecordChanges.HasFieldExpiry(record, word))
                 {
                     long first = RecordChanges.FieldExpiryOf(record, word);
-                    Require(store.Log.Info(segment)->EarliestExpiryMs <= first, $"segment {segment} does not know of the field that expires at {first} in the hash at {address}");
+                    Require(store.Log.Info(segment)->EarliestExpiryMs <= first,
+                        $"segment {segment} does not know of the field that expires at {first} in the hash at "
+                        + $"{address}");
                 }
 
                 Require(expiry == NewValue.NoExpiry || store.Log.Info(segment)->EarliestExpiryMs <= expiry,
@@ -133,8 +147,10 @@ internal static unsafe class IntegrityCheck
             }
 
             SegmentInfo* info = store.Log.Info(segment);
-            Require(extent == info->Tail, $"the records of segment {segment} end at {extent}, its tail is {info->Tail}");
-            Require(dead == info->DeadBytes, $"{dead} bytes of segment {segment} are dead, {info->DeadBytes} are counted");
+            Require(extent == info->Tail,
+                $"the records of segment {segment} end at {extent}, its tail is {info->Tail}");
+            Require(dead == info->DeadBytes,
+                $"{dead} bytes of segment {segment} are dead, {info->DeadBytes} are counted");
         }
 
         Require(live == indexed.Count, $"{live} records live in the log, {indexed.Count} are in the index");

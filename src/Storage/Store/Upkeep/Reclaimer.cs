@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Frees the dead space of sealed segments: the survivors of the emptiest ones move, and the segment is free.</summary>
+/// <summary>Frees the dead space of sealed segments: the survivors of the emptiest ones move, and the segment is
+/// free.</summary>
 /// <remarks>
 /// Threads: one at a time. A sealed segment is touched only when an epoch has passed since: then every record in it is
 /// published, or dead. Policy: while more than a quarter of a database's log is dead, the segments with the least alive
@@ -81,10 +82,11 @@ internal sealed unsafe class Reclaimer(Store store)
         SegmentInfo* info = store.Log.Info(segment);
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Retired);
         database.Segments.Remove(segment);
-        // Out of the account now, though it is free only after an epoch: so what is moved does not count twice, and who waits for room goes on.
-        // It is as much as one round empties.
+        // Out of the account now, though it is free only after an epoch: so what is moved does not count twice, and who
+        // waits for room goes on. It is as much as one round empties.
         store.Budget.ChargeLog(-SegmentWriter.ChargedFor(info->Tail));
-        store.Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), store.Log, segment, SegmentedLog.SegmentBytes);
+        store.Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), store.Log, segment,
+            SegmentedLog.SegmentBytes);
         ReclaimedSegments++;
         return true;
     }

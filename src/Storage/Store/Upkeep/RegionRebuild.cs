@@ -2,10 +2,11 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>Moves what is left of a large collection to a region of its size, in steps: the memory of what was removed goes back to the system.</summary>
+/// <summary>Moves what is left of a large collection to a region of its size, in steps: the memory of what was removed
+/// goes back to the system.</summary>
 /// <remarks>
-/// The elements are copied; the key gets the new region in the last step, so whoever needs the key before ends it and loses nothing.
-/// Threads: as in <see cref="ILongUse"/>. Whoever makes one disposes it.
+/// The elements are copied; the key gets the new region in the last step, so whoever needs the key before ends it and
+/// loses nothing. Threads: as in <see cref="ILongUse"/>. Whoever makes one disposes it.
 /// </remarks>
 internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 {
@@ -44,24 +45,30 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
     public static bool IsWanted(HeldValue value, bool isTight) =>
         isTight ? MayBeWanted(value) : SpareBytes(value) > (NeededBytes(value) / 5) + SpareMin;
 
-    /// <summary>Whether a copy is the way: what is left is little, or what is spare is in the collection's own pieces.</summary>
+    /// <summary>Whether a copy is the way: what is left is little, or what is spare is in the collection's own
+    /// pieces.</summary>
     /// <param name="isTight">Whether the store is nearly full: for a moment all is there twice.</param>
     public static bool IsBest(HeldValue value, bool isTight)
     {
-        long needed = NeededBytes(value), touched = value.Region.TouchedBytes, inPieces = value.Region.UsedBytes - needed;
-        return !value.Region.CanGiveBack || needed <= touched / (isTight ? 8 : 2) || inPieces > Math.Max((touched - needed) / 2, needed / 8);
+        long needed = NeededBytes(value), touched = value.Region.TouchedBytes,
+            inPieces = value.Region.UsedBytes - needed;
+        return !value.Region.CanGiveBack || needed <= touched / (isTight ? 8 : 2)
+            || inPieces > Math.Max((touched - needed) / 2, needed / 8);
     }
 
-    // A list keeps leaves that are empty, a tree nodes with a few elements each, and a stream nodes that are in no tree.
+    // A list keeps leaves that are empty, a tree nodes with a few elements each, and a stream nodes that are in no
+    // tree.
     /// <summary>Bytes that a collection needs, about.</summary>
     public static long NeededBytes(HeldValue value)
     {
         Region region = value.Region;
-        if (value.Kind == ValueKind.List) return new ListDirectory(region).LeafBytes + new ListDirectory(region).TableBytes;
+        if (value.Kind == ValueKind.List)
+            return new ListDirectory(region).LeafBytes + new ListDirectory(region).TableBytes;
         if (value.Kind == ValueKind.Stream) return StreamCopy.BytesFor(new LargeStream(region));
         if (value.Kind != ValueKind.SortedSet) return region.UsedBytes;
         var tree = new ScoreTree(region);
-        return region.UsedBytes - ((tree.Leaves + tree.InnerNodes + tree.SpareNodes) * (long)ScoreNode.Bytes) + ScoreTree.BuildBytes(new MemberTable(region, in value.Hash).Count);
+        return region.UsedBytes - ((tree.Leaves + tree.InnerNodes + tree.SpareNodes) * (long)ScoreNode.Bytes)
+            + ScoreTree.BuildBytes(new MemberTable(region, in value.Hash).Count);
     }
 
     /// <inheritdoc/>
@@ -111,7 +118,8 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
         if (_target.IsNone || value.Kind is ValueKind.List or ValueKind.Stream) return !_target.IsNone;
         new MemberTable(_target, in store.Hash).Begin();
         if (value.Kind == ValueKind.SortedSet) new ScoreTree(_target).Begin();
-        else new Span<byte>(from.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes).CopyTo(new Span<byte>(_target.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes));
+        else new Span<byte>(from.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes)
+            .CopyTo(new Span<byte>(_target.Head + MemberTable.HeadBytes, FieldTable.KeptHeadBytes));
         return true;
     }
 
@@ -133,13 +141,15 @@ internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
 
     private bool CopyScores(HeldValue value)
     {
-        long count = new MemberTable(value.Region, in store.Hash).Count, end = Math.Min(count, _index + ElementsPerStep);
+        long count = new MemberTable(value.Region, in store.Hash).Count,
+            end = Math.Min(count, _index + ElementsPerStep);
         ScoreCursor cursor = new ScoreTree(value.Region).At(_index);
         // Ends: at the end of the step, which is no further than that of the set.
         while (true)
         {
             int size = ScoreItem.SizeOf(MemberItem.MemberOf(cursor.Item).Length);
-            if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_target, 1) + ScoreTree.BuildBytes(1))) return false;
+            if (!TryReserve(size + Region.UnitBytes + MemberTable.ReserveBytes(_target, 1) + ScoreTree.BuildBytes(1)))
+                return false;
             uint item = Insert(cursor.Item, size);
             new ScoreTreeBuilder(new ScoreTree(_target)).Append(cursor.Score, item);
             if (++_index == end) break;

@@ -2,14 +2,15 @@ using System.Collections.Concurrent;
 
 namespace Kv.Storage;
 
-/// <summary>Large collections that have much more memory than they need: one after another gets back to its size.</summary>
+/// <summary>Large collections that have much more memory than they need: one after another gets back to its
+/// size.</summary>
 /// <remarks>
-/// What is left of one moves to a region of its size (<see cref="RegionRebuild"/>), if that is little, or its sparse pages are emptied and
-/// go back to the system (<see cref="RegionTidying"/>), between the operations of others. Who needs a key meanwhile ends the first, not the second.
-/// None is forgotten: where something is in the way it is tried again later, each time twice as much later, up to some seconds.
-/// While the store holds nearly all that it may, little that is free is much, and those that have most come first: a writer that found no room
-/// waits for it (<see cref="RoomKeeper"/>).
-/// Threads: any may note one, with its key locked; the store's own works on them.
+/// What is left of one moves to a region of its size (<see cref="RegionRebuild"/>), if that is little, or its sparse
+/// pages are emptied and go back to the system (<see cref="RegionTidying"/>), between the operations of others. Who
+/// needs a key meanwhile ends the first, not the second. None is forgotten: where something is in the way it is tried
+/// again later, each time twice as much later, up to some seconds. While the store holds nearly all that it may, little
+/// that is free is much, and those that have most come first: a writer that found no room waits for it
+/// (<see cref="RoomKeeper"/>). Threads: any may note one, with its key locked; the store's own works on them.
 /// </remarks>
 internal sealed class SparseRegions(Store store)
 {
@@ -19,10 +20,12 @@ internal sealed class SparseRegions(Store store)
     /// <summary>Steps of tidying in a round, each with the key held for itself, and how much a step does.</summary>
     private const int StepsPerRound = 1024, ShareOfStep = 8;
 
-    /// <summary>Rounds after which a collection that changes is noted again: it may have got another key meanwhile.</summary>
+    /// <summary>Rounds after which a collection that changes is noted again: it may have got another key
+    /// meanwhile.</summary>
     private const int RoundsPerAge = 64;
 
-    // More is free than what could not be given back last time: by an eighth of that, or by so much where a writer waits.
+    // More is free than what could not be given back last time: by an eighth of that, or by so much where a writer
+    // waits.
     private const int DueShare = 8, WantedBytes = 16 * 1024;
 
     private const int PausesMax = 6;            // 64 rounds, which is 6 s of an idle store
@@ -73,7 +76,9 @@ internal sealed class SparseRegions(Store store)
         for (int left = isTight ? _noted.Count : Math.Min(_noted.Count, LooksPerRound); left > 0; left--)
         {
             Noted noted = _noted.Dequeue();
-            bool isDue = noted.Due <= _round || (isTight && noted.FreeBytes > noted.FreeBytesLeft + (isWanted ? WantedBytes : noted.FreeBytesLeft / DueShare));
+            bool isDue = noted.Due <= _round
+                || (isTight && noted.FreeBytes > noted.FreeBytesLeft
+                    + (isWanted ? WantedBytes : noted.FreeBytesLeft / DueShare));
             if (!isDue || _steps == 0) _noted.Enqueue(noted);
             else if (Work(session, noted, isTight)) _known.Remove((noted.Database, noted.Key));
             else _noted.Enqueue(noted);
@@ -94,7 +99,8 @@ internal sealed class SparseRegions(Store store)
             {
                 session.Use(noted.Database);
                 using var held = session.Hold(session.Key(noted.Key), DataType.Any);
-                if (held.Status == StoreStatus.Ok && held.Value.HoldsRegion) noted.FreeBytes = RegionRebuild.SpareBytes(held.Value);
+                if (held.Status == StoreStatus.Ok && held.Value.HoldsRegion)
+                    noted.FreeBytes = RegionRebuild.SpareBytes(held.Value);
             }
 
             _ordered.Add(noted);
@@ -126,7 +132,8 @@ internal sealed class SparseRegions(Store store)
 
             isWanted = RegionRebuild.IsWanted(value, isTight);
             copies = isWanted && RegionRebuild.IsBest(value, isTight);
-            if (copies && noted.Disturbed >= DisturbedMax && RegionRebuild.NeededBytes(value) <= InOneGoBytes) isDone = rebuild.TryRun(value);
+            if (copies && noted.Disturbed >= DisturbedMax && RegionRebuild.NeededBytes(value) <= InOneGoBytes)
+                isDone = rebuild.TryRun(value);
             else if (copies) use = held.TryBeginUse(rebuild);
         }
 
@@ -153,7 +160,8 @@ internal sealed class SparseRegions(Store store)
         {
             using (var held = session.Hold(session.Key(noted.Key), DataType.Any))
             {
-                if (held.Status != StoreStatus.Ok || !held.Value.HoldsRegion || !held.Value.Region.CanGiveBack) return false;
+                if (held.Status != StoreStatus.Ok || !held.Value.HoldsRegion || !held.Value.Region.CanGiveBack)
+                    return false;
                 if (RegionTidying.Step(held.Value, ShareOfStep, isThorough: true))
                 {
                     noted.FreeBytesLeft = RegionRebuild.SpareBytes(held.Value);

@@ -39,6 +39,7 @@ internal sealed class StallWatch(Store store)
         _isCounted = true;
         if (_hasReported && _time.GetElapsedTime(_reported, now).TotalMilliseconds < ReportMs) return;
         (_hasReported, _reported) = (true, now);
-        store.Options.Stalled?.Invoke(new StoreStall(store.HolderOf(slot), heldMs, store.Deferred.Count, store.Deferred.Bytes));
+        store.Options.Stalled?.Invoke(
+            new StoreStall(store.HolderOf(slot), heldMs, store.Deferred.Count, store.Deferred.Bytes));
     }
 }

@@ -4,7 +4,8 @@ namespace Kv.Storage;
 internal sealed class StoreThread : IDisposable
 {
     // An expired key is to be gone within a second, and an idle store is to cost nothing that can be measured.
-    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100), PauseWhileBusy = TimeSpan.FromMilliseconds(5), PauseWhileWanted = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100),
+        PauseWhileBusy = TimeSpan.FromMilliseconds(5), PauseWhileWanted = TimeSpan.FromMilliseconds(1);
 
     private readonly Store _store;
     private readonly AutoResetEvent _wake = new(false);
@@ -44,7 +45,8 @@ internal sealed class StoreThread : IDisposable
             }
             catch (Exception exception)
             {
-                // A mistake of ours, whatever it is: the next round begins from a clean state. It must not end the process.
+                // A mistake of ours, whatever it is: the next round begins from a clean state. It must not end the
+                // process.
                 _store.Options.UpkeepFailed?.Invoke(exception);
             }
 

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>What a store needs done from time to time: expired keys removed, segments reclaimed, retired memory freed.</summary>
+/// <summary>What a store needs done from time to time: expired keys removed, segments reclaimed, retired memory
+/// freed.</summary>
 /// <remarks>Threads: one at a time (the store's own, or a test's).</remarks>
 internal sealed class StoreUpkeep(Store store) : IDisposable
 {
@@ -69,7 +70,8 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
             // milliseconds on a worker's own processor is a pause for the worker.
-            for (int sweep = 0; sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
+            for (int sweep = 0;
+                sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
                 _session.Tick();
             IsGrowing |= database.Index.Growth.IsGrowing;
         }
@@ -103,7 +105,8 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private bool PrepareIndexes()
     {
         bool any = false;
-        foreach (Database? database in store.Table) any |= database != null && database.Index.Growth.Prepare(database.Keys);
+        foreach (Database? database in store.Table)
+            any |= database != null && database.Index.Growth.Prepare(database.Keys);
         return any;
     }
 

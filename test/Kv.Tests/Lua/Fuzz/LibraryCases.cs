@@ -34,7 +34,8 @@ internal sealed class LibraryCases(Random random)
     private static readonly string[] Numbers =
     [
         "0", "-0", "1", "-1", "0.5", "-0.1", "127", "128", "255", "256", "-32", "-33", "-128", "-129", "32767", "32768",
-        "65535", "65536", "-32769", "2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296",
+        "65535", "65536", "-32769", "2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295",
+        "4294967296",
         "2^53", "2^53+1", "2^62", "2^63", "-2^63", "2^64", "1e15", "1e14", "123456789012345", "1e100", "1e-7", "1e300",
         "1e-320", "1/0", "-1/0", "0/0", "3.14159265358979", "0.1", "1e20", "16777217", "1.5",
     ];
@@ -44,15 +45,18 @@ internal sealed class LibraryCases(Random random)
 
     private static readonly string[] JsonPieces =
     [
-        "{", "}", "[", "]", ",", ":", "\"", "\"a\"", "\"b\\n\"", "\\u0041", "\\ud83d\\ude00", "\\ud800", "\\x", "1", "-1",
-        "0.5", "1e5", "1E-2", "01", "0x1F", "-0x1p4", "+1", "inf", "-Infinity", "NaN", "nan(1)", "true", "false", "null",
+        "{", "}", "[", "]", ",", ":", "\"", "\"a\"", "\"b\\n\"", "\\u0041", "\\ud83d\\ude00", "\\ud800",
+        "\\x", "1", "-1",
+        "0.5", "1e5", "1E-2", "01", "0x1F", "-0x1p4", "+1", "inf", "-Infinity", "NaN", "nan(1)", "true",
+        "false", "null",
         "tru", "nul", " ", "\n", "\t", "\r", "\0", "-", ".", "1.", ".5", "e", "1e", "1e+", "0", "{}", "[]", "{\"a\":1}",
         "12345678901234567890", "1e999", "\x7f", "\xff",
     ];
 
     private static readonly string[] StructLetters =
     [
-        "b", "B", "h", "H", "l", "L", "T", "i", "I", "i1", "I3", "i5", "I8", "i9", "I16", "i32", "i33", "I0", "x", "f", "d",
+        "b", "B", "h", "H", "l", "L", "T", "i", "I", "i1", "I3", "i5", "I8", "i9", "I16", "i32", "i33", "I0",
+        "x", "f", "d",
         "s", "c0", "c1", "c3", "c", ">", "<", "!", "!1", "!2", "!4", "!8", "!16", "!3", "!0", " ", "z", "=", "n", "Bc0",
         "i99999999999", "c2147483647",
     ];
@@ -158,7 +162,8 @@ internal sealed class LibraryCases(Random random)
     {
         string settings = random.Next(7) switch
         {
-            0 => $"m.encode_sparse_array({Pick(["true", "false", "'on'", "'off'", "nil", "1"])}, {random.Next(-1, 4)}, {random.Next(-1, 20)})",
+            0 => $"m.encode_sparse_array({Pick(["true", "false", "'on'", "'off'", "nil", "1"])}, {random.Next(-1, 4)}, "
+                + $"{random.Next(-1, 20)})",
             1 => $"m.encode_max_depth({random.Next(-1, 6)})",
             2 => $"m.decode_max_depth({random.Next(-1, 6)})",
             3 => $"m.encode_number_precision({random.Next(-1, 17)})",
@@ -188,13 +193,15 @@ internal sealed class LibraryCases(Random random)
 
     private string Struct()
     {
-        string format = "'" + string.Concat(Enumerable.Range(0, random.Next(1, 6)).Select(_ => Pick(StructLetters))) + "'";
+        string format = "'" + string.Concat(
+            Enumerable.Range(0, random.Next(1, 6)).Select(_ => Pick(StructLetters))) + "'";
         return random.Next(4) switch
         {
             0 => $"struct.size({format})",
             1 => $"struct.unpack({format}, {Text(Bytes(60))}{(random.Next(3) == 0 ? ", " + random.Next(-1, 12) : "")})",
             2 => $"struct.pack({format}, {string.Join(",", Enumerable.Range(0, 5).Select(_ => StructValue()))})",
-            _ => $"struct.unpack({format}, struct.pack({format}, {string.Join(",", Enumerable.Range(0, 5).Select(_ => StructValue()))}))",
+            _ => $"struct.unpack({format}, struct.pack({format}, "
+                + $"{string.Join(",", Enumerable.Range(0, 5).Select(_ => StructValue()))}))",
         };
     }
 
@@ -208,7 +215,8 @@ internal sealed class LibraryCases(Random random)
 
     private string Bits()
     {
-        string one = Pick(["tobit", "bnot", "bswap"]), two = Pick(["band", "bor", "bxor", "lshift", "rshift", "arshift", "rol",
+        string one = Pick(["tobit", "bnot", "bswap"]),
+            two = Pick(["band", "bor", "bxor", "lshift", "rshift", "arshift", "rol",
             "ror", "tohex"]);
         return random.Next(3) switch
         {

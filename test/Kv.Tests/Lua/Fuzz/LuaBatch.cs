@@ -6,7 +6,8 @@ using Kv.Lua;
 
 namespace Kv.Tests.Lua.Fuzz;
 
-/// <summary>Runs many programs, each on its own, and says what they print: on Lua 5.1 itself, and on Kv's machine.</summary>
+/// <summary>Runs many programs, each on its own, and says what they print: on Lua 5.1 itself, and on Kv's
+/// machine.</summary>
 /// <remarks>A program is given so many instructions; what it has printed by then is shown with the word "stopped",
 /// since the two count differently.</remarks>
 internal static partial class LuaBatch
@@ -177,7 +178,8 @@ internal static partial class LuaBatch
         // Ends: each round takes a line.
         for (int at = 0; at < said.Length;)
         {
-            int line = said.IndexOf('\n', at), length = int.Parse(said.AsSpan(at, line - at), CultureInfo.InvariantCulture);
+            int line = said.IndexOf('\n', at),
+                length = int.Parse(said.AsSpan(at, line - at), CultureInfo.InvariantCulture);
             parts.Add(said.Substring(line + 1, length));
             at = line + 1 + length;
         }

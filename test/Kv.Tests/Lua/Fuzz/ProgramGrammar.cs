@@ -7,23 +7,36 @@ namespace Kv.Tests.Lua.Fuzz;
 /// protected calls, the libraries of strings and tables.</summary>
 /// <remarks>
 /// They end: loops are counted, recursion is bounded by a parameter that falls. They show nothing that Lua leaves open:
-/// no address, no order of a traversal, no length of a list with holes. Many have an error in them, since a variable may
-/// have any type.
+/// no address, no order of a traversal, no length of a list with holes. Many have an error in them, since a variable
+/// may have any type.
 /// </remarks>
 internal sealed class ProgramGrammar(Random random)
 {
     private const int LocalsMax = 40;
 
+    private static readonly string[] Methods = ["upper", "len", "rep", "sub", "byte", "x", "reverse"];
+
+    private static readonly string[] Replacements =
+        ["'%0%0'", "'<%1>'", "'%2'", "function(a, b) return b end", "{a = 'Z', h = false}", "''", "'%'"];
+
+    private static readonly string[] MathFunctions =
+        ["floor", "ceil", "abs", "sqrt", "max", "min", "fmod", "exp", "modf", "frexp"];
+
+    private static readonly string[] Called =
+        ["error", "type", "tostring", "setmetatable", "rawget", "string.rep", "unpack", "ipairs"];
+
     private static readonly string[] Numbers = ["0", "1", "2", "3", "-1", "0.5", "1e3", "255", "2^31", "1e15", "-0.25",
         "0x1F", "1e308", "7", "10", "100", "1/3"];
 
-    private static readonly string[] Strings = ["''", "'a'", "'abc'", "'10'", "'0x1p4'", "' 5 '", "\"x\\ny\"", "[[long]]",
+    private static readonly string[] Strings =
+        ["''", "'a'", "'abc'", "'10'", "'0x1p4'", "' 5 '", "\"x\\ny\"", "[[long]]",
         "[==[a]]b]==]", "'\\0\\255'", "'%d %s'", "'hello world'", "'key'", "'a.b.c'", "'1e2'", "'-'"];
 
     private static readonly string[] Globals = ["g1", "g2", "g3", "undefined"];
     private static readonly string[] Fields = ["x", "y", "key", "n", "f"];
     private static readonly string[] Patterns = ["'%a+'", "'.'", "'(%w)(%w*)'", "'^%s*(.-)%s*$'", "'[^,]*'", "'%d+'",
-        "'()'", "'%b()'", "'%f[%w]%w+'", "'[a-c]-b'", "'x*'", "'(.)%1'", "'%'", "'['", "'('", "'%z'", "'[%w_]+'", "'$'"];
+        "'()'", "'%b()'", "'%f[%w]%w+'", "'[a-c]-b'", "'x*'", "'(.)%1'", "'%'", "'['", "'('", "'%z'",
+        "'[%w_]+'", "'$'"];
 
     private static readonly string[] Formats = ["'%d'", "'%5.2f'", "'%s'", "'%q'", "'%x'", "'%-5d|'", "'%g'", "'%c'",
         "'%05d'", "'%+d'", "'%e'", "'%10s|'", "'%.3s'", "'%i %u'", "'%%'", "'%'", "'%y'", "'%o'", "'%X'", "'%a'"];
@@ -53,7 +66,8 @@ internal sealed class ProgramGrammar(Random random)
     /// <summary>A program with some bytes wrong.</summary>
     public string NextDamaged()
     {
-        string[] pieces = [" end ", "(", ")", "\"", "..", " nil ", "=", " function ", "{", "}", "1e", "[[", "]]", ":", ",",
+        string[] pieces = [" end ", "(", ")", "\"", "..", " nil ", "=", " function ", "{", "}", "1e", "[[",
+            "]]", ":", ",",
             " local ", "...", " do ", "~", "!", "\\", "--", "--[[", " return ", " break ", " and ", "'", "0x", ";"];
         var text = new StringBuilder(Next(random.Next(2, 6)));
         for (int damage = random.Next(1, 4); damage > 0 && text.Length > 8; damage--)
@@ -202,7 +216,8 @@ internal sealed class ProgramGrammar(Random random)
             0 => $"for {key}, {value} in ipairs({Expression(1)}) do",
             1 => $"for {key}, {value} in string.gmatch({Pick(Strings)}, {Pick(Patterns)}) do",
             2 => $"for {key}, {value} in pairs({{{Expression(1)}}}) do",
-            3 => $"for {key} in coroutine.wrap(function() for i = 1, 3 do coroutine.yield({Expression(1)}, i) end end) do",
+            3 => $"for {key} in coroutine.wrap(function() for i = 1, 3 do coroutine.yield({Expression(1)}, i) "
+                + $"end end) do",
             _ => $"for {key}, {value} in next, {{{Pick(Fields)} = {Expression(1)}}} do",
         };
         Loop(head, head.Contains(value + " ", StringComparison.Ordinal) ? [key, value] : [key]);
@@ -219,7 +234,8 @@ internal sealed class ProgramGrammar(Random random)
         _locals.Add(second);
         _functions++;
         if (random.Next(3) == 0)
-            Line($"  if type({first}) == 'number' and {first} > 0 and {first} < 20 then return {name}({first} - 1, {second}) end");
+            Line($"  if type({first}) == 'number' and {first} > 0 and {first} < 20 then return {name}({first} - 1, "
+                + $"{second}) end");
         Block(random.Next(1, 3));
         Line($"  return {Expressions(3)}");
         _functions--;
@@ -268,7 +284,10 @@ internal sealed class ProgramGrammar(Random random)
         Line($"local {name} = setmetatable({{{random.Next(9)}, x = {Expression(1)}}}, {{{events}}})");
         _locals.Add(name);
         string other = _locals.Count > 1 && random.Next(2) == 0 ? Pick([.. _locals]) : Expression(1);
-        Line($"print(pcall(function() return {Pick([$"{name} {Pick(Arithmetic)} {other}", $"{other} .. {name}", $"-{name}", $"{name} {Pick(Comparison)} {other}", $"{name}.{Pick(Fields)}", $"{name}({other})", $"tostring({name})", $"getmetatable({name})", $"#{name}", $"rawequal({name}, {other})"])} end))");
+        string use = Pick([$"{name} {Pick(Arithmetic)} {other}", $"{other} .. {name}", $"-{name}",
+            $"{name} {Pick(Comparison)} {other}", $"{name}.{Pick(Fields)}", $"{name}({other})", $"tostring({name})",
+            $"getmetatable({name})", $"#{name}", $"rawequal({name}, {other})"]);
+        Line($"print(pcall(function() return {use} end))");
     }
 
     private string Handler()
@@ -313,7 +332,8 @@ internal sealed class ProgramGrammar(Random random)
     {
         string name = NewName(), list = NewName();
         Line($"local {name}, {list} = {random.Next(9)}, {{}}");
-        Line($"for i = 1, {random.Next(1, 4)} do local c = i {list}[i] = function(d) c = c + (tonumber(d) or 1) {name} = {name} + c return c, {name} end end");
+        Line($"for i = 1, {random.Next(1, 4)} do local c = i {list}[i] = function(d) c = c + (tonumber(d) or 1) {name} "
+            + $"= {name} + c return c, {name} end end");
         Line($"print({list}[1](2), {list}[#{list}](), {list}[1]())");
         _locals.Add(name);
     }
@@ -382,9 +402,10 @@ internal sealed class ProgramGrammar(Random random)
             10 => $"{{{Expression(less)}, {Pick(Fields)} = {Expression(less)}}}",
             11 => $"({{{Expression(less)}, {Expression(less)}}})[{random.Next(1, 3)}]",
             12 => $"({{{Pick(Fields)} = {Expression(less)}}}).{Pick(Fields)}",
-            13 => $"(function(...) return {(random.Next(2) == 0 ? "..." : "select('#', ...)")} end)({Expression(less)})",
+            13 => $"(function(...) return {(random.Next(2) == 0 ? "..." : "select('#', ...)")} "
+                + $"end)({Expression(less)})",
             14 => Library(less),
-            15 => $"({Expression(less)}):{Pick(["upper", "len", "rep", "sub", "byte", "x", "reverse"])}({random.Next(4)})",
+            15 => $"({Expression(less)}):{Pick(Methods)}({random.Next(4)})",
             16 when _locals.Count > 0 => $"{Pick([.. _locals])}.{Pick(Fields)}",
             17 when _locals.Count > 0 => $"{Pick([.. _locals])}[{Expression(less)}]",
             _ => Leaf(),
@@ -399,15 +420,16 @@ internal sealed class ProgramGrammar(Random random)
         3 => $"type({Expression(less)})",
         4 => $"string.format({Pick(Formats)}, {Expression(less)})",
         5 => $"string.find({Pick(Strings)}, {Pick(Patterns)})",
-        6 => $"string.gsub({Pick(Strings)}, {Pick(Patterns)}, {Pick(["'%0%0'", "'<%1>'", "'%2'", "function(a, b) return b end", "{a = 'Z', h = false}", "''", "'%'"])}{(random.Next(3) == 0 ? ", " + random.Next(3) : "")})",
+        6 => $"string.gsub({Pick(Strings)}, {Pick(Patterns)}, "
+            + $"{Pick(Replacements)}{(random.Next(3) == 0 ? ", " + random.Next(3) : "")})",
         7 => $"string.match({Expression(less)}, {Pick(Patterns)})",
         8 => $"string.sub({Expression(less)}, {random.Next(-5, 6)}, {random.Next(-5, 6)})",
         9 => $"string.rep({Pick(Strings)}, {random.Next(-1, 4)})",
         10 => $"string.byte({Expression(less)}, {random.Next(-3, 4)})",
         11 => $"string.char({random.Next(256)}, {Expression(less)})",
-        12 => $"math.{Pick(["floor", "ceil", "abs", "sqrt", "max", "min", "fmod", "exp", "modf", "frexp"])}({Expression(less)}, {random.Next(1, 5)})",
+        12 => $"math.{Pick(MathFunctions)}({Expression(less)}, {random.Next(1, 5)})",
         13 => $"select({Pick(["'#'", "1", "2", "-1", "0"])}, {Expression(less)}, {Expression(less)})",
-        14 => $"pcall({Pick(["error", "type", "tostring", "setmetatable", "rawget", "string.rep", "unpack", "ipairs"])}, {Expression(less)})",
+        14 => $"pcall({Pick(Called)}, {Expression(less)})",
         15 => $"rawequal({Expression(less)}, {Expression(less)})",
         16 => $"next({{}}, {Expression(less)})",
         _ => $"table.concat({{{Expression(less)}, {Pick(Strings)}}}, {Pick(Strings)})",

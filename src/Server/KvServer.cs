@@ -6,6 +6,7 @@ using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;
+using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -55,6 +56,7 @@ public sealed class KvServer : IAsyncDisposable
         Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
+        Scripts = new ScriptEngine(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         AuthFailures = new AuthFailures(() => TickMs);
         if (options.OwnsProcess) _heap = new ManagedHeap(Store.Budget, time);
@@ -137,6 +139,9 @@ public sealed class KvServer : IAsyncDisposable
     internal ConnectionTable Connections { get; } = new();
 
     internal Remainders Remainders { get; }
+
+    /// <summary>Runs scripts.</summary>
+    internal ScriptEngine Scripts { get; }
 
     internal CommandTable Commands { get; }
 

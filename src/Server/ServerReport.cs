@@ -64,6 +64,9 @@ internal static class ServerReport
             MemoryRefusals = memory.Failures,
             ResidentBytes = Environment.WorkingSet,
             SystemBytes = ProcessFigures.SystemBytes,
+            Scripts = server.Scripts.Cache.Count,
+            ScriptBytes = server.Scripts.Cache.Bytes,
+            ScriptsAlone = server.Scripts.Alone,
             MaxMemory = store.MaxMemoryBytes,
             MaxMemoryPolicy = OptionTable.Find("maxmemory-policy")!.Read(options),
 

@@ -56,6 +56,7 @@ internal static class Errors
     private static bool TryFindCatcher(LuaMachine machine, LuaValue value, bool isFinal, out LuaException? next)
     {
         next = null;
+        machine.ErrorLine = machine.Line();
         // Ends: likewise.
         while (true)
         {

@@ -56,6 +56,9 @@ public sealed class LuaMachine
     /// <summary>What the script failed with.</summary>
     public LuaValue Error { get; internal set; } = LuaValue.Nil;
 
+    /// <summary>The line of the script's function that was running when the last error was raised.</summary>
+    public int ErrorLine { get; internal set; }
+
     /// <summary>Bytes of all that the machine holds, measured a while ago, and what was made since.</summary>
     public long MemoryBytes => Account.Bytes;
 
@@ -125,6 +128,13 @@ public sealed class LuaMachine
 
     /// <summary>A new table, charged to this machine.</summary>
     public LuaTable NewTable(int arraySize = 0, int hashSize = 0) => new(Account, arraySize, hashSize);
+
+    /// <summary>A new string of bytes, charged to this machine.</summary>
+    public LuaString NewString(ReadOnlySpan<byte> bytes)
+    {
+        Account.Charge(LuaString.OverheadBytes + bytes.Length);
+        return new LuaString(bytes);
+    }
 
     /// <summary>Makes everything that scripts share read-only, and a global that is not there an error, as in the
     /// reference: what one script does is not seen by the next. Call it when the host has added its own functions;
@@ -199,6 +209,19 @@ public sealed class LuaMachine
         if (frame.Closure is not { } closure) return "";
         Prototype prototype = closure.Prototype;
         return $"{prototype.ChunkName}:{prototype.Lines[Math.Max(0, frame.Pc - 1)]}: ";
+    }
+
+    /// <summary>The line of the innermost function of the script.</summary>
+    internal int Line()
+    {
+        Coroutine coroutine = Current;
+        for (int depth = coroutine.Depth - 1; depth >= 0; depth--)
+        {
+            ref Frame frame = ref coroutine.Frames[depth];
+            if (frame.Closure is { } closure) return closure.Prototype.Lines[Math.Max(0, frame.Pc - 1)];
+        }
+
+        return 0;
     }
 
     /// <summary>What the script calls the function that it is calling, as in "field 'rep'".</summary>

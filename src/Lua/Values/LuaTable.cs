@@ -208,7 +208,7 @@ public sealed class LuaTable
     /// <summary>The next key and value from a place on, in the order of a traversal.</summary>
     /// <param name="place">0 to begin; where to go on.</param>
     /// <returns>False at the end.</returns>
-    internal bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
+    public bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
     {
         for (; place < _array.Length; place++)
         {

@@ -193,6 +193,19 @@ internal static class HonouredOptions
         {
             Summary = "most keys that a client watches", Change = OptionChange.Live,
         },
+        new Option<long>("script-time-limit", Int64, o => o.ScriptTimeLimit, (o, v) => o.ScriptTimeLimit = v)
+        {
+            Summary = "milliseconds a script may run; 0 any time", Change = OptionChange.Live,
+        },
+        new Option<long>("script-memory-limit", new BytesType(1 << 20, int.MaxValue), o => o.ScriptMemoryLimit,
+            (o, v) => o.ScriptMemoryLimit = v)
+        {
+            Summary = "bytes a running script may hold",
+        },
+        new Option<long>("script-cache-limit", Bytes, o => o.ScriptCacheLimit, (o, v) => o.ScriptCacheLimit = v)
+        {
+            Summary = "bytes of scripts that EVAL brought and that stay known", Change = OptionChange.Live,
+        },
         new Option<long>("proto-inline-max-size", new BytesType(1 << 10, 64 << 20),
             o => o.ProtoInlineMaxSize, (o, v) => o.ProtoInlineMaxSize = (int)v)
         {

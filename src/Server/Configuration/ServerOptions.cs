@@ -111,6 +111,18 @@ public sealed class ServerOptions
     public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
         64 << 20;
 
+    /// <summary>Milliseconds a script may run; 0 any time.</summary>
+    public long ScriptTimeLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 5000;
+
+    /// <summary>Bytes a running script may hold.</summary>
+    public long ScriptMemoryLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        64 << 20;
+
+    /// <summary>Bytes of the scripts that EVAL brought and that stay known; those of SCRIPT LOAD are not among
+    /// them.</summary>
+    public long ScriptCacheLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        32 << 20;
+
     /// <summary>The longest reply, in bytes.</summary>
     public long MaxReplyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1L << 30;
 

@@ -8,6 +8,9 @@ public static class ServerVersion
     /// <summary>What INFO, HELLO and LOLWUT answer. Raised only when the command set warrants it.</summary>
     public const string RedisVersion = "7.4.0";
 
+    /// <summary>The same as a number, a byte a part.</summary>
+    public const int RedisVersionNumber = 0x00070400;
+
     /// <summary>The version of this program, as built.</summary>
     public static string KvVersion { get; } = OwnVersion();
 

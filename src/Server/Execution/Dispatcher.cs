@@ -299,7 +299,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         {
             if (count < 2)
                 return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
-            var found = FindSubcommand(command, context.Args[1].Span);
+            var found = command.FindSubcommand(context.Args[1].Span);
             if (found == null)
             {
                 return Refuse(ref context, [.. "ERR unknown subcommand '"u8, .. Cut(context.Args[1].Span, EchoBytes),
@@ -460,18 +460,6 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     {
         counters.Errors++;
         server.Counters.CountError(_reply.ErrorCode);
-    }
-
-    private static Command? FindSubcommand(Command container, ReadOnlySpan<byte> name)
-    {
-        Span<byte> upper = stackalloc byte[32];
-        foreach (var subcommand in container.Subcommands)
-        {
-            int length = Encoding.ASCII.GetBytes(subcommand.Name, upper);
-            if (CommandName.Equal(upper[..length], name)) return subcommand;
-        }
-
-        return null;
     }
 
     private static bool IsForSubscribers(Command command) => command.Name is

@@ -49,6 +49,9 @@ internal sealed class ServerFigures
     public long MemoryRefusals { get; init; }
     public long ResidentBytes { get; init; }
     public long SystemBytes { get; init; }
+    public long Scripts { get; init; }
+    public long ScriptBytes { get; init; }
+    public long ScriptsAlone { get; init; }
     public long MaxMemory { get; init; }
     public string MaxMemoryPolicy { get; init; } = "";
 

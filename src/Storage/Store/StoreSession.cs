@@ -34,6 +34,7 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly ManyReader _manyReader;
     private long _addedBytes;
     private readonly KeyArrivals _arrivals;
+    private bool _pausesOthers;
     private TransactionKeys? _transaction, _transactionKeys;
 
     internal StoreSession(Store store, int slot)
@@ -166,17 +167,18 @@ public sealed unsafe class StoreSession : IDisposable
     private void GoOnline()
     {
         _holder = Thread.CurrentThread;
-        // Ends: a pause does; a session that is online before another is asked for is waited for.
+        // Ends: a pause does; a session that is online before another is asked for is waited for. Its own does not stop
+        // it.
         while (true)
         {
-            if (_store.Pause.IsRequested)
+            if (_store.Pause.IsRequested && !_pausesOthers)
             {
                 _store.Epochs.Leave(_slot);
                 _store.Pause.WaitForEnd();
             }
 
             _store.Epochs.Enter(_slot);     // with a full fence: either it is seen here, or this session there
-            if (!_store.Pause.IsRequested) return;
+            if (!_store.Pause.IsRequested || _pausesOthers) return;
         }
     }
 
@@ -593,6 +595,13 @@ public sealed unsafe class StoreSession : IDisposable
         return StoreStatus.Ok;
     }
 
+    /// <summary>Whether the transaction holds a key.</summary>
+    public bool IsHeld(ReadOnlySpan<byte> key, int database)
+    {
+        if (_transaction == null || Table[database] is not { } selected) return false;
+        return _transaction.Locks.IndexOf(selected, Key(key)) >= 0;
+    }
+
     /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one
     /// has none any more.</summary>
     /// <returns>Null when that cannot be just now: the transaction goes on here.</returns>
@@ -646,10 +655,14 @@ public sealed unsafe class StoreSession : IDisposable
     /// keys.</summary>
     /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has
     /// been stopped.</returns>
-    public bool TryPauseOthers() => _store.Pause.TryBegin(_slot);
+    public bool TryPauseOthers() => _pausesOthers = _store.Pause.TryBegin(_slot);
 
     /// <summary>Lets the others go on.</summary>
-    public void EndPause() => _store.Pause.End();
+    public void EndPause()
+    {
+        _pausesOthers = false;
+        _store.Pause.End();
+    }
 
     /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped
     /// (<see cref="TryPauseOthers"/>).</summary>

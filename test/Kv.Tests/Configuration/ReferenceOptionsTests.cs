@@ -25,7 +25,8 @@ public class ReferenceOptionsTests
     [
         "auth-timeout", "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj",
         "proto-max-args",
-        "subscription-limit", "multi-queue-limit", "watch-limit",
+        "subscription-limit", "multi-queue-limit", "watch-limit", "script-time-limit", "script-memory-limit",
+        "script-cache-limit",
         "proto-inline-max-size", "max-key-bytes", "max-reply-bytes", "client-output-pause",
         // of 7.2
         "set-max-listpack-entries", "set-max-listpack-value", "cluster-announce-human-nodename", "locale-collate",

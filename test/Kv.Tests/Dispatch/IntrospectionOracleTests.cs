@@ -37,6 +37,8 @@ public class IntrospectionOracleTests
         ["command|getkeysandflags"] = NowAny,
         ["config|resetstat"] = Tips,
         ["config|rewrite"] = Tips,
+        ["eval"] = "7.2 tells may_replicate",
+        ["evalsha"] = "7.2 tells may_replicate",
         ["msetnx"] = "7.2 has no tips: a part of it on each shard would not be atomic",
         ["pfcount"] = "7.2 tells may_replicate",
         ["publish"] = "7.2 tells may_replicate",

@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace Kv.Server.Execution;
 
 /// <summary>What a command does, in one static method. Reads its arguments, finishes them once, writes exactly one
@@ -89,6 +91,19 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
 
     /// <summary>Lower case, "client|list" for a subcommand: how errors and statistics call it.</summary>
     public string FullName => (Container == null ? Name : $"{Container.Name}|{Name}").ToLowerInvariant();
+
+    /// <summary>The subcommand of a name in any case; null when there is none.</summary>
+    public Command? FindSubcommand(ReadOnlySpan<byte> name)
+    {
+        Span<byte> upper = stackalloc byte[32];
+        foreach (var subcommand in Subcommands)
+        {
+            int length = Encoding.ASCII.GetBytes(subcommand.Name, upper);
+            if (CommandName.Equal(upper[..length], name)) return subcommand;
+        }
+
+        return null;
+    }
 
     /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of
     /// the process.</summary>

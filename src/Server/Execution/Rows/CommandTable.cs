@@ -25,6 +25,8 @@ internal sealed class CommandTable
         ConfigCommands.Table,
         PubSubCommands.Table,
         TransactionCommands.Table,
+        EvalCommands.Table,
+        ScriptCommands.Table,
         ClusterCommands.Table,
         StringCommands.Table,
         BitmapCommands.Table,

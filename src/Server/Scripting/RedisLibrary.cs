@@ -1,0 +1,120 @@
+using System.Text;
+using Kv.Lua;
+using Kv.Protocol;
+using Kv.Server.Configuration;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>The table <c>redis</c> of a script's machine.</summary>
+/// <param name="run">The script that the machine runs.</param>
+internal sealed class RedisLibrary(ScriptRun run)
+{
+    private const int ReplicationMax = 3;
+
+    /// <summary>The four levels of redis.log: debug, verbose, notice, warning.</summary>
+    private static readonly LogLevel[] Levels =
+        [LogLevel.Debug, LogLevel.Debug, LogLevel.Information, LogLevel.Warning];
+
+    /// <summary>Adds the table to a machine.</summary>
+    public void AddTo(LuaMachine machine)
+    {
+        var table = machine.NewTable();
+        Add(table, "call", Call);
+        Add(table, "pcall", ProtectedCall);
+        Add(table, "error_reply", ErrorReply);
+        Add(table, "status_reply", StatusReply);
+        Add(table, "sha1hex", Sha1Hex);
+        Add(table, "log", Log);
+        Add(table, "setresp", SetResp);
+        Add(table, "set_repl", SetReplication);
+        Add(table, "replicate_commands", (ref call) => call.Return(true));
+        Add(table, "breakpoint", (ref call) => call.Return(false));
+        Add(table, "debug", (ref call) => call.Return());
+        Add(table, "acl_check_cmd", CheckAccess);
+        string[] levels = ["LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"];
+        for (int i = 0; i < levels.Length; i++) table[new LuaString(levels[i])] = i;
+        foreach (var (name, value) in (ReadOnlySpan<(string, int)>)[("REPL_NONE", 0), ("REPL_AOF", 1),
+            ("REPL_SLAVE", 2), ("REPL_REPLICA", 2), ("REPL_ALL", 3)])
+            table[new LuaString(name)] = value;
+        table[new LuaString("REDIS_VERSION")] = new LuaString(ServerVersion.RedisVersion);
+        table[new LuaString("REDIS_VERSION_NUM")] = ServerVersion.RedisVersionNumber;
+        machine.Globals[new LuaString("redis")] = table;
+    }
+
+    private static void Add(LuaTable table, string name, LuaHostFunction body) =>
+        table[new LuaString(name)] = new LuaBuiltin(name, body);
+
+    private int Call(ref LuaCall call) => run.Call(ref call, isProtected: false);
+
+    private int ProtectedCall(ref LuaCall call) => run.Call(ref call, isProtected: true);
+
+    private int ErrorReply(ref LuaCall call)
+    {
+        if (call.Count != 1 || call[0].AsString is not { } text)
+            return call.Return(run.NewError("ERR wrong number or type of arguments"));
+        // "-CODE text", "CODE text", or a text without a code.
+        var bytes = text.Span;
+        if (bytes.StartsWith("-"u8)) return call.Return(run.NewError(bytes[1..]));
+        return call.Return(bytes.Contains((byte)' ') ? run.NewError(bytes) : run.NewError([.. "ERR "u8, .. bytes]));
+    }
+
+    private int StatusReply(ref LuaCall call)
+    {
+        if (call.Count != 1 || call[0].AsString is not { } text)
+            return call.Return(run.NewError("ERR wrong number or type of arguments"));
+        var table = call.Machine.NewTable(0, 1);
+        table[new LuaString("ok")] = text;
+        return call.Return(table);
+    }
+
+    private int Sha1Hex(ref LuaCall call)
+    {
+        if (call.Count != 1) return run.Raise(ref call, "ERR wrong number of arguments");
+        var text = call[0].ToText();
+        return call.Return(
+            call.Text(Encoding.ASCII.GetBytes(ScriptSha.Of(text == null ? default : text.Span).ToString())));
+    }
+
+    private int Log(ref LuaCall call)
+    {
+        if (call.Count < 2) return run.Raise(ref call, "ERR redis.log() requires two arguments or more.");
+        if (!call[0].IsNumber) return run.Raise(ref call, "ERR First argument must be a number (log level).");
+        double level = call[0].AsNumber;
+        if (level is not (>= 0 and <= 3)) return run.Raise(ref call, "ERR Invalid debug level.");
+        var line = new StringBuilder();
+        for (int i = 1; i < call.Count; i++)
+        {
+            if (call[i].ToText() is not { } part) continue;
+            if (line.Length > 0) line.Append(' ');
+            line.Append(Encoding.Latin1.GetString(ResultReply.OneLine(part.Span)));
+        }
+
+        run.Log(Levels[(int)level], line.ToString());
+        return call.Return();
+    }
+
+    private int SetResp(ref LuaCall call)
+    {
+        if (call.Count != 1) return run.Raise(ref call, "ERR redis.setresp() requires one argument.");
+        if (call[0].ToText() is null || call.IntegerAt(0) is not (2 or 3))
+            return run.Raise(ref call, "ERR RESP version must be 2 or 3.");
+        run.Version = call.IntegerAt(0) == 3 ? RespVersion.Resp3 : RespVersion.Resp2;
+        return call.Return();
+    }
+
+    // Checked and without effect: what a script does is one effect, whoever follows it.
+    private int SetReplication(ref LuaCall call)
+    {
+        if (call.Count != 1) return run.Raise(ref call, "ERR redis.set_repl() requires two arguments.");
+        return call[0].IsNumber && call[0].AsNumber is >= 0 and <= ReplicationMax ? call.Return()
+            : run.Raise(ref call, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
+    }
+
+    private int CheckAccess(ref LuaCall call)
+    {
+        if (call.Count == 0) return run.Raise(ref call, ScriptErrors.NoCommand);
+        return run.IsCommand(ref call) ? call.Return(true)
+            : run.Raise(ref call, "ERR Invalid command passed to redis.acl_check_cmd()");
+    }
+}

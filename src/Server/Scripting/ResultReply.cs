@@ -1,0 +1,107 @@
+using System.Buffers;
+using Kv.Lua;
+using Kv.Protocol;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>Writes what a script returned as a reply.</summary>
+/// <param name="reply">In the client's version.</param>
+/// <param name="version">The one that the script has chosen.</param>
+internal readonly ref struct ResultReply(ReplyWriter reply, RespVersion version)
+{
+    /// <summary>Tables within each other.</summary>
+    private const int DepthMax = 128;
+
+    private static readonly LuaString Ok = new("ok"), Err = new("err"), Map = new("map"), Set = new("set"),
+        Double = new("double"),
+        BigNumber = new("big_number"), Verbatim = new("verbatim_string"), Text = new("string"), Format = new("format");
+
+    private static readonly SearchValues<byte> LineEnds = SearchValues.Create("\r\n"u8);
+
+    /// <summary>Writes a value.</summary>
+    public void Write(in LuaValue value) => Write(value, 0);
+
+    /// <summary>One line, whatever a script put into it.</summary>
+    public static byte[] OneLine(ReadOnlySpan<byte> text)
+    {
+        byte[] line = text.ToArray();
+        // Ends: each round takes one out.
+        for (int at; (at = line.AsSpan().IndexOfAny(LineEnds)) >= 0;) line[at] = (byte)' ';
+        return line;
+    }
+
+    /// <summary>As the reference's machine cuts a number: to 64 bits, towards 0; what has no place there is the
+    /// lowest.</summary>
+    public static long ToInteger(double number) =>
+        number is >= -9223372036854775808.0 and < 9223372036854775808.0 ? (long)number : long.MinValue;
+
+    private void Write(in LuaValue value, int depth)
+    {
+        switch (value.Type)
+        {
+            case LuaType.Number:
+                reply.WriteInteger(ToInteger(value.AsNumber));
+                break;
+            case LuaType.String:
+                reply.WriteBulk(value.AsString!.Span);
+                break;
+            case LuaType.Boolean when version == RespVersion.Resp3:
+                reply.WriteBoolean(value.IsTrue);
+                break;
+            case LuaType.Boolean when value.IsTrue:
+                reply.WriteInteger(1);
+                break;
+            case LuaType.Table when depth > DepthMax:
+                reply.WriteError("ERR reached lua stack limit"u8);
+                break;
+            case LuaType.Table:
+                WriteTable(value.AsTable!, depth);
+                break;
+            default:
+                reply.WriteNull();
+                break;
+        }
+    }
+
+    private void WriteTable(LuaTable table, int depth)
+    {
+        if (table[Err].AsString is { } error) reply.WriteError(OneLine(error.Span));
+        else if (table[Ok].AsString is { } ok) reply.WriteSimple(OneLine(ok.Span));
+        else if (table[Double] is { IsNumber: true } number) reply.WriteDouble(number.AsNumber);
+        else if (table[Map].AsTable is { } map) WritePairs(map, depth);
+        else if (table[Set].AsTable is { } set) WriteMembers(set, depth);
+        else if (table[BigNumber].AsString is { } big) reply.WriteBigNumber(OneLine(big.Span));
+        else if (table[Verbatim].AsTable is { } verbatim && verbatim[Text].AsString is { } text
+            && verbatim[Format].AsString is { Length: 3 })
+            reply.WriteVerbatim(text.Span);
+        else WriteElements(table, depth);
+    }
+
+    private void WriteElements(LuaTable table, int depth)
+    {
+        int count = 0;
+        while (!table[count + 1].IsNil) count++;
+        reply.WriteArray(count);
+        for (int i = 1; i <= count; i++) Write(table[i], depth + 1);
+    }
+
+    private void WritePairs(LuaTable table, int depth)
+    {
+        int count = 0;
+        for (int place = 0; table.TryVisit(ref place, out _, out _);) count++;
+        reply.WriteMap(count);
+        for (int place = 0; table.TryVisit(ref place, out var key, out var value);)
+        {
+            Write(key, depth + 1);
+            Write(value, depth + 1);
+        }
+    }
+
+    private void WriteMembers(LuaTable table, int depth)
+    {
+        int count = 0;
+        for (int place = 0; table.TryVisit(ref place, out _, out _);) count++;
+        reply.WriteSet(count);
+        for (int place = 0; table.TryVisit(ref place, out var member, out _);) Write(member, depth + 1);
+    }
+}

@@ -1,0 +1,57 @@
+using System.Collections.Concurrent;
+using Kv.Storage;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>What a server needs to run scripts: those it knows, machines for them, and which are running.</summary>
+/// <remarks>Threads: any.</remarks>
+internal sealed class ScriptEngine(KvServer server)
+{
+    /// <summary>Idle machines that a worker keeps.</summary>
+    private const int IdleMax = 8;
+
+    // By the session of the store that they are bound to: a worker's, or a lease's.
+    private readonly ConcurrentDictionary<StoreSession, ConcurrentStack<ScriptRun>> _idle = [];
+    private readonly List<ScriptRun> _running = [];
+    private long _alone;
+
+    public ScriptCache Cache { get; } = new(() => server.Options.ScriptCacheLimit, server.Store.ChargeManaged);
+
+    /// <summary>How often a script ran while all others stood still.</summary>
+    public long Alone => Volatile.Read(ref _alone);
+
+    /// <summary>A machine for one script; it comes back by itself.</summary>
+    public ScriptRun Rent(StoreSession store) =>
+        _idle.TryGetValue(store, out var idle) && idle.TryPop(out var run) ? run : new ScriptRun(server, this);
+
+    public void GiveBack(ScriptRun run, StoreSession store)
+    {
+        var idle = _idle.GetOrAdd(store, _ => []);
+        if (idle.Count < IdleMax) idle.Push(run);
+    }
+
+    public void CountAlone() => Interlocked.Increment(ref _alone);
+
+    /// <summary>Makes a script known that takes more than one turn.</summary>
+    public void AddRunning(ScriptRun run)
+    {
+        lock (_running) _running.Add(run);
+    }
+
+    public void RemoveRunning(ScriptRun run)
+    {
+        lock (_running) _running.Remove(run);
+    }
+
+    /// <summary>SCRIPT KILL: ends every running script that has changed nothing.</summary>
+    /// <param name="isAny">Whether one is running.</param>
+    /// <returns>Whether one was ended.</returns>
+    public bool TryKill(string reason, out bool isAny)
+    {
+        lock (_running)
+        {
+            isAny = _running.Count > 0;
+            return _running.Count(run => run.TryKill(reason)) > 0;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+namespace Kv.Server.Scripting;
+
+/// <summary>Error texts of scripts, as 7.0.15 writes them.</summary>
+internal static class ScriptErrors
+{
+    public static ReadOnlySpan<byte> NoScript => "NOSCRIPT No matching script. Please use EVAL."u8;
+    public static ReadOnlySpan<byte> NotBusy => "NOTBUSY No scripts in execution right now."u8;
+    public static ReadOnlySpan<byte> Unkillable =>
+        "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the "u8
+        + "script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."u8;
+    public static ReadOnlySpan<byte> OutOfMemory =>
+        "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"u8;
+    public static ReadOnlySpan<byte> NegativeKeys => "ERR Number of keys can't be negative"u8;
+    public static ReadOnlySpan<byte> TooManyKeys => "ERR Number of keys can't be greater than number of args"u8;
+
+    public const string NoCommand = "ERR Please specify at least one argument for this redis lib call";
+    public const string BadArgument = "ERR Lua redis lib command arguments must be strings or integers";
+    public const string UnknownCommand = "ERR Unknown Redis command called from script";
+    public const string WrongArity = "ERR Wrong number of args calling Redis command from script";
+    public const string NotAllowed = "ERR This Redis command is not allowed from script";
+    public const string ReadOnly = "ERR Write commands are not allowed from read-only scripts.";
+    public const string OverMemory = "OOM command not allowed when used memory > 'maxmemory'.";
+    public const string Killed = "Script killed by user with SCRIPT KILL.";
+    public const string TookTooLong = "script ran longer than script-time-limit";
+}

@@ -1,0 +1,478 @@
+using System.Diagnostics;
+using System.Text;
+using Kv.Lua;
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Server.Sessions;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Scripting;
+
+//                 nothing held, or the declared keys are             all others stand still
+//  Begin ──► script runs ──────────────► done ──► reply      ┌─► script runs ──► done ──► reply
+//                 │  its turn is over                          │
+//                 ├──► steps, the keys stay held ──► done      │
+//                 │  it is about to write, or needs a key      │
+//                 └──► that it has not declared ───────────────┘  from the start: nothing has been changed so far
+
+/// <summary>One script that is being run, with the machine that runs it: in its handler's turn, or in steps.</summary>
+/// <remarks>
+/// Its declared keys are held as EXEC holds its own. A script that writes, or uses other keys, begins anew while all
+/// others stand still at the top of their turns; its text is remembered for that. So a script that has changed
+/// something never has to wait for anybody. Commands run for a stand-in of the client's session, with an output of the
+/// script's own. Threads: the client's; in steps with keys held whoever steps them, one at a time
+/// (<see cref="LongUse"/>).
+/// </remarks>
+internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
+{
+    /// <summary>Turns of loops and calls between two looks at the clock: some 50 us.</summary>
+    private const long UnitsPerLook = 2000;
+
+    private static readonly LuaString Keys = new("KEYS"), Argv = new("ARGV"), Err = new("err"),
+        Ignore = new("ignore_error_stats_update");
+    private static readonly LuaRest Never = new((ref call) => call.Return());
+
+    private readonly KvServer _server;
+    private readonly ScriptEngine _engine;
+    private readonly LuaMachine _machine;
+    private readonly ScriptArguments _arguments;
+    private readonly SessionOutput _output;
+    private readonly Session _standIn;
+    private readonly List<LuaString> _keys = [], _argv = [];
+    private Dispatcher? _dispatcher, _steppedDispatcher;
+    private StoreSession? _store, _homeStore;
+    private WorkerCounters? _stepCounters;
+    private Script? _script;
+    private LuaString? _raised;
+    private LongUse? _work;
+    private StepsOwner _owner;
+    private LuaOutcome _outcome;
+    private long _begin;
+    private int _database;
+    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone;
+
+    public ScriptRun(KvServer server, ScriptEngine engine)
+    {
+        _server = server;
+        _engine = engine;
+        _machine = new LuaMachine(new LuaLimits { MemoryBytes = server.Options.ScriptMemoryLimit });
+        new RedisLibrary(this).AddTo(_machine);
+        _machine.ProtectGlobals();
+        _arguments = new ScriptArguments(server.Store);
+        _output = new SessionOutput(server.Store);
+        _standIn = new Session(id: 0, server, NoOwner.Instance) { Authenticated = true };
+        _standIn.Transaction = new Transaction(_standIn, server.Store) { IsRunning = true };
+    }
+
+    /// <summary>The version in which commands answer the script.</summary>
+    public RespVersion Version
+    {
+        get => _standIn.Version;
+        set => _standIn.Version = value;
+    }
+
+    /// <summary>Whether it has changed something, perhaps.</summary>
+    public bool HasWritten => Volatile.Read(ref _hasWritten);
+
+    /// <inheritdoc/>
+    public bool HasChanged => true;     // a client that goes does not stop its script
+
+    /// <inheritdoc/>
+    public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public string WorkName => _owner.Text;
+
+    /// <summary>Runs a script for a client, or as much of it as a turn has room for.</summary>
+    /// <param name="keys">How many of the arguments from here on are keys; the rest are the script's own.</param>
+    public void Begin(ref CommandContext context, Script script, int keys, bool isReadOnly)
+    {
+        _script = script;
+        _isReadOnly = isReadOnly;
+        _owner = new StepsOwner(context);
+        _isAlone = _wantsAlone = _hasWritten = _waitsToBeAlone = false;
+        _begin = Stopwatch.GetTimestamp();
+        _database = context.Session.Database;
+        Bind(context.Store, context.Counters);
+        _keys.Clear();
+        _argv.Clear();
+        int first = context.Args.Position;
+        for (int i = 0; i < keys; i++) _keys.Add(new LuaString(context.Args.NextBytes()));
+        while (context.Args.Remaining > 0) _argv.Add(new LuaString(context.Args.NextBytes()));
+        if (context.InTransaction)
+        {
+            // EXEC has stopped all others for it.
+            _isAlone = true;
+            RunHere(ref context, hasEnd: false);
+        }
+        else if (script.RunsAlone)
+        {
+            RunAlone(ref context);
+        }
+        else if (keys > 0)
+        {
+            RunHolding(ref context, first, keys);
+        }
+        else
+        {
+            RunHere(ref context, hasEnd: true);
+        }
+    }
+
+    /// <inheritdoc/>
+    public bool Step(ref CommandContext context)
+    {
+        if (_waitsToBeAlone) RunAlone(ref context);
+        else if (_work == null) RunHere(ref context, hasEnd: true, isBegun: true);
+        else if (_work.Step(context.Store)) Finish(ref context);
+        return context.Reply.Owed == 0;
+    }
+
+    /// <inheritdoc/>
+    public void Begin(StoreSession session)
+    {
+        _stepCounters = _server.Counters.Borrow();
+        _store = session;
+        _steppedDispatcher = new Dispatcher(_server, session, _stepCounters, _output);
+    }
+
+    /// <inheritdoc/>
+    public bool Use(in HeldKeys held) => RunOn() != LuaOutcome.Suspended;
+
+    /// <summary>Has it end with an error soon, if it has changed nothing. From any thread.</summary>
+    /// <returns>False: it has.</returns>
+    public bool TryKill(string reason)
+    {
+        if (HasWritten) return false;
+        _machine.Stop(reason);
+        return true;
+    }
+
+    /// <summary>The client has left: a script that holds keys is run to its end by a thread of the pool.</summary>
+    public void Dispose()
+    {
+        if (_script == null) return;
+        if (_work is not { IsDone: false })
+        {
+            End();
+            return;
+        }
+
+        _server.Remainders.Start(() =>
+        {
+            _work!.Dispose();
+            End();
+        });
+    }
+
+    /// <summary>redis.call and redis.pcall.</summary>
+    public unsafe int Call(ref LuaCall call, bool isProtected)
+    {
+        if (call.Count == 0) return Fail(ref call, isProtected, ScriptErrors.NoCommand);
+        if (!_arguments.TryCopy(ref call)) return Fail(ref call, isProtected, ScriptErrors.BadArgument);
+        Argument* items = _arguments.Items;
+        int count = _arguments.Count;
+        if (Find(items, count) is not { } command) return Fail(ref call, isProtected, ScriptErrors.UnknownCommand);
+        if (command.Handler == null || !command.Takes(count))
+            return Fail(ref call, isProtected, ScriptErrors.WrongArity);
+        if ((command.Flags & CommandFlags.NoScript) != 0) return Fail(ref call, isProtected, ScriptErrors.NotAllowed);
+        bool writes = (command.Flags & CommandFlags.Write) != 0;
+        if (_isReadOnly && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0)
+            return Fail(ref call, isProtected, ScriptErrors.ReadOnly);
+        var context = _dispatcher!.NewContext();
+        if (_steppedDispatcher != null) context = _steppedDispatcher.NewContext();
+        context.Session = _standIn;
+        if (!_isAlone && (writes || !HasKeysOf(ref context, command, items, count)))
+        {
+            _wantsAlone = true;
+            return call.Wait(Never);
+        }
+
+        bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !_hasWritten
+            && (_script!.Flags & ScriptFlags.AllowOom) == 0 && _server.Store.IsOverBudget;
+        if (isRefused) return Fail(ref call, isProtected, ScriptErrors.OverMemory);
+        if (writes) Volatile.Write(ref _hasWritten, true);
+        _output.Reply.Version = Version;
+        context.Transactions.RunOne(ref context, new QueuedCommand(command, items, count, null));
+        var value = ReplyValues.Take(_machine, _output, _server.Store, out var error);
+        if (error == null) return call.Return(value);
+        if (isProtected)
+        {
+            var table = NewError(error);
+            table[Ignore] = true;
+            return call.Return(table);
+        }
+
+        _raised = error;
+        return call.Error(error);
+    }
+
+    /// <summary>Whether the arguments are a command with a right number of arguments.</summary>
+    public unsafe bool IsCommand(ref LuaCall call) =>
+        _arguments.TryCopy(ref call) && Find(_arguments.Items, _arguments.Count) is { } command
+        && command.Takes(_arguments.Count);
+
+    /// <summary>Ends a function with an error that is the whole reply, but for where it was raised.</summary>
+    public int Raise(ref LuaCall call, string error)
+    {
+        _raised = new LuaString(error);
+        return call.Error(_raised);
+    }
+
+    /// <summary>A table that is an error as a reply.</summary>
+    public LuaTable NewError(ReadOnlySpan<byte> text) => NewError(_machine.NewString(text));
+
+    /// <inheritdoc cref="NewError(ReadOnlySpan{byte})"/>
+    public LuaTable NewError(string text) => NewError(new LuaString(text));
+
+    public void Log(LogLevel level, string text) => _server.Log.Log(level, "{Text}", text);
+
+    private LuaTable NewError(LuaString text)
+    {
+        var table = _machine.NewTable(0, 1);
+        table[Err] = text;
+        return table;
+    }
+
+    private int Fail(ref LuaCall call, bool isProtected, string error) =>
+        isProtected ? call.Return(NewError(error)) : Raise(ref call, error);
+
+    private unsafe Command? Find(Argument* items, int count)
+    {
+        ref readonly var entry = ref _server.Commands.Find(items->Pointer, items->Length);
+        if (entry.IsNone) return null;
+        var command = _server.Commands.All[entry.Number];
+        return command.Subcommands.Length == 0 || count < 2 ? command : command.FindSubcommand(items[1].Span);
+    }
+
+    /// <summary>Whether all keys of a command are held.</summary>
+    private unsafe bool HasKeysOf(ref CommandContext context, Command command, Argument* items, int count)
+    {
+        if (command.UnnamedKeysFrom > 0 && count >= command.UnnamedKeysFrom) return false;
+        context.Args.Begin(items, count, 0, 0, 0, null);
+        foreach (var spec in command.Keys)
+        {
+            if ((spec.Access & KeyAccess.NotKey) != 0) continue;
+            if (spec.Start == KeyStart.Unknown) return false;
+            var search = KeyFinder.Find(spec, context.Args, 0, out var range);
+            if (search == KeySearch.Invalid) return false;
+            if (search != KeySearch.Found) continue;
+            for (int i = 0; i < range.Count; i++)
+                if (!_store!.IsHeld(items[range.First + (i * range.Step)].Span, _standIn.Database)) return false;
+        }
+
+        return true;
+    }
+
+    private void RunHolding(ref CommandContext context, int first, int keys)
+    {
+        var store = context.Store;
+        var status = store.BeginTransaction(context.ListKeys(first, keys));
+        if (status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(status));
+            End();
+            return;
+        }
+
+        bool isLeft = false;
+        try
+        {
+            Start();
+            if (RunOn(isTurn: true) == LuaOutcome.Suspended)
+            {
+                _work = store.TryBeginUseOfTransaction(this);
+                isLeft = _work != null;
+                // Ends: with the script, or its time. There was no place for one more long command.
+                while (!isLeft && RunOn() == LuaOutcome.Suspended)
+                {
+                }
+            }
+        }
+        finally
+        {
+            if (!isLeft) store.EndTransaction();
+        }
+
+        if (isLeft)
+        {
+            _engine.AddRunning(this);
+            context.Continue(this);
+        }
+        else
+        {
+            Finish(ref context);
+        }
+    }
+
+    /// <summary>Runs with nothing held, or with all others stopped by somebody else.</summary>
+    /// <param name="hasEnd">Whether it may go on in a later turn.</param>
+    private void RunHere(ref CommandContext context, bool hasEnd, bool isBegun = false)
+    {
+        Bind(context.Store, context.Counters);
+        if (!isBegun) Start();
+        // Ends: with the script, or its time.
+        while (RunOn(isTurn: true) == LuaOutcome.Suspended)
+        {
+            if (!hasEnd) continue;
+            if (!isBegun)
+            {
+                _engine.AddRunning(this);
+                context.Continue(this);
+            }
+
+            return;
+        }
+
+        Finish(ref context);
+    }
+
+    /// <summary>Runs while all others stand still; waits for later turns as long as they cannot be stopped.</summary>
+    private void RunAlone(ref CommandContext context)
+    {
+        if (!context.Store.TryPauseOthers())
+        {
+            if (!_waitsToBeAlone) context.Continue(this);
+            _waitsToBeAlone = true;
+            return;
+        }
+
+        try
+        {
+            _isAlone = true;
+            _script!.RunsAlone = true;
+            Bind(context.Store, context.Counters);
+            Start();
+            // Ends: with the script, or its time.
+            while (RunOn() == LuaOutcome.Suspended)
+            {
+            }
+        }
+        finally
+        {
+            context.Store.EndPause();
+        }
+
+        _engine.CountAlone();
+        Finish(ref context);
+    }
+
+    /// <summary>Begins the script, with nothing of what ran before.</summary>
+    private void Start()
+    {
+        _wantsAlone = false;
+        _raised = null;
+        _standIn.Version = RespVersion.Resp2;
+        _standIn.Database = _database;
+        _machine.Globals[Keys] = NewList(_keys);
+        _machine.Globals[Argv] = NewList(_argv);
+        _machine.Begin(_script!.Chunk);
+        _outcome = LuaOutcome.Suspended;
+    }
+
+    private LuaTable NewList(List<LuaString> texts)
+    {
+        var table = _machine.NewTable(texts.Count);
+        for (int i = 0; i < texts.Count; i++) table[i + 1] = texts[i];
+        return table;
+    }
+
+    /// <summary>Runs a part of it.</summary>
+    /// <param name="isTurn">A turn's, else a step's.</param>
+    private LuaOutcome RunOn(bool isTurn = false)
+    {
+        long begin = Stopwatch.GetTimestamp(), end = begin + (Stopwatch.Frequency / (isTurn ? 1000 : 2000));
+        // Ends: in time.
+        do
+        {
+            _outcome = _machine.Run(UnitsPerLook);
+            if (_outcome != LuaOutcome.Suspended) return _outcome;
+            long now = Stopwatch.GetTimestamp();
+            if (IsTooLate(now)) _machine.Stop(ScriptErrors.TookTooLong);
+            if (now >= end) return _outcome;
+        }
+        while (true);
+    }
+
+    private bool IsTooLate(long now)
+    {
+        long limitMs = _server.Options.ScriptTimeLimit;
+        return limitMs != 0 && Stopwatch.GetElapsedTime(_begin, now).TotalMilliseconds > limitMs;
+    }
+
+    /// <summary>Answers, when the script has ended, or has it begin anew.</summary>
+    private void Finish(ref CommandContext context)
+    {
+        if (_work?.Failure is { } failure)
+        {
+            End();
+            throw failure;
+        }
+
+        if (_wantsAlone)
+        {
+            EndSteps();
+            RunAlone(ref context);
+            return;
+        }
+
+        var mark = context.Reply.Mark();
+        if (_outcome == LuaOutcome.Failed)
+        {
+            context.Fail(ErrorText());
+        }
+        else
+        {
+            var results = _machine.Results;
+            new ResultReply(context.Reply, Version).Write(results.IsEmpty ? LuaValue.Nil : results[0]);
+        }
+
+        Debug.Assert(context.Reply.Owed == mark.Owed - 1, "a script has one reply");
+        End();
+    }
+
+    private byte[] ErrorText()
+    {
+        var error = _machine.Error;
+        byte[] text = error.AsTable is { } table && table[Err].AsString is { } told ? told.Span.ToArray()
+            : error.AsString is { } raised && ReferenceEquals(raised, _raised) ? raised.Span.ToArray()
+            : [.. "ERR "u8, .. error.AsString is { } message
+                ? message.Span : Encoding.Latin1.GetBytes(error.ToString())];
+        return ResultReply.OneLine(
+            [.. text, .. Encoding.ASCII.GetBytes(
+                $" script: {_script!.Sha}, on {Script.ChunkName}:{_machine.ErrorLine}.")]);
+    }
+
+    /// <summary>Has commands run on a worker's session of the store.</summary>
+    private void Bind(StoreSession store, WorkerCounters counters)
+    {
+        _store = store;
+        if (_homeStore == store) return;
+        _dispatcher?.Dispose();
+        _dispatcher = new Dispatcher(_server, store, counters, _output);
+        _homeStore = store;
+    }
+
+    private void EndSteps()
+    {
+        if (_work != null) _engine.RemoveRunning(this);
+        _work?.Dispose();
+        _work = null;
+        _steppedDispatcher?.Dispose();
+        _steppedDispatcher = null;
+        if (_stepCounters != null) _server.Counters.GiveBack(_stepCounters);
+        _stepCounters = null;
+    }
+
+    private void End()
+    {
+        if (_script == null) return;
+        _engine.RemoveRunning(this);
+        EndSteps();
+        _script = null;
+        _raised = null;
+        _arguments.Trim();
+        _engine.GiveBack(this, _homeStore!);
+    }
+}

@@ -1,0 +1,68 @@
+using System.Text;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Scripting;
+
+/// <summary>Scripts and the commands about them, beside a real server, in both protocols: what they answer and what
+/// their errors say.</summary>
+public sealed class EvalReferenceTests
+{
+    private static readonly string[] Data =
+    [
+        "FLUSHALL", "SELECT 0", "SET s 1", "RPUSH l 1 2 3", "HSET h a 1 b 2", "ZADD z 1.5 a 2 b", "SADD set x",
+    ];
+
+    private static readonly string[][] Calls =
+    [
+        ["EVALSHA", "aaa", "0"], ["EVALSHA", new string('f', 40), "0"], ["EVAL", "return 1", "-1"],
+        ["EVAL", "return 1", "2", "a"], ["EVAL", "return 1", "x"],
+        ["EVAL", "return KEYS", "2", "a", "b", "c"], ["EVAL", "return ARGV", "1", "a", "b", "c"],
+        ["SCRIPT", "LOAD", "return 1"], ["SCRIPT", "LOAD", "foo bar"],
+        ["SCRIPT", "EXISTS", "a", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
+            "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB"],
+        ["EVALSHA", "E0E1F9FABFC9D4800C877A703B823AC0578FF8DB", "0"],
+        ["EVALSHA_RO", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"], ["SCRIPT", "FLUSH", "x"],
+        ["SCRIPT", "FLUSH", "SYNC"], ["SCRIPT", "FLUSH", "async"], ["SCRIPT", "FLUSH"],
+        ["EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"],
+        ["SCRIPT", "KILL"], ["SCRIPT", "DEBUG", "no"], ["SCRIPT", "DEBUG", "x"], ["SCRIPT", "foo"], ["SCRIPT", "LOAD"],
+        ["SCRIPT"], ["EVAL"],
+        ["EVAL_RO", "return redis.call('set','x',1)", "0"], ["EVAL_RO", "return redis.call('publish','x',1)", "0"],
+        ["EVAL_RO", "return redis.call('get','s')", "0"],
+        ["EVAL", "#!lua flags=no-writes\nreturn redis.call('set','x',1)", "0"],
+        ["EVAL", "#!lua flags=bogus\nreturn 1", "0"], ["EVAL", "#!js\nreturn 1", "0"],
+        ["EVAL", "#!lua name=x\nreturn 1", "0"], ["EVAL", "#!lua", "0"],
+        ["EVAL", "#!lua\nreturn redis.call('incr','q')", "1", "q"],
+        ["EVAL", "\n\nerror('x')", "0"], ["EVAL", "local function f()\n error('deep')\nend\nf()", "0"],
+        ["EVAL", "local function f()\n redis.call('nosuch')\nend\nf()", "0"], ["EVAL", "", "0"],
+        ["EVAL", "return redis.call('get',KEYS[1])", "1", "s"],
+        ["EVAL", "return redis.call('get',KEYS[1])", "1", "l"],
+        ["EVAL", "return {KEYS[1],ARGV[1],#KEYS,#ARGV}", "1", "s", ""],
+        ["EVAL", "return redis.call('SET',KEYS[1],ARGV[1])", "1", "big", new string('b', 300_000)],
+        ["EVAL", "return redis.call('GET',KEYS[1])", "1", "big"],
+        ["EVAL", "return {redis.call('GET',KEYS[1]),redis.call('MGET',KEYS[1],KEYS[1])}", "1", "big"],
+        ["STRLEN", "big"],
+    ];
+
+    [Theory, InlineData(2), InlineData(3)]
+    public void Scripts_answer_as_the_reference_does(int resp)
+    {
+        using var theirs = SharedServers.Redis();
+        using var ours = SharedServers.Kv();
+        using RespClient redis = theirs.Server.Connect(), kv = ours.Server.Connect();
+        foreach (var client in (RespClient[])[redis, kv])
+        {
+            client.Command($"HELLO {resp}");
+            foreach (string line in Data) client.Command(line);
+        }
+
+        foreach (string[] call in Bodies().Select(body => (string[])["EVAL", body, "0"]).Concat(Calls))
+        {
+            byte[][] words = [.. call.Select(Encoding.Latin1.GetBytes)];
+            Assert.Equal((string.Join(' ', call), redis.Command(words).ToString()),
+                (string.Join(' ', call), kv.Command(words).ToString()));
+        }
+    }
+
+    private static IEnumerable<string> Bodies() =>
+        File.ReadLines(Path.Combine(AppContext.BaseDirectory, "Scripting", "Bodies.txt"));
+}

@@ -1,0 +1,160 @@
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Scripting;
+
+/// <summary>Scripts beside other clients: at one instant, within their limits, gone when they are ended.</summary>
+public sealed class ScriptTests
+{
+    private const string Add = "\"local n=redis.call('GET',KEYS[1]) redis.call('SET',KEYS[1],(n or 0)+1) "
+        + "redis.call('INCR','total') return n\"";
+
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public async Task Nobody_sees_half_of_a_script_that_uses_keys_it_has_not_declared(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        const int clients = 8, times = 200;
+        await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
+        {
+            using var client = kv.Connect();
+            for (int i = 0; i < times; i++)
+            {
+                client.Command($"EVAL {Add} 1 k{id % 3}");
+                if (i % 10 != 0) continue;
+                // The sum of the parts is the whole, whenever one looks.
+                var seen = client.Command(
+                    "EVAL \"return (redis.call('GET','k0') or 0)+(redis.call('GET','k1') or 0)+(redis.call('GET','k2') "
+                    + "or 0)-(redis.call('GET','total') or 0)\" 0");
+                Assert.Equal(":0", seen.ToString());
+            }
+        }, TestContext.Current.CancellationToken)));
+        using var last = kv.Connect();
+        Assert.Equal($"\"{clients * times}\"", last.Command("GET total").ToString());
+        Assert.NotEqual("0", last.Info("kv_scripts_alone"));
+    }
+
+    // Those that have to wait until all others stand still are in steps, in the middle of their pipelines.
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public async Task Pipelines_of_scripts_that_write_are_run_whole_and_in_order(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        const int clients = 16, times = 60, depth = 33;      // one that waits, and a whole window behind it
+        await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
+        {
+            using var client = kv.Connect();
+            byte[] one = RespText.Encode(
+                $"EVAL \"return redis.call('INCR',KEYS[1])+0*redis.call('INCR','all')\" 1 k{id}");
+            byte[] wire = [.. Enumerable.Repeat(one, depth).SelectMany(bytes => bytes)];
+            for (int i = 0; i < times; i++)
+            {
+                client.Send(wire);
+                for (int n = 1; n <= depth; n++) Assert.Equal($":{(i * depth) + n}", client.Read().ToString());
+            }
+        }, TestContext.Current.CancellationToken)));
+        using var last = kv.Connect();
+        Assert.Equal($"\"{clients * times * depth}\"", last.Command("GET all").ToString());
+    }
+
+    [Fact]
+    public void A_pushed_element_reaches_who_waits_for_it()
+    {
+        using var kv = KvInstance.Start();
+        using RespClient waiting = kv.Connect(), client = kv.Connect();
+        kv.Block(waiting, "BLPOP q 0");
+        Assert.Equal(":1", client.Command("EVAL \"return redis.call('RPUSH',KEYS[1],'x')\" 1 q").ToString());
+        Assert.Equal("[\"q\" \"x\"]", waiting.Read().ToString());
+    }
+
+    [Fact]
+    public void A_script_in_a_transaction_is_a_part_of_it()
+    {
+        using var kv = KvInstance.Start();
+        using RespClient client = kv.Connect(), other = kv.Connect();
+        client.Command("WATCH w");
+        client.Command("MULTI");
+        client.Command("SET a 1");
+        client.Command("EVAL \"return redis.call('INCRBY','a',ARGV[1])\" 0 41");
+        Assert.Equal("[+\"OK\" :42]", client.Command("EXEC").ToString());
+        client.Command("WATCH a");
+        other.Command("EVAL \"return redis.call('INCR',KEYS[1])\" 1 a");
+        client.Command("MULTI");
+        client.Command("GET a");
+        Assert.True(client.Command("EXEC").IsNull);
+    }
+
+    [Theory]
+    [InlineData("\"while true do end\" 0"), InlineData("\"while true do end\" 1 k"),
+        InlineData("\"while true do pcall(error,'x') end\" 1 k")]
+    [InlineData("\"redis.call('SET','k',1) while true do end\" 1 k"),
+        InlineData("\"local s='x' while true do s=s..s end\" 0")]
+    [InlineData("\"local function f() return pcall(f) end f() while true do end\" 0")]
+    public void A_script_without_end_is_ended_and_others_go_on(string script)
+    {
+        using var kv = KvInstance.Start("--script-time-limit", "100", "--worker-threads", "2");
+        using RespClient client = kv.Connect(), other = kv.Connect();
+        client.Send($"EVAL {script}");
+        Assert.Equal("+PONG", other.Command("PING").ToString());
+        string error = client.Read().ToString();
+        Assert.True(error.Contains("script-time-limit", StringComparison.Ordinal)
+            || error.Contains("not enough memory", StringComparison.Ordinal), error);
+        Assert.Equal("+OK", client.Command("SET k v").ToString());
+    }
+
+    [Fact]
+    public void SCRIPT_KILL_ends_what_has_changed_nothing()
+    {
+        using var kv = KvInstance.Start("--script-time-limit", "0", "--worker-threads", "2");
+        using RespClient client = kv.Connect(), other = kv.Connect();
+        client.Send("EVAL \"while true do end\" 1 k");
+        string answer;
+        // Ends: the script is known to be running from its second turn on.
+        do answer = other.Command("SCRIPT KILL").ToString();
+        while (answer.StartsWith("-NOTBUSY", StringComparison.Ordinal));
+        Assert.Equal("+OK", answer);
+        Assert.Contains("Script killed by user with SCRIPT KILL", client.Read().ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void L08_a_client_that_goes_leaves_nothing_of_its_script()
+    {
+        using var kv = KvInstance.Start("--script-time-limit", "300", "--worker-threads", "2",
+            "--enable-debug-command", "yes");
+        for (int i = 0; i < 20; i++)
+        {
+            using var client = kv.Connect();
+            client.Send(i % 2 == 0 ? "EVAL \"while true do end\" 1 k" : "EVAL \"while true do end\" 0");
+        }
+
+        using var other = kv.Connect();
+        Assert.Equal("+OK", other.Command("SET k v").ToString());
+        other.Ok("DEBUG INTEGRITY");
+    }
+
+    [Fact]
+    public void Texts_of_EVAL_go_above_the_limit_and_those_of_SCRIPT_LOAD_stay()
+    {
+        using var kv = KvInstance.Start("--script-cache-limit", "64kb");
+        using var client = kv.Connect();
+        string sha = client.Command("SCRIPT LOAD \"return 'stays'\"").ToString().Trim('"');
+        for (int i = 0; i < 2000; i++) Assert.Equal($":{i}", client.Command($"EVAL \"return {i}\" 0").ToString());
+        int cached = int.Parse(client.Info("number_of_cached_scripts"),
+            System.Globalization.CultureInfo.InvariantCulture);
+        Assert.InRange(cached, 10, 400);
+        Assert.Equal("[:1]", client.Command($"SCRIPT EXISTS {sha}").ToString());
+        client.Command("SCRIPT FLUSH");
+        Assert.Equal("0", client.Info("number_of_cached_scripts"));
+    }
+
+    [Fact]
+    public void Above_maxmemory_a_script_may_not_begin_to_write()
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        client.Command($"SET big {new string('x', 100_000)}");
+        client.Command("CONFIG SET maxmemory 1");
+        Assert.StartsWith("-OOM", client.Command("EVAL \"return redis.call('SET',KEYS[1],1)\" 1 k").ToString(),
+            StringComparison.Ordinal);
+        Assert.Equal(":1", client.Command("EVAL \"return redis.call('DEL',KEYS[1])\" 1 big").ToString());
+        Assert.StartsWith("-OOM", client.Command(["EVAL"u8.ToArray(), "#!lua\nreturn 1"u8.ToArray(), "0"u8.ToArray()])
+            .ToString(), StringComparison.Ordinal);
+    }
+}

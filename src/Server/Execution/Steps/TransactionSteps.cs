@@ -145,7 +145,11 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     }
 
     /// <inheritdoc/>
-    public void Begin(StoreSession session) => _dispatcher = new Dispatcher(_server, session, _counters, _output);
+    public void Begin(StoreSession session)
+    {
+        _dispatcher = new Dispatcher(_server, session, _counters, _output);
+        _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
+    }
 
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)

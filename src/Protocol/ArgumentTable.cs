@@ -38,6 +38,9 @@ public sealed unsafe class ArgumentTable : IDisposable
 
     public Argument* Items => _items;
 
+    /// <summary>The large command that is in the table, if there is one.</summary>
+    public LargeCommand? Large { get; private set; }
+
     /// <summary>What the table holds of memory, for the account.</summary>
     public long CapacityBytes => ((long)_capacity * Argument.SizeBytes) + TextBytes();
 
@@ -48,7 +51,7 @@ public sealed unsafe class ArgumentTable : IDisposable
     public void Clear()
     {
         _count = 0;
-        if (_capacity > KeptCapacity || _text != null) ClearSlow();
+        if (_capacity > KeptCapacity || _text != null || Large != null) ClearSlow();
     }
 
     /// <summary>Makes room for so many arguments in all, by doubling.</summary>
@@ -61,9 +64,31 @@ public sealed unsafe class ArgumentTable : IDisposable
     public void Dispose()
     {
         FreeText();
-        NativeMemory.Free(_items);
+        FreeItems();
         _items = null;
         _count = _capacity = 0;
+    }
+
+    /// <summary>Takes a large command over, with its reference.</summary>
+    internal void Adopt(LargeCommand large)
+    {
+        Debug.Assert(Large == null, "a large command is the first of its input");
+        if (_count == 0)
+        {
+            FreeItems();
+            _items = large.Items;
+            _capacity = large.Count;
+        }
+        else
+        {
+            // Behind commands of others: it is copied, and only its text stays where it is.
+            EnsureCapacity(_count + large.Count);
+            new ReadOnlySpan<Argument>(large.Items, large.Count)
+                .CopyTo(new Span<Argument>(_items + _count, large.Count));
+        }
+
+        Large = large;
+        _count += large.Count;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -124,15 +149,36 @@ public sealed unsafe class ArgumentTable : IDisposable
     private void ClearSlow()
     {
         FreeText();
-        if (_capacity > KeptCapacity) Resize(InitialCapacity);
+        if (_capacity <= KeptCapacity && Large == null) return;
+        FreeItems();
+        Resize(InitialCapacity);
     }
 
     // Not inlined: a call into the C library gives whoever holds it a frame to set up, each time it is entered.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void Resize(int capacity)
     {
-        _items = (Argument*)NativeMemory.Realloc(_items, (nuint)capacity * Argument.SizeBytes);
+        if (Large != null && _items == Large.Items)
+        {
+            var copy = (Argument*)NativeMemory.Alloc((nuint)capacity * Argument.SizeBytes);
+            new ReadOnlySpan<Argument>(_items, _count).CopyTo(new Span<Argument>(copy, _count));
+            _items = copy;      // the texts stay the command's
+        }
+        else
+        {
+            _items = (Argument*)NativeMemory.Realloc(_items, (nuint)capacity * Argument.SizeBytes);
+        }
+
         _capacity = capacity;
+    }
+
+    private void FreeItems()
+    {
+        if (Large == null || _items != Large.Items) NativeMemory.Free(_items);
+        Large?.Release();
+        Large = null;
+        _items = null;
+        _capacity = 0;
     }
 
     private void FreeText()

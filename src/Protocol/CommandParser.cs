@@ -33,7 +33,8 @@ public static unsafe class CommandParser
 
     /// <summary>Parses the command that begins at <paramref name="position"/>.</summary>
     /// <param name="input">Readable for <paramref name="length"/> + <see cref="PaddingBytes"/> bytes.</param>
-    /// <param name="position">Moves behind the command when it is complete; else it stays.</param>
+    /// <param name="position">Moves behind the command when it is complete, and behind what is taken out of the input
+    /// of a large one; else it stays.</param>
     /// <param name="table">Gets the arguments of a complete command, as pointers into the input (quoted inline
     /// arguments: into the table's own text, valid until it is cleared; big bulks: into the caller's blocks).</param>
     /// <param name="authenticated">False applies the limits for clients that have yet to authenticate.</param>
@@ -137,7 +138,7 @@ public static unsafe class CommandParser
         {
             byte* body = ReadHeader(at, RespType.Array, out nuint announced);
             if (body != null && body < end && announced <= (nuint)limits.MaxArguments
-                && (long)announced * MinArgumentBytes <= end - body)
+                && announced <= ParseState.ArgumentsAtOnce && (long)announced * MinArgumentBytes <= end - body)
             {
                 int count = (int)announced;
                 byte* next = ReadBulks(body, end, count, table.Reserve(count), limits);
@@ -165,16 +166,20 @@ public static unsafe class CommandParser
         argumentCount = 0;
         byte* command = input + position;
         int available = length - position;
+        state.IsInterrupted = false;
         if (available < state.BytesNeeded || available == 0) return ParseStatus.NeedMoreData;
 
         int used;
-        ParseStatus status = *command == RespType.Array
+        ParseStatus status = state.Expected != 0 || *command == RespType.Array
             ? ParseMultibulk(command, available, table, limits, authenticated, ref state, out used)
             : InlineParser.Parse(command, available, table, limits, ref state, out used);
 
         if (status != ParseStatus.Complete)
         {
             table.Truncate(firstArgument);
+            // Of an inline command, which expects no number of arguments, nothing is taken out.
+            bool isLong = state.Expected != 0 && state.Offset > ParseState.KeepBytes;
+            if (status == ParseStatus.NeedMoreData && isLong) position += state.TakeOut(command);
             return status;
         }
 
@@ -199,7 +204,8 @@ public static unsafe class CommandParser
             if (status != ParseStatus.Complete) return status;
         }
 
-        int done = keeping ? state.KeptArguments.Length : 0;
+        int done = keeping ? state.KeptCount : 0;
+        int last = (int)Math.Min(expected, done + (long)ParseState.ArgumentsAtOnce);
         if (state.OwesTerminator)
         {
             ParseStatus status = ReadTerminator(command, available, offset, ref state);
@@ -210,6 +216,7 @@ public static unsafe class CommandParser
 
         for (; done < expected; done++)
         {
+            if (done == last) return Interrupt(command, table, first, expected, offset, ref state);
             int body = offset;
             ParseStatus status = ReadLength(command, available, limits, authenticated, ref state, ref body,
                 out int bytes);
@@ -244,7 +251,7 @@ public static unsafe class CommandParser
             offset = body + bytes + 2;
         }
 
-        if (keeping) TakeKept(command, table, in state);
+        if (keeping) TakeKept(command, table, ref state);
         used = offset;
         return ParseStatus.Complete;
     }
@@ -355,8 +362,25 @@ public static unsafe class CommandParser
         }
     }
 
-    private static void TakeKept(byte* command, ArgumentTable table, in ParseState state)
+    /// <summary>Leaves the rest of a command that has arrived to another call.</summary>
+    private static ParseStatus Interrupt(byte* command, ArgumentTable table, int first, int expected, int offset,
+        ref ParseState state)
     {
+        if (state.Expected == 0) KeepArguments(command, table, first, expected, offset, ref state);
+        state.WaitFor(offset + 1);
+        state.IsInterrupted = true;
+        return ParseStatus.NeedMoreData;
+    }
+
+    private static void TakeKept(byte* command, ArgumentTable table, ref ParseState state)
+    {
+        if (state.IsLarge)
+        {
+            _ = state.TakeOut(command);
+            table.Adopt(state.HandOver());
+            return;
+        }
+
         ReadOnlySpan<Argument> kept = state.KeptArguments;
         table.EnsureCapacity(table.Count + kept.Length);
         foreach (ref readonly Argument argument in kept)

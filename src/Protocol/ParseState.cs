@@ -26,15 +26,21 @@ namespace Kv.Protocol;
 //      blocks among the arguments, marked Argument.InBlock.
 //
 //  The blocks belong to the caller throughout. When the command never completes (protocol error, disconnect), the
-// blocks
-//  already handed over are found in KeptArguments; free them before Reset.
+// caller
+//  frees them.
+//
+//  Of a command of which more than 16 KB have arrived in part the arguments are taken out of the input (LargeCommand),
+//  and the position moves behind them:
+//
+//   before      *9000\r\n $4\r\nMSET\r\n $3\r\nkey\r\n ... $5\r\nval                 position at the '*'
+//   after       $5\r\nval                                                        position at the '$'
 
 /// <summary>How far the parser came in a command that has arrived in part. One a session; default is a fresh
 /// one.</summary>
 /// <remarks>
-/// Holds offsets from the command's first byte, so that the input may move between calls. Commands of up to 16 KB are
-/// parsed again from their start (once their next missing byte is there); of larger ones the arguments found are kept
-/// in native memory: 16 bytes for each that arrived, none for those announced.
+/// Holds offsets from the command's first byte, or the first one not taken out of the input, so that the input may move
+/// between calls. Commands of up to 16 KB are parsed again from their start (once their next missing byte is there); of
+/// larger ones the arguments found are kept in native memory: as many as arrived, none for those announced.
 /// </remarks>
 public unsafe struct ParseState : IDisposable
 {
@@ -44,11 +50,16 @@ public unsafe struct ParseState : IDisposable
     /// <summary>Partial commands longer than this are continued, not parsed again.</summary>
     internal const int KeepBytes = 16 * 1024;
 
+    /// <summary>So many arguments are parsed in one call of what takes several.</summary>
+    internal const int ArgumentsAtOnce = 16 * 1024;
+
     private const int InitialKeptCapacity = 64;
 
+    // Those that lie in the input still, and blocks among them; what came before them has been taken out.
     private Argument* _kept;
     private int _keptCount;
     private int _keptCapacity;
+    private LargeCommand? _large;
 
     /// <summary>Bytes of the command without which another attempt gets no further; 0 when nothing is known.</summary>
     public int BytesNeeded { get; internal set; }
@@ -76,11 +87,24 @@ public unsafe struct ParseState : IDisposable
     /// <summary>Whether part of a command has arrived.</summary>
     public readonly bool IsPartial => BytesNeeded != 0;
 
-    /// <summary>What the parser holds of memory for this command, for the account.</summary>
-    public readonly long KeptBytes => (long)_keptCapacity * Argument.SizeBytes;
+    /// <summary>Whether part of it has been taken out of the input. When it is complete it fills its table.</summary>
+    public readonly bool IsLarge => _large != null;
 
-    /// <summary>The arguments kept so far; those with <see cref="Argument.InBlock"/> are the caller's blocks.</summary>
-    public readonly ReadOnlySpan<Argument> KeptArguments => new(_kept, _keptCount);
+    /// <summary>Whether the last call parsed as much as one may, and has left more behind.</summary>
+    public bool IsInterrupted { get; internal set; }
+
+    /// <summary>Bytes that have been taken out of the input.</summary>
+    public long TakenBytes { get; private set; }
+
+    /// <summary>What the parser holds of memory for this command, for the account.</summary>
+    public readonly long KeptBytes => ((long)_keptCapacity * Argument.SizeBytes) + (_large?.Bytes ?? 0);
+
+    /// <summary>Arguments kept so far.</summary>
+    public readonly int KeptCount => (_large?.Count ?? 0) + _keptCount;
+
+    /// <summary>Those of them that lie in the input still, and blocks among them
+    /// (<see cref="Argument.InBlock"/>).</summary>
+    internal readonly ReadOnlySpan<Argument> KeptArguments => new(_kept, _keptCount);
 
     /// <summary>Hands over the body of the big bulk, received into memory of the caller's own.</summary>
     /// <param name="pointer">Its first byte. Stays valid until the command has been executed or given up.</param>
@@ -100,6 +124,7 @@ public unsafe struct ParseState : IDisposable
     public void Reset()
     {
         NativeMemory.Free(_kept);
+        _large?.Release();
         this = default;
     }
 
@@ -122,6 +147,36 @@ public unsafe struct ParseState : IDisposable
         }
 
         _kept[_keptCount++] = argument;
+    }
+
+    /// <summary>Takes what was kept out of the input.</summary>
+    /// <param name="command">The first byte of it.</param>
+    /// <returns>How many bytes that were: from here on the command begins behind them.</returns>
+    internal int TakeOut(byte* command)
+    {
+        _large ??= new LargeCommand(Expected);
+        foreach (ref readonly Argument argument in KeptArguments)
+        {
+            if ((argument.Flags & Argument.Relative) == 0) _large.Add(argument);
+            else _large.Add(new ReadOnlySpan<byte>(command + (nint)argument.Pointer, argument.Length));
+        }
+
+        _keptCount = 0;
+        int taken = Offset;
+        TakenBytes += taken;
+        Offset = 0;
+        BytesNeeded = Math.Max(1, BytesNeeded - taken);
+        if (BigBulkLength > 0) BigBulkOffset -= taken;
+        return taken;
+    }
+
+    /// <summary>Hands the command over, which is complete: its reference is the caller's.</summary>
+    internal LargeCommand HandOver()
+    {
+        Debug.Assert(_large != null && _keptCount == 0, "a part of it is in the input");
+        var large = _large;
+        _large = null;
+        return large;
     }
 
     internal void WaitFor(int bytesNeeded) => (BytesNeeded, BigBulkLength, BigBulkOffset) = (bytesNeeded, 0, 0);

@@ -28,6 +28,7 @@ internal unsafe ref struct CommandArguments
     private bool _failed;
     private readonly StoreSession _store;
     private ReceivedBlocks? _blocks;
+    private LargeCommand? _large;
     private ReadOnlySpan<byte> _error;
 
     internal CommandArguments(Argument* items, int count, StoreSession store, int keyIndex, ulong hash, ulong hint,
@@ -39,10 +40,12 @@ internal unsafe ref struct CommandArguments
 
     /// <summary>Begins with the arguments of another command, in place.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks)
+    internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint, ReceivedBlocks? blocks,
+        LargeCommand? large = null)
     {
         Begin(items, count, keyIndex, hash, hint);
         _blocks = blocks;
+        _large = large;
     }
 
     /// <summary>The same for a command whose arguments are in as many blocks as the last one's.</summary>
@@ -195,10 +198,13 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
-    /// <summary>A copy of all of them, for a command that goes on in later turns. Those in blocks stay in the
-    /// session's, which keeps them until the command is done.</summary>
+    /// <summary>What holds the arguments, if they are a large command's.</summary>
+    public readonly LargeCommand? Large => _large;
+
+    /// <summary>Keeps all of them, for a command that goes on in later turns. Those in blocks stay in the session's,
+    /// which keeps them until the command is done.</summary>
     /// <param name="store">Is charged with the memory, as long as it is held.</param>
-    public readonly HeldCommand Copy(Store store) => new(_items, _count, store);
+    public readonly HeldCommand Keep(Store store) => new(_items, _count, store, _large);
 
     /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
     public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)

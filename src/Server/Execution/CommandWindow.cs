@@ -177,9 +177,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         EndSession();
         for (int i = 0; i < _inputCount; i++)
         {
-            // Parsed ahead but not run: the state speaks of a command further back than the one that is first now.
             ref var input = ref _inputs[i];
-            if (input.Parsed != input.Position) input.Session.Partial.Reset();
+            int behind = input.Parsed - input.Taken;
+            if (!input.Stopped) input.Position = behind;        // empty lines are no commands, and are behind it, too
+            // Parsed ahead but not run: the state speaks of a command further back than the one that is first now.
+            if (input.Position != behind) input.Session.Partial.Reset();
+            else input.Position = input.Parsed;
+            input.HasMore |= input.Session.Partial.IsInterrupted;
         }
     }
 
@@ -233,7 +237,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         int position = input.Parsed;
         int database = session.Database;
         bool authenticated = session.Authenticated;
-        bool slow = session.Blocks != null;
+        bool isLarge = session.Partial.IsLarge, slow = session.Blocks != null || isLarge;
+        if (isLarge && count > 0) return ~count;        // it fills the table, so what comes before it is run first
         var table = _table;
         // A command whose start is here from an earlier turn, or that has stricter limits, is not for the short way.
         // (Without input there may be no buffer at all.)
@@ -253,7 +258,9 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             if (status != ParseStatus.Complete)
             {
                 input.Parsed = position;
-                if (status == ParseStatus.NeedMoreData && start[position] != Dispatcher.TlsHandshake) return count;
+                input.Taken = position - from;
+                if (status == ParseStatus.NeedMoreData
+                    && (input.Taken > 0 || start[position] != Dispatcher.TlsHandshake)) return count;
                 input.Error = status;
                 SlotAt(count) = new WindowSlot { Kind =
                     new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
@@ -566,7 +573,9 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         input.Position = slot->End;
         if (slot->Kind.Command == ProtocolError)
         {
-            _dispatcher.FailProtocol(ref context, input.Error, input.Start[input.Parsed]);
+            // The first byte is long gone of what has arrived in part before.
+            byte first = session.Partial.IsLarge ? RespType.Array : input.Start[input.Parsed];
+            _dispatcher.FailProtocol(ref context, input.Error, first);
             input.Stopped = true;
             return;
         }
@@ -574,7 +583,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _executed++;
         _last = -1;
         Argument* items = _table.Items + slot->First;
-        context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks);
+        context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks, _table.Large);
         if (slot->Kind.Command == Unknown)
         {
             _dispatcher.FailUnknown(ref context);

@@ -84,8 +84,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
     private void Queue(ref CommandContext context, Argument* items)
     {
         var transaction = context.Session.Transaction!;
-        if (transaction.IsAborted
-            || transaction.TryQueue(context.Command, items, context.Args.Count, server.Options.MultiQueueLimit))
+        if (transaction.IsAborted || transaction.TryQueue(context.Command, items, context.Args.Count,
+            context.Args.Large, server.Options.MultiQueueLimit))
         {
             _reply.WriteSimple("QUEUED"u8);
             return;
@@ -111,7 +111,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
             {
                 ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
                 context.Command = server.Commands.All[entry.Number];
-                context.Args.Begin(held.Items, held.Count, 0, 0, 0, session.Blocks);
+                context.Args.Begin(held.Items, held.Count, 0, 0, 0, session.Blocks, held.Large);
                 RunSlow(ref context, held.Items);
             }
             finally
@@ -361,7 +361,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         }
 
         if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + RoomWaits.WaitMsMax;
-        session.Held = new HeldCommand(items, context.Args.Count, server.Store);
+        session.Held = context.Args.Keep(server.Store);
         session.Park(deadline);
         server.RoomWaits.Add(session);
         // Who decides wakes those who are in the list: what was decided before this one was is seen here.
@@ -420,7 +420,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
         // CLIENT itself always runs: somebody must be able to end the pause.
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
         if (!server.Pause.Holds(writes)) return false;
-        context.Session.Held = new HeldCommand(items, context.Args.Count, server.Store);
+        context.Session.Held = context.Args.Keep(server.Store);
         context.Session.Park(long.MaxValue);
         // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else
         // will. (The pause's lock is between the holding and this look, as it is between its end and that one.)

@@ -13,8 +13,12 @@ internal unsafe struct WindowInput
     /// <summary>Behind the last command that was run.</summary>
     public int Position;
 
-    /// <summary>Behind the last command that was parsed.</summary>
+    /// <summary>Behind the last command that was parsed, and what was taken out of the input of one that has arrived in
+    /// part.</summary>
     public int Parsed;
+
+    /// <summary>How much that was.</summary>
+    public int Taken;
 
     public int OutputStart;
     public int OutputEnd;

@@ -161,7 +161,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
     public bool CheckLimits(EpollConnection connection)
     {
         var session = connection.Session;
-        long held = connection.Pending.Length + (session.Blocks?.Bytes ?? 0) + (session.Transaction?.QueuedBytes ?? 0);
+        long held = connection.Pending.Length + session.Partial.TakenBytes + (session.Blocks?.Bytes ?? 0)
+            + (session.Transaction?.QueuedBytes ?? 0);
         if (held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes))
             return true;
         session.NoteInputLimit(held);

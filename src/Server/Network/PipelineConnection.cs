@@ -523,7 +523,8 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private bool IsInputAllowed()
     {
-        long held = Pending.Length + (Session.Blocks?.Bytes ?? 0) + (Session.Transaction?.QueuedBytes ?? 0);
+        long held = Pending.Length + Session.Partial.TakenBytes + (Session.Blocks?.Bytes ?? 0)
+            + (Session.Transaction?.QueuedBytes ?? 0);
         if (held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes))
             return true;
         Session.NoteInputLimit(held);

@@ -7,7 +7,8 @@ namespace Kv.Server.Sessions;
 
 //  a chunk:   | Argument 0 | Argument 1 | ... | bytes of these arguments | 8 bytes' room | the next command ...
 //
-//  Chunks double from 1 KB to 64 KB; a longer command has one of its own. What is in a chunk never moves.
+//  Chunks double from 1 KB to 64 KB; a longer command has one of its own, a large one stays where it is. What is in a
+// chunk never moves.
 
 /// <summary>The commands of a transaction, copied, in the order in which they came.</summary>
 /// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those
@@ -22,6 +23,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     // In pieces: one list would be copied whole each time it doubles, and stop everybody when it is collected.
     private readonly List<QueuedCommand[]> _commands = [];
     private readonly List<nint> _chunks = [];
+    private readonly List<LargeCommand> _large = [];
     private byte* _next;
     private int _room, _chunkBytes = FirstChunkBytes;
     private long _charged, _chargedPlaces;
@@ -43,21 +45,45 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     public ref readonly QueuedCommand this[int index] => ref _commands[index / PieceCommands][index % PieceCommands];
 
     /// <summary>What a command would add.</summary>
-    public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks)
+    /// <param name="large">What holds the arguments of a large one.</param>
+    public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks, LargeCommand? large)
     {
-        long bytes = PaddingBytes + ((long)count * Argument.SizeBytes) + sizeof(QueuedCommandSize)
-            + (blocks?.Bytes ?? 0);
+        long bytes = PaddingBytes + sizeof(QueuedCommandSize) + (blocks?.Bytes ?? 0);
+        if (large != null) return bytes + large.Bytes;
+        bytes += (long)count * Argument.SizeBytes;
         for (int i = 0; i < count; i++)
             if (!items[i].IsInBlock) bytes += items[i].Length;
         return bytes;
     }
 
-    /// <summary>Copies a command.</summary>
+    /// <summary>Adds a command.</summary>
     /// <param name="blocks">Of its large arguments; they are the queue's from here on.</param>
-    public void Add(Command command, Argument* items, int count, ReceivedBlocks? blocks)
+    /// <param name="large">What holds the arguments of a large one.</param>
+    public void Add(Command command, Argument* items, int count, ReceivedBlocks? blocks, LargeCommand? large)
     {
-        long bytes = BytesOf(items, count, blocks);
-        byte* text = Take((int)(bytes - (blocks?.Bytes ?? 0)));
+        long bytes = BytesOf(items, count, blocks, large);
+        if (large != null) Share(large);
+        else items = Copy(items, count, bytes - (blocks?.Bytes ?? 0));
+        if (Count == _commands.Count * PieceCommands) AddPiece();
+        _commands[Count / PieceCommands][Count % PieceCommands] = new QueuedCommand(command, items, count, blocks);
+        Count++;
+        Bytes += bytes;
+        Arguments += count;
+        SparesSession &= command.SparesSession;
+        Flags |= command.Flags;
+    }
+
+    private void Share(LargeCommand large)
+    {
+        _large.Add(large);
+        large.AddReference();
+        store.Charge(large.Bytes);
+        _charged += large.Bytes;
+    }
+
+    private Argument* Copy(Argument* items, int count, long bytes)
+    {
+        byte* text = Take((int)bytes);
         var copies = (Argument*)text;
         text += count * Argument.SizeBytes;
         for (int i = 0; i < count; i++)
@@ -70,13 +96,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
         }
 
         *(ulong*)text = 0;
-        if (Count == _commands.Count * PieceCommands) AddPiece();
-        _commands[Count / PieceCommands][Count % PieceCommands] = new QueuedCommand(command, copies, count, blocks);
-        Count++;
-        Bytes += bytes;
-        Arguments += count;
-        SparesSession &= command.SparesSession;
-        Flags |= command.Flags;
+        return copies;
     }
 
     /// <summary>Forgets all commands.</summary>
@@ -84,6 +104,8 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     {
         for (int i = 0; i < Count; i++) this[i].Blocks?.Release(store);
         foreach (nint chunk in _chunks) NativeMemory.Free((void*)chunk);
+        foreach (var large in _large) large.Release();
+        _large.Clear();
         if (_commands.Count > 1) _commands.Clear();     // one huge transaction keeps nothing
         else if (_commands.Count > 0) Array.Clear(_commands[0], 0, Count);
         Count = 0;

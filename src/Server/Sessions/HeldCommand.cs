@@ -1,17 +1,21 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-//  one allocation:   | Argument 0 | Argument 1 | ... | 8 zeros' room | bytes of all arguments, but for those in blocks |
+//  one allocation:   | Argument 0 | Argument 1 | ... | bytes of all arguments, but for those in blocks | 8 bytes |
 
-/// <summary>A copy of a command that arrived but may not run yet, so that the receive buffer is free for
+/// <summary>A command that arrived but may not run yet, or not to its end, so that the receive buffer is free for
 /// others.</summary>
-/// <remarks>Threads: the session's own. Arguments in blocks stay in the session's
-/// <see cref="ReceivedBlocks"/>.</remarks>
+/// <remarks>
+/// A copy; of a large one, which has its memory to itself, a reference.
+/// Threads: the session's own. Arguments in blocks stay in the session's <see cref="ReceivedBlocks"/>.
+/// </remarks>
 internal sealed unsafe class HeldCommand : IDisposable
 {
+    /// <summary>A name is read as words.</summary>
     private const int NamePadding = 8;
 
     private readonly Store _store;
@@ -19,22 +23,21 @@ internal sealed unsafe class HeldCommand : IDisposable
     private bool _isCharged = true;
 
     /// <param name="store">Is charged with the memory, as long as it is held.</param>
-    public HeldCommand(Argument* items, int count, Store store)
+    /// <param name="large">Holds the arguments, if it is one.</param>
+    public HeldCommand(Argument* items, int count, Store store, LargeCommand? large = null)
     {
-        nuint bytes = NamePadding;
-        for (int i = 0; i < count; i++)
-            if (!items[i].IsInBlock) bytes += (nuint)items[i].Length;
-        Bytes = (long)bytes + (count * (long)Argument.SizeBytes);
-        _items = (Argument*)NativeMemory.Alloc((nuint)Bytes);
         Count = count;
-        byte* text = (byte*)(_items + count);
-        for (int i = 0; i < count; i++)
+        if (large != null)
         {
-            _items[i] = items[i];
-            if (items[i].IsInBlock) continue;
-            _items[i].Pointer = text;
-            items[i].Span.CopyTo(new Span<byte>(text, items[i].Length));
-            text += items[i].Length;
+            Debug.Assert(large.Items == items, "a large command has its table to itself");
+            large.AddReference();
+            Large = large;
+            _items = items;
+            Bytes = large.Bytes;
+        }
+        else
+        {
+            Copy(items);
         }
 
         _store = store;
@@ -45,8 +48,11 @@ internal sealed unsafe class HeldCommand : IDisposable
 
     public int Count { get; }
 
+    /// <summary>What holds the arguments of a large command.</summary>
+    public LargeCommand? Large { get; private set; }
+
     /// <summary>Memory held.</summary>
-    public long Bytes { get; }
+    public long Bytes { get; private set; }
 
     /// <summary>Before it is asked whether there is room for the command: what it held while it waited is not held
     /// against it.</summary>
@@ -59,7 +65,27 @@ internal sealed unsafe class HeldCommand : IDisposable
     public void Dispose()
     {
         EndCharge();
-        NativeMemory.Free(_items);
+        if (Large == null) NativeMemory.Free(_items);
+        Large?.Release();
+        Large = null;
         _items = null;
+    }
+
+    private void Copy(Argument* items)
+    {
+        nuint bytes = NamePadding;
+        for (int i = 0; i < Count; i++)
+            if (!items[i].IsInBlock) bytes += (nuint)items[i].Length;
+        Bytes = (long)bytes + (Count * (long)Argument.SizeBytes);
+        _items = (Argument*)NativeMemory.Alloc((nuint)Bytes);
+        byte* text = (byte*)(_items + Count);
+        for (int i = 0; i < Count; i++)
+        {
+            _items[i] = items[i];
+            if (items[i].IsInBlock) continue;
+            _items[i].Pointer = text;
+            items[i].Span.CopyTo(new Span<byte>(text, items[i].Length));
+            text += items[i].Length;
+        }
     }
 }

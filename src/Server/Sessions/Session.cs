@@ -112,7 +112,7 @@ internal sealed class Session : ISubscriber
 
     /// <summary>Arguments that are kept beside the input: big ones, and those of a command that waits for the end of a
     /// pause.</summary>
-    public long ArgumentBytes => (Blocks?.Bytes ?? 0) + (Held?.Bytes ?? 0);
+    public long ArgumentBytes => (Blocks?.Bytes ?? 0) + (Held?.Bytes ?? 0) + Partial.KeptBytes;
 
     /// <summary>In how many pieces the replies that the client has not taken yet wait.</summary>
     public int OutputPieces => _owner.OutputPieces;

@@ -51,10 +51,10 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
 
     /// <summary>Keeps a command for EXEC.</summary>
     /// <returns>False when that would be more than the limit.</returns>
-    public unsafe bool TryQueue(Command command, Argument* items, int count, long bytesMax)
+    public unsafe bool TryQueue(Command command, Argument* items, int count, LargeCommand? large, long bytesMax)
     {
-        if (_queue.Bytes + CommandQueue.BytesOf(items, count, session.Blocks) > bytesMax) return false;
-        _queue.Add(command, items, count, session.Blocks);
+        if (_queue.Bytes + CommandQueue.BytesOf(items, count, session.Blocks, large) > bytesMax) return false;
+        _queue.Add(command, items, count, session.Blocks, large);
         session.Blocks = null;
         return true;
     }

@@ -363,7 +363,8 @@ public sealed class LongTransactionTests
         client.Run("SET last end");
     }
 
-    // With more arguments than are found in one turn, and commands among them that alone would take keys of their own in steps, or wait.
+    // With more arguments than are found in one turn, and commands among them that alone would take keys of their own
+    // in steps, or wait.
     [Theory]
     [InlineData("MSET", 2, "+\"OK\"")]
     [InlineData("DEL", 1, ":0")]
@@ -371,15 +372,18 @@ public sealed class LongTransactionTests
     [InlineData("MSETNX", 2, ":1")]
     [InlineData("SADD", 1, ":5000")]
     [InlineData("BLPOP", 1, "*-1")]
-    public void A_long_command_in_a_long_transaction_uses_its_keys_and_waits_for_nobody(string name, int stride, string reply)
+    public void A_long_command_in_a_long_transaction_uses_its_keys_and_waits_for_nobody(
+        string name, int stride, string reply)
     {
         using var server = KvInstance.Start();
         using var client = server.Connect();
         client.Ok("MULTI");
         // BLPOP takes 4,096 keys at most.
         int count = name == "BLPOP" ? 4000 : 5000;
-        byte[][] words = [.. Enumerable.Range(0, count * stride).Select(i => System.Text.Encoding.ASCII.GetBytes("word:" + i))];
-        client.Command([System.Text.Encoding.ASCII.GetBytes(name), .. words, .. name switch { "BLPOP" => new[] { "0"u8.ToArray() }, "SADD" => ["last"u8.ToArray()], _ => [] }]);
+        byte[][] words = [.. Enumerable.Range(0, count * stride)
+            .Select(i => System.Text.Encoding.ASCII.GetBytes("word:" + i))];
+        client.Command([System.Text.Encoding.ASCII.GetBytes(name), .. words,
+            .. name switch { "BLPOP" => new[] { "0"u8.ToArray() }, "SADD" => ["last"u8.ToArray()], _ => [] }]);
         client.Command(["RPUSH"u8.ToArray(), "other"u8.ToArray(), .. words]);
         Assert.Equal($"[{reply} :{words.Length}]", client.Ok("EXEC").ToString());
         Assert.Equal(words.Length, client.Ok("LLEN other").Integer);

@@ -54,15 +54,16 @@ internal sealed unsafe class ParserRun(int capacity = 256 * 1024) : IDisposable
         byte* start = _input.Place(arrived, Beyond);
         consumed = 0;
         _table.Clear();
-        while (true)        // ends: a complete command takes at least one byte
+        while (true)        // ends: a complete command takes at least one byte, and so does one that is interrupted
         {
             int at = consumed, before = _table.Count;
             ParseStatus status = Parse(start, arrived.Length, ref consumed, out int first, out int count);
             if (status != ParseStatus.Complete)
             {
-                Assert.True(at == consumed && before == _table.Count
+                Assert.True((at == consumed || _state.IsLarge) && before == _table.Count
                     && count == 0, "an incomplete command left traces");
-                return status;
+                if (status != ParseStatus.NeedMoreData || !_state.IsInterrupted) return status;
+                continue;
             }
 
             Assert.True(consumed > at && consumed <= arrived.Length, "took nothing, or more than there is");

@@ -16,7 +16,7 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
     /// <param name="first">The first argument of these.</param>
     protected LongArguments(ref CommandContext context, int first, in TUse use)
     {
-        _command = context.Args.Copy(context.Server.Store);
+        _command = context.Args.Keep(context.Server.Store);
         _at = first;
         _use = use;
     }

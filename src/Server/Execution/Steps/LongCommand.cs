@@ -38,7 +38,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
         _stride = kind is LongKind.SetAll or LongKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
-        _command = context.Args.Copy(_store);
+        _command = context.Args.Keep(_store);
         if (kind == LongKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
         if (Action == LongAction.Read) _read = new LongRead(_store, _session.Database, _keys, this);
         else _hold = new LongHold(_store, _session.Database, _keys, this);

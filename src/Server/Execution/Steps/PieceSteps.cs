@@ -30,7 +30,7 @@ internal sealed unsafe class PieceSteps<TWork> : ICommandSteps, IDisposable wher
     {
         _work = work;
         _position = context.Args.Position;
-        if (TWork.ReadsArguments) _command = context.Args.Copy(context.Server.Store);
+        if (TWork.ReadsArguments) _command = context.Args.Keep(context.Server.Store);
     }
 
     /// <inheritdoc/>

@@ -19,7 +19,7 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
 
     private LongObservations(ref CommandContext context, int first)
     {
-        _command = context.Args.Copy(context.Server.Store);
+        _command = context.Args.Keep(context.Server.Store);
         _at = first;
         // What is left of an argument comes to where the arguments were: it is shorter, and behind it nothing is read
         // again.

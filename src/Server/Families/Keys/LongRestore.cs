@@ -22,7 +22,7 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
     private LongRestore(ref CommandContext context, in Terms terms, in PayloadReader reader)
     {
         _terms = terms;
-        _command = context.Args.Copy(context.Server.Store);
+        _command = context.Args.Keep(context.Server.Store);
         _reader = reader;
         _reader.MoveTo(_command.Items[PayloadAt].Pointer);
     }

@@ -147,7 +147,7 @@ internal static class PubSubCommands
         var publishing = context.Server.PubSub.BeginPublish(channel, message);
         if (publishing.GoOn(channel, message, mayStop: !context.InTransaction))
             context.Reply.WriteInteger(publishing.Receivers);
-        else context.Continue(new PublishSteps(publishing, context.Args.Copy(context.Server.Store)));
+        else context.Continue(new PublishSteps(publishing, context.Args.Keep(context.Server.Store)));
     }
 
     private static void SPublish(ref CommandContext context)

@@ -45,7 +45,7 @@ internal sealed unsafe class SortRequest : IDisposable
     /// <returns>Null when one is bad; that is answered.</returns>
     public static SortRequest? TryRead(ref CommandContext context, bool stores)
     {
-        var request = new SortRequest(context.Args.Copy(context.Server.Store));
+        var request = new SortRequest(context.Args.Keep(context.Server.Store));
         request.ReadOptions(ref context, stores);
         if (context.Args.Finish(context.Reply)) return request;
         request.Dispose();

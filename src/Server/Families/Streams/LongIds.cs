@@ -18,7 +18,7 @@ internal abstract unsafe class LongIds : LongElements
     /// <param name="first">The first of the ids.</param>
     protected LongIds(ref CommandContext context, int first)
     {
-        _command = context.Args.Copy(context.Server.Store);
+        _command = context.Args.Keep(context.Server.Store);
         _first = _at = first;
     }
 

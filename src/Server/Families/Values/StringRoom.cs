@@ -27,7 +27,7 @@ internal sealed unsafe class StringRoom : LongElements
     private StringRoom(ref CommandContext context, long length)
     {
         _store = context.Server.Store;
-        _command = context.Args.Copy(_store);
+        _command = context.Args.Keep(_store);
         _length = length;
     }
 

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Text;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
@@ -50,7 +51,9 @@ public class DifferentialTests(ITestOutputHelper output)
         long commands = 0;
         for (int round = 0; most == long.MaxValue ? time.Continues : commands < most; round++)
         {
-            CheckRound(kv, redis, 2 + round % 2, Seed.Value, round, successes);
+            // The first round with the small limits that the servers were started with.
+            string limits = round == 0 ? "" : SetLimits(kv, redis, Seed.NewRandom(Seed.Value, -round));
+            CheckRound(kv, redis, 2 + round % 2, Seed.Value, round, successes, limits);
             commands += BatchesInRound * CommandsInBatch;
         }
 
@@ -111,8 +114,25 @@ public class DifferentialTests(ITestOutputHelper output)
     // It looks for waits that are over in its timer: 500 times a second.
     private static TestServer StartRedis() => RedisServer.Start(["--hz", "500", .. Limits]);
 
+    // Every option at a random value, so that most collections of a round have one form or the other, or pass from one
+    // to the other. Returns the commands that set them.
+    private static string SetLimits(TestServer ours, TestServer theirs, Random random)
+    {
+        using RespClient one = ours.Connect(), other = theirs.Connect();
+        var set = new StringBuilder();
+        foreach (string option in SmallLimits.Options)
+        {
+            string value = random.Next(3) == 0 ? "8" : SmallLimits.Draw(option, random);
+            SmallLimits.Set(one, other, option, value);
+            set.AppendLine(CultureInfo.InvariantCulture, $"  CONFIG SET {option} {value}");
+        }
+
+        return set.ToString();
+    }
+
     private static void CheckRound(
-        TestServer ours, TestServer theirs, int resp, ulong seed, int round, Dictionary<string, int> successes)
+        TestServer ours, TestServer theirs, int resp, ulong seed, int round, Dictionary<string, int> successes,
+        string limits = "")
     {
         var random = Seed.NewRandom(seed, round);
         var gen = new Gen(random);
@@ -128,16 +148,16 @@ public class DifferentialTests(ITestOutputHelper output)
             int index = duel.Run(commands, random, (command, reply) => Count(successes, command, reply), out var mine,
                 out var other);
             sent.AddRange(index < 0 ? commands : commands.Take(index + 1));
-            if (index >= 0) Report(duel, new Difference(sent, mine, other), resp, seed, round);
+            if (index >= 0) Report(duel, new Difference(sent, mine, other), resp, seed, round, limits);
         }
     }
 
-    private static void Report(Duel duel, Difference seen, int resp, ulong seed, int round)
+    private static void Report(Duel duel, Difference seen, int resp, ulong seed, int round, string limits)
     {
         // Only what shows again counts: a clock tick between two servers is not a difference.
         string where = $"RESP{resp}, seed {seed}, round {round}; {Seed.HintFor(seed)}";
         var again = duel.Replay(seen.Commands) ?? duel.Replay(seen.Commands, 1);
-        if (again is not null) Assert.Fail($"{where}\n{Duel.Describe(duel.Shrink(again))}");
+        if (again is not null) Assert.Fail($"{where}\n{limits}{Duel.Describe(duel.Shrink(again))}");
         Console.Error.WriteLine($"{where}: a difference did not show again: {RespText.Line(seen.Commands[^1])}");
         duel.Begin();
     }

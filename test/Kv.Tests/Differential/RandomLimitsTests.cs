@@ -13,15 +13,6 @@ public sealed class RandomLimitsTests
         ["SMEMBERS s", "SMEMBERS t", "SMEMBERS u", "HGETALL h", "LRANGE l 0 -1", "ZRANGE z 0 -1 WITHSCORES",
             "XRANGE x - +", "PFCOUNT p"];
 
-    /// <summary>Options that both servers have, and the one that only Kv has.</summary>
-    private static readonly string[] Options =
-    [
-        "hash-max-listpack-entries", "hash-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
-        "set-max-intset-entries",
-        "list-max-listpack-size", "stream-node-max-bytes", "stream-node-max-entries", "hll-sparse-max-bytes",
-        "set-max-listpack-entries", "set-max-listpack-value",
-    ];
-
     private long _entries;
 
     [Fact]
@@ -39,7 +30,12 @@ public sealed class RandomLimitsTests
         string last = "";
         for (int i = 0, rounds = TimeBudget.Count(150); i < rounds; i++)
         {
-            if (random.Next(2) == 0) SetLimit(ours, theirs, random);
+            if (random.Next(2) == 0)
+            {
+                string option = SmallLimits.Options[random.Next(SmallLimits.Options.Length)];
+                SmallLimits.Set(ours, theirs, option, SmallLimits.Draw(option, random));
+            }
+
             string line = Next(random);
             last = $"{line[..Math.Min(60, line.Length)]} behind {last[..Math.Min(60, last.Length)]}";
             Check(ours, theirs, line, last);
@@ -47,28 +43,6 @@ public sealed class RandomLimitsTests
             if (random.Next(6) == 0) Check(ours, theirs, $"DEL {"stuhlzxp"[random.Next(8)]}", last);
         }
     }
-
-    private static void SetLimit(RespClient ours, RespClient theirs, Random random)
-    {
-        string option = Options[random.Next(Options.Length)];
-        string value = option == "list-max-listpack-size" && random.Next(2) == 0
-            ? $"-{random.Next(1, 6)}" : Size(option, random);
-        Assert.Equal("OK", ours.Ok($"CONFIG SET {option} {value}").String);
-        if (!option.StartsWith("set-max-listpack", StringComparison.Ordinal)) theirs.Ok($"CONFIG SET {option} {value}");
-    }
-
-    // Small, about what a record has, about what a command brings, and numbers that overflow when they are doubled.
-    private static string Size(string option, Random random) => random.Next(8) switch
-    {
-        0 => "0",
-        1 => "1",
-        2 => random.Next(100).ToString(CultureInfo.InvariantCulture),
-        3 => random.Next(100, 1000).ToString(CultureInfo.InvariantCulture),
-        4 or 5 => random.Next(1000, 10_000).ToString(CultureInfo.InvariantCulture),
-        6 => random.Next(60_000, 70_000).ToString(CultureInfo.InvariantCulture),
-        _ => (option == "list-max-listpack-size" ? int.MaxValue : long.MaxValue - random.Next(2))
-            .ToString(CultureInfo.InvariantCulture),
-    };
 
     private static void Check(RespClient ours, RespClient theirs, string line, string last)
     {

@@ -30,7 +30,7 @@ class Client:
     """A connection that reads whole replies."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 60)
+        self.socket = socket.create_connection(("127.0.0.1", port), 300)
         self.file = self.socket.makefile("rb", buffering=1 << 20)
 
     def read(self):

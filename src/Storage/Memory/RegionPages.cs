@@ -2,19 +2,16 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//   0       4       8    12    16           20     24      28     32        64             72       76      80               304
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
-//  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+----------------+------------------+------------------+
+//   0       4       8    12    16           20     24      28     32        64             72       76      80      84      88               312
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+-------+----------------+------------------+------------------+
+//  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | found | spare | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+-------+----------------+------------------+------------------+
 //   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must
-// be free, in 1,024ths,
-//   when the next round begins; bytes that the next piece to be moved needs; units in memory at which moving ends;
-// units that the region
-//   had a while ago; how far the walk over the collection is; a free piece that the next page may have more of; free
-// pieces that were
-//   sorted; eighths of what is free that pieces which move are expected to fit into; what was in the lists and has not
-// been looked at;
-//   in a round, the first of the free pieces that begin in a page and are in no list
+//   be free, in 1,024ths, when the next round begins; bytes that the next piece to be moved needs; units in memory at
+//   which moving ends; units that the region had a while ago; how far the walk over the collection is; a free piece
+//   that the next page may have more of; free pieces that were sorted; eighths of what is free that pieces which move
+//   are expected to fit into; units of pages that were emptied; what was in the lists and has not been looked at; in a
+//   round, the first of the free pieces that begin in a page and are in no list
 //   free units: of a page, 0 to 512, and two bits:  15 the page is closed, what is free in it is in no list
 //                                                   14 the page is the system's, all of it is free, and no free piece
 // begins in it
@@ -54,12 +51,12 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <summary>What the walk over a collection has to say where it is.</summary>
     public const int WalkBytes = 32;
 
-    private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 80,
+    private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 88,
         HeaderBytes = OldListsOffset + (FreePieces.Lists * sizeof(uint));
     private const ushort Closed = 0x8000, GivenBack = 0x4000;
     private const int BytesPerPage = sizeof(uint) + sizeof(ushort);
     private const uint Mask = (2 * PageUnits) - 1, StepUnits = 16;
-    private const int Steps = (PageUnits / (int)StepUnits) + 1, ShareAtFirst = 6;
+    private const int Steps = (PageUnits / (int)StepUnits) + 1, ShareAtFirst = 2;
 
     /// <summary>Pages that it counts for.</summary>
     public uint Count => ((uint*)start)[0];
@@ -89,6 +86,10 @@ internal readonly unsafe struct RegionPages(byte* start)
 
     /// <summary>Eighths of what is free into which pieces that move are expected to fit.</summary>
     public ref uint Share => ref ((uint*)start)[19];
+
+    /// <summary>Units of the pages that this round has emptied; below 0 while those that it found empty are still
+    /// closed.</summary>
+    public ref int Found => ref ((int*)start)[20];
 
     /// <summary>What was in the lists, and has not been looked at.</summary>
     public uint* OldLists => (uint*)(start + OldListsOffset);
@@ -243,7 +244,11 @@ internal readonly unsafe struct RegionPages(byte* start)
                 || (step == last && !isPartly)) continue;
             if (step == last && (room -= cost) < 0) continue;
             for (uint i = page, end = Math.Min(page + together, pages); i < end; i++)
-                if ((Free[i] & GivenBack) == 0) Free[i] |= Closed;
+            {
+                if ((Free[i] & GivenBack) != 0) continue;
+                if (Free[i] == PageUnits) Found -= PageUnits;
+                Free[i] |= Closed;
+            }
         }
 
         End = pages;
@@ -275,6 +280,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     {
         if (Free[page] < Closed) return false;
         Free[page] = (ushort)(Free[page] & Mask);
+        if (Free[page] == PageUnits) Found += PageUnits;
         return true;
     }
 

@@ -11,7 +11,7 @@ namespace Kv.Storage;
 /// </remarks>
 internal readonly unsafe struct RegionRound(Region region)
 {
-    private const int TogetherMax = 16, PagesPerPiece = 4;
+    private const int TogetherMax = 16, PagesPerPiece = 4, UsefulShare = 128;
 
     private RegionPages Pages => region.Pages;
 
@@ -23,7 +23,8 @@ internal readonly unsafe struct RegionRound(Region region)
     {
         RegionPages pages = Pages;
         Free.MoveTo(pages.OldLists, 0);
-        (pages.Phase, pages.Pieces, pages.UsedBefore) = (TidyPhase.Sort, 0, region.TouchedUnits + region.DeadUnits);
+        (pages.Phase, pages.Pieces, pages.Found) = (TidyPhase.Sort, 0, 0);
+        pages.UsedBefore = region.TouchedUnits + region.DeadUnits;
         region.IsTidied = true;
     }
 
@@ -113,8 +114,10 @@ internal readonly unsafe struct RegionRound(Region region)
     /// <summary>Gives pages of long free pieces to the system, until they are taken.</summary>
     /// <param name="most">Of at most so many pieces.</param>
     /// <param name="kept">The part of the region that may stay free: one of so many.</param>
+    /// <param name="nextShare">Of what is in memory one of so many units is free when the next round begins, if this
+    /// one was of use.</param>
     /// <returns>True when that was all, and the round has ended.</returns>
-    public bool GiveBack(int most, uint kept)
+    public bool GiveBack(int most, uint kept, uint nextShare)
     {
         RegionPages pages = Pages;
         Span<PageRange> ranges = stackalloc PageRange[32];
@@ -162,10 +165,12 @@ internal readonly unsafe struct RegionRound(Region region)
             foreach (var (first, end) in given[..count]) region.NoteGivenBack(pages.GiveToSystem(first, end));
         if (!isAll) return false;
         pages.Phase = TidyPhase.None;
-        // One that has not found what it looked for is of no use soon.
-        pages.NextRound = region.IsMuchDead
-            ? (uint)(region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits) + (
-                RegionPages.DeadShareUnit / 64) : 0;
+        // One that has emptied little is of no use soon: not before a 64th more of the region is free.
+        bool isUseful = pages.Found >= region.TouchedUnits / UsefulShare || !region.IsMuchDead;
+        ulong dead = region.DeadUnits * (ulong)RegionPages.DeadShareUnit / region.TouchedUnits;
+        pages.NextRound = isUseful
+            ? RegionPages.DeadShareUnit / nextShare
+            : (uint)dead + (RegionPages.DeadShareUnit / 64);
         region.IsTidied = false;
         return true;
     }

@@ -15,6 +15,11 @@ internal static unsafe class RegionTidying
     // Of a page, one of so many units must be free for it to be emptied: that copies seven bytes for each that it wins,
     // or thirty-one. And one of so many may stay free, for what comes next.
     private const uint Least = 8, LeastThorough = 32, KeptFree = 16;
+
+    // A round that was of use is followed by the next when one of so many units is free: the later, the fewer are
+    // copied for each that is won. The leaves of a list have spare of their own, so that less of its region may be free
+    // for the whole to be within 1.25 times.
+    private const uint NextShare = 6, ListNextShare = 8;
     private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 256;
 
     /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before
@@ -54,7 +59,8 @@ internal static unsafe class RegionTidying
                 round.Collect(PagesPerStep * share);
                 return false;
             default:
-                return round.GiveBack(PiecesPerStep, isThorough ? uint.MaxValue : KeptFree);
+                return round.GiveBack(PiecesPerStep, isThorough ? uint.MaxValue : KeptFree,
+                    value.Kind == ValueKind.List ? ListNextShare : NextShare);
         }
     }
 

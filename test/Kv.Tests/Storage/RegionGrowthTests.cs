@@ -17,7 +17,7 @@ public sealed class RegionGrowthTests(ITestOutputHelper output)
         {
             var cases = new TheoryData<string, string>();
             foreach (string type in (string[])["hash", "set", "zset", "queue", "list", "stream"])
-                foreach (string mix in (string[])["short", "medium", "long", "two lengths", "in phases"])
+                foreach (string mix in (string[])["short", "middling", "medium", "long", "two lengths", "in phases"])
                     cases.Add(type, mix);
             return cases;
         }
@@ -27,14 +27,14 @@ public sealed class RegionGrowthTests(ITestOutputHelper output)
     [MemberData(nameof(Cases))]
     public void A_collection_stays_as_large_as_what_is_in_it(string type, string mix)
     {
-        var random = Seed.NewRandom(HashCode.Combine(type.Length, mix.Length));
+        var random = Seed.NewRandom((type.Length * 16) + mix.Length);
         using var test = new TestStore();
         var model = new Model(type, mix, random);
         model.Fill(test);
         double worst = 0;
         for (int check = 0; check < Checks; check++)
         {
-            for (int i = 0; i < model.Count / 2; i++)
+            for (int i = 0; i < model.Count; i++)
             {
                 if (i % 256 == 0) Turn(test);
                 model.Change(test, check);
@@ -50,9 +50,9 @@ public sealed class RegionGrowthTests(ITestOutputHelper output)
         }
 
         model.Compare(test);
-        // 1.25 is the aim; a list of short elements, whose leaves have some spare, was seen at 1.253. Where lengths
-        // have just changed more becomes free than is looked at meanwhile.
-        double most = mix == "in phases" ? 1.4 : 1.3;
+        // Leaves of a list have a sixteenth to an eighth spare, where its elements are exchanged. The others were seen
+        // at up to 1.20.
+        double most = type == "list" ? 1.3 : 1.25;
         Assert.True(worst <= most, $"{worst:0.000} times what it needs; {Seed.Hint}");
     }
 
@@ -222,6 +222,7 @@ public sealed class RegionGrowthTests(ITestOutputHelper output)
         private int LengthAt(int check) => _mix switch
         {
             "short" => _random.Next(1, 200),
+            "middling" => _random.Next(50, 1000),
             "medium" => _random.Next(100, 2000),
             "long" => (int)Math.Exp(_random.NextDouble() * Math.Log(100_000)),
             "two lengths" => _random.Next(2) == 0 ? _random.Next(5, 30) : _random.Next(5000, 7000),

@@ -17,6 +17,7 @@ internal sealed class Coroutine
     public const int OverheadBytes = 120;
 
     private const int FirstValues = 64, FirstFrames = 8, ValueBytes = 16, FrameBytes = 48;
+    private const int KeptValues = 4 * FirstValues, KeptFrames = 4 * FirstFrames;
 
     /// <summary>Values that a host's function may push without asking.</summary>
     public const int Spare = 40;
@@ -51,6 +52,21 @@ internal sealed class Coroutine
     public int Walk;
 
     public long Bytes => OverheadBytes + ((long)Stack.Length * ValueBytes) + ((long)Frames.Length * FrameBytes);
+
+    /// <summary>Makes it as new for the next script, unless it has grown much. Only of the script's own coroutine,
+    /// which no value refers to.</summary>
+    /// <remarks>The values become numbers, which is what a new array has: nobody reads a place that was not written,
+    /// since a place that was used before has anything, too. Writing nil to all of them takes a write barrier
+    /// each.</remarks>
+    public bool TryReuse()
+    {
+        if (Stack.Length > KeptValues || Frames.Length > KeptFrames) return false;
+        Array.Clear(Stack);
+        Array.Clear(Frames, 0, Depth);      // those above were cleared when they ended
+        Resumer = null;
+        (Depth, Top, Level, Status) = (0, 0, 0, CoroutineStatus.Running);
+        return true;
+    }
 
     /// <summary>Makes room for values up to a place.</summary>
     public void EnsureStack(int end)

@@ -158,7 +158,8 @@ public sealed class LuaMachine
         JsonSettings.Reset();
         Writer.Clear();
         foreach (var standing in Standing) standing.Clear();
-        Current = _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
+        if (!_main.TryReuse()) _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
+        Current = _main;
         _main.EnsureStack(arguments.Length + 1 + Coroutine.Spare);
         _main.Stack[0] = function;
         arguments.CopyTo(_main.Stack.AsSpan(1));

@@ -92,7 +92,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         _isReadOnly = isReadOnly;
         _owner = new StepsOwner(context);
         _isAlone = _wantsAlone = _hasWritten = _waitsToBeAlone = false;
-        _begin = Stopwatch.GetTimestamp();
+        _begin = 0;
         _database = context.Session.Database;
         Bind(context.Store, context.Counters);
         _keys.Clear();
@@ -382,13 +382,16 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     /// <param name="isTurn">A turn's, else a step's.</param>
     private LuaOutcome RunOn(bool isTurn = false)
     {
-        long begin = Stopwatch.GetTimestamp(), end = begin + (Stopwatch.Frequency / (isTurn ? 1000 : 2000));
+        long end = 0;
         // Ends: in time.
         do
         {
             _outcome = _machine.Run(UnitsPerLook);
             if (_outcome != LuaOutcome.Suspended) return _outcome;
+            // From the first look on: most scripts end before it, and never read the clock.
             long now = Stopwatch.GetTimestamp();
+            if (_begin == 0) _begin = now;
+            if (end == 0) end = now + (Stopwatch.Frequency / (isTurn ? 1000 : 2000));
             if (IsTooLate(now)) _machine.Stop(ScriptErrors.TookTooLong);
             if (now >= end) return _outcome;
         }

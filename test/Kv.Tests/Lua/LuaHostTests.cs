@@ -59,6 +59,50 @@ public sealed class LuaHostTests
         }
     }
 
+    // The stack of a script is the next one's: of 1.5 KB a script one object is left.
+    [Fact]
+    public void A_script_on_a_machine_that_is_there_takes_little_memory()
+    {
+        const int scripts = 1000, bytesMax = 100;
+        var machine = new LuaMachine();
+        var chunk = Compiled("local a, b = 1, {} return a");
+        long least = long.MaxValue;
+        for (int round = 0; round < 3; round++)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < scripts; i++)
+            {
+                machine.Begin(chunk);
+                machine.Run(1000);
+            }
+
+            least = Math.Min(least, GC.GetAllocatedBytesForCurrentThread() - before);
+        }
+
+        Assert.Equal("1", machine.Results[0].ToString());
+        Assert.InRange(least / scripts, 0, bytesMax + LuaTable.OverheadBytes);
+    }
+
+    [Theory]
+    [InlineData("local function f(n) if n == 0 then error('deep') end f(n - 1) end f(20)", LuaOutcome.Failed)]
+    [InlineData("coroutine.wrap(function() while true do end end)()", LuaOutcome.Suspended)]
+    [InlineData("local t = setmetatable({}, {__index = function() while true do end end}) return t.x",
+        LuaOutcome.Suspended)]
+    [InlineData("local function f(...) return select('#', ...) end return f(unpack({}, 1, 200))", LuaOutcome.Done)]
+    public void However_a_script_ends_the_next_finds_a_stack_as_new(string script, LuaOutcome outcome)
+    {
+        var machine = new LuaMachine();
+        for (int round = 0; round < 3; round++)
+        {
+            machine.Begin(Compiled(script));
+            Assert.Equal(outcome, machine.Run(5000));
+            machine.Begin(Compiled("local a, b, c local function f(x, y, ...) return x, y, select('#', ...) end "
+                + "return a, b, c, coroutine.running(), f(1)"));
+            Assert.Equal(LuaOutcome.Done, machine.Run(5000));
+            Assert.Equal("nil nil nil nil 1 nil 0", string.Join(' ', machine.Results.ToArray()));
+        }
+    }
+
     [Fact]
     public void A_script_that_waits_can_be_stopped_for_good()
     {

@@ -14,9 +14,6 @@ internal sealed class ChannelMap(Action<long>? charge = null)
 {
     private const int ShardCount = 32;
 
-    /// <summary>What an empty shard keeps.</summary>
-    private const int KeptPlaces = 1024;
-
     private readonly Shard[] _shards = NewShards();
     private long _count;
 
@@ -29,7 +26,7 @@ internal sealed class ChannelMap(Action<long>? charge = null)
         var shard = ShardOf(name);
         lock (shard.Guard)
         {
-            bool isNew = !shard.Channels.TryGetValue(name, out var channel);
+            bool isNew = !shard.Channels.TryGet(name, out var channel);
             channel ??= new Channel(name, shard.Guard);
             var subscription = new Subscription(channel, subscriber);
             Fault.Point("pubsub.join");
@@ -55,9 +52,7 @@ internal sealed class ChannelMap(Action<long>? charge = null)
         {
             channel.RemoveLatched(subscription);
             if (channel.Count > 0) return;
-            var channels = ShardOf(channel.Name).Channels;
-            channels.Remove(channel.Name);
-            if (channels.Count == 0 && channels.Capacity > KeptPlaces) channels.TrimExcess();
+            ShardOf(channel.Name).Channels.Remove(channel.Name, out _);
             Interlocked.Decrement(ref _count);
             charge?.Invoke(-channel.Bytes);
         }
@@ -70,14 +65,14 @@ internal sealed class ChannelMap(Action<long>? charge = null)
     {
         var shard = ShardOf(name);
         lock (shard.Guard)
-            return shard.ByBytes.TryGetValue(name, out var channel) ? channel : null;
+            return shard.Channels.TryGet(name, out var channel) ? channel : null;
     }
 
     public int CountOf(ReadOnlySpan<byte> name)
     {
         var shard = ShardOf(name);
         lock (shard.Guard)
-            return shard.ByBytes.TryGetValue(name, out var channel) ? channel.Count : 0;
+            return shard.Channels.TryGet(name, out var channel) ? channel.Count : 0;
     }
 
     /// <summary>How many parts <see cref="Names"/> has.</summary>
@@ -87,7 +82,7 @@ internal sealed class ChannelMap(Action<long>? charge = null)
     public byte[][] Names(int part)
     {
         var shard = _shards[part];
-        lock (shard.Guard) return [.. shard.Channels.Keys];
+        lock (shard.Guard) return shard.Channels.Names;
     }
 
     private static Shard[] NewShards()
@@ -102,9 +97,6 @@ internal sealed class ChannelMap(Action<long>? charge = null)
     private sealed class Shard
     {
         public readonly Lock Guard = new();
-        public readonly Dictionary<byte[], Channel> Channels = new(ChannelNames.Comparer);
-        public readonly Dictionary<byte[], Channel>.AlternateLookup<ReadOnlySpan<byte>> ByBytes;
-
-        public Shard() => ByBytes = Channels.GetAlternateLookup<ReadOnlySpan<byte>>();
+        public readonly NameMap<Channel> Channels = new();
     }
 }

@@ -13,7 +13,7 @@ namespace Kv.Server.PubSub;
 internal sealed class PatternMap(Action<long>? charge = null)
 {
     private readonly Lock _guard = new();
-    private readonly Dictionary<byte[], Channel> _patterns = new(ChannelNames.Comparer);
+    private readonly NameMap<Channel> _patterns = new();
     private Channel[]? _snapshot = [];
 
     /// <summary>Distinct patterns with at least one subscriber.</summary>
@@ -26,7 +26,7 @@ internal sealed class PatternMap(Action<long>? charge = null)
     {
         lock (_guard)
         {
-            bool isNew = !_patterns.TryGetValue(pattern, out var entry);
+            bool isNew = !_patterns.TryGet(pattern, out var entry);
             entry ??= new Channel(pattern, _guard);
             var subscription = new Subscription(entry, subscriber);
             Fault.Point("pubsub.join");
@@ -51,8 +51,7 @@ internal sealed class PatternMap(Action<long>? charge = null)
         {
             entry.RemoveLatched(subscription);
             if (entry.Count > 0) return;
-            _patterns.Remove(entry.Name);
-            if (_patterns.Count == 0) _patterns.TrimExcess();
+            _patterns.Remove(entry.Name, out _);
             charge?.Invoke(-entry.Bytes);
             Volatile.Write(ref _snapshot, null);
         }
@@ -68,7 +67,8 @@ internal sealed class PatternMap(Action<long>? charge = null)
         {
             if (_snapshot is { } renewed) return renewed;
             var snapshot = new Channel[_patterns.Count];
-            _patterns.Values.CopyTo(snapshot, 0);
+            int count = 0;
+            foreach (var (_, pattern) in _patterns.All) snapshot[count++] = pattern;
             // Volatile: the array's elements are written before others can see it.
             Volatile.Write(ref _snapshot, snapshot);
             return snapshot;

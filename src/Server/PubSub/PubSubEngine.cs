@@ -39,7 +39,7 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     public bool Subscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, ISubscriber subscriber, SubscriptionSet set)
     {
         var own = set.Of(kind);
-        if (own.GetAlternateLookup<ReadOnlySpan<byte>>().ContainsKey(name)) return false;
+        if (own.Contains(name)) return false;
         var copy = name.ToArray();
         var subscription = kind switch
         {
@@ -69,9 +69,8 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     /// <returns>Whether there was one.</returns>
     public bool Unsubscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, SubscriptionSet set)
     {
-        var own = set.Of(kind).GetAlternateLookup<ReadOnlySpan<byte>>();
         Fault.Point("pubsub.leave");        // behind it nothing throws: links are untied, names removed
-        if (!own.Remove(name, out _, out var subscription)) return false;
+        if (!set.Of(kind).Remove(name, out var subscription)) return false;
         Leave(kind, subscription);
         chargeManaged?.Invoke(-SubscriptionBytes);
         if (set.Count == 0) Interlocked.Decrement(ref _subscribers);
@@ -87,14 +86,12 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
         {
             // One by one: what has left the account is not kept by the set until the last one has left.
             var own = set.Of(kind);
-            foreach (var (name, subscription) in own)
+            foreach (var (name, subscription) in own.All)
             {
-                own.Remove(name);
+                own.Remove(name, out _);
                 Leave(kind, subscription);
                 chargeManaged?.Invoke(-SubscriptionBytes);
             }
-
-            own.TrimExcess();
         }
 
         Interlocked.Decrement(ref _subscribers);

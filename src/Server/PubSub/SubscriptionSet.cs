@@ -4,16 +4,16 @@ namespace Kv.Server.PubSub;
 /// <remarks>Threads: its subscriber's own only.</remarks>
 internal sealed class SubscriptionSet
 {
-    public readonly Dictionary<byte[], Subscription> Channels = new(ChannelNames.Comparer);
-    public readonly Dictionary<byte[], Subscription> Patterns = new(ChannelNames.Comparer);
-    public readonly Dictionary<byte[], Subscription> ShardChannels = new(ChannelNames.Comparer);
+    public readonly NameMap<Subscription> Channels = new();
+    public readonly NameMap<Subscription> Patterns = new();
+    public readonly NameMap<Subscription> ShardChannels = new();
 
     /// <summary>What SUBSCRIBE and PSUBSCRIBE answer: channels and patterns together.</summary>
     public int PlainCount => Channels.Count + Patterns.Count;
 
     public int Count => PlainCount + ShardChannels.Count;
 
-    public Dictionary<byte[], Subscription> Of(SubscriptionKind kind) => kind switch
+    public NameMap<Subscription> Of(SubscriptionKind kind) => kind switch
     {
         SubscriptionKind.Channel => Channels,
         SubscriptionKind.Pattern => Patterns,

@@ -7,6 +7,9 @@ namespace Kv.Server.Families;
 /// <summary>CLIENT: connections are listed, named, paused and closed.</summary>
 internal static class ClientCommands
 {
+    /// <summary>So many ids are far more than clients; and so many words more than filters.</summary>
+    private const int IdsMax = 65_536, FilterArgumentsMax = 1024;
+
     internal static readonly Command[] Table =
     [
         new("CLIENT", arity: -2, handler: null)
@@ -209,6 +212,7 @@ internal static class ClientCommands
             return;
         }
 
+        context.Args.RequireAtMost(FilterArgumentsMax, "arguments for CLIENT KILL");
         var filter = new ClientFilter { SkipMe = true };
         while (context.Args.Remaining > 0) ReadFilter(ref context, ref filter);
         if (!context.Args.Finish(context.Reply)) return;
@@ -299,6 +303,7 @@ internal static class ClientCommands
         if (args.Remaining == 2 && args.TryKeyword("TYPE"u8)) kind = ReadKind(ref args);
         else if (args.Remaining >= 2 && args.TryKeyword("ID"u8))
         {
+            args.RequireAtMost(IdsMax, "ids for CLIENT LIST");
             ids = [];
             var given = new HashSet<long>();
             while (args.Remaining > 0)

@@ -183,13 +183,12 @@ internal static class PubSubCommands
         PieceSteps<Subscriptions>.Run(ref context, new Subscriptions(kind));
     }
 
-    private static int CountNew(ref CommandContext context, Dictionary<byte[], Subscription> own)
+    private static int CountNew(ref CommandContext context, NameMap<Subscription> own)
     {
         int count = 0;
-        var byBytes = own.GetAlternateLookup<ReadOnlySpan<byte>>();
         for (int i = context.Args.Position; i < context.Args.Count; i++)
         {
-            if (!byBytes.ContainsKey(context.Args[i].Span)) count++;
+            if (!own.Contains(context.Args[i].Span)) count++;
         }
         return count;
     }
@@ -204,7 +203,7 @@ internal static class PubSubCommands
         }
         else if (set.Of(kind).Count > 0)
         {
-            PieceSteps<UnsubscriptionsOfAll>.Run(ref context, new UnsubscriptionsOfAll(kind, [.. set.Of(kind).Keys]));
+            PieceSteps<UnsubscriptionsOfAll>.Run(ref context, new UnsubscriptionsOfAll(kind, set.Of(kind)));
         }
         else
         {
@@ -260,21 +259,21 @@ internal static class PubSubCommands
         public void End(ref CommandContext context) => EndUnsubscribe(context.Session);
     }
 
-    /// <summary>UNSUBSCRIBE and its kin, of all channels that the client had when it asked.</summary>
-    private struct UnsubscriptionsOfAll(SubscriptionKind kind, byte[][] names) : IPieceWork
+    /// <summary>UNSUBSCRIBE and its kin, of all channels that the client has: it gets none meanwhile.</summary>
+    private readonly struct UnsubscriptionsOfAll(SubscriptionKind kind, NameMap<Subscription> own) : IPieceWork
     {
-        private int _at;
+        private readonly IEnumerator<KeyValuePair<byte[], Subscription>> _left = own.All.GetEnumerator();
 
         public static bool ReadsArguments => false;
 
         public bool Next(ref CommandContext context)
         {
-            if (_at == names.Length) return false;
-            UnsubscribeOne(ref context, kind, names[_at++]);
+            if (!_left.MoveNext()) return false;
+            UnsubscribeOne(ref context, kind, _left.Current.Key);
             return true;
         }
 
-        public readonly void End(ref CommandContext context) => EndUnsubscribe(context.Session);
+        public void End(ref CommandContext context) => EndUnsubscribe(context.Session);
     }
 
     /// <summary>PUBSUB NUMSUB and SHARDNUMSUB: a channel a piece.</summary>

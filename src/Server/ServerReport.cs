@@ -66,6 +66,7 @@ internal static class ServerReport
             SystemBytes = ProcessFigures.SystemBytes,
             Scripts = server.Scripts.Cache.Count,
             ScriptBytes = server.Scripts.Cache.Bytes,
+            ScriptMachineBytes = server.Scripts.MachineBytes,
             ScriptsAlone = server.Scripts.Alone,
             MaxMemory = store.MaxMemoryBytes,
             MaxMemoryPolicy = OptionTable.Find("maxmemory-policy")!.Read(options),

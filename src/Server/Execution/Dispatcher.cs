@@ -184,7 +184,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Wor
 
         if (!_reply.LastWasError) return;
         counters.ByCommand[context.Command.Id].Failed++;
-        CountError();
+        if (!session.IsErrorCounted) CountError();
+        session.IsErrorCounted = false;
     }
 
     /// <summary>What goes on though its client does not read must not write to it: there would be no end to what waits

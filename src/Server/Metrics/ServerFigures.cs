@@ -51,6 +51,7 @@ internal sealed class ServerFigures
     public long SystemBytes { get; init; }
     public long Scripts { get; init; }
     public long ScriptBytes { get; init; }
+    public long ScriptMachineBytes { get; init; }
     public long ScriptsAlone { get; init; }
     public long MaxMemory { get; init; }
     public string MaxMemoryPolicy { get; init; } = "";

@@ -13,7 +13,7 @@ internal sealed class ScriptEngine(KvServer server)
     // By the session of the store that they are bound to: a worker's, or a lease's.
     private readonly ConcurrentDictionary<StoreSession, ConcurrentStack<ScriptRun>> _idle = [];
     private readonly List<ScriptRun> _running = [];
-    private long _alone;
+    private long _alone, _machineBytes;
 
     public ScriptCache Cache { get; } = new(() => server.Options.ScriptCacheLimit, server.Store.ChargeManaged);
 
@@ -27,8 +27,15 @@ internal sealed class ScriptEngine(KvServer server)
     public void GiveBack(ScriptRun run, StoreSession store)
     {
         var idle = _idle.GetOrAdd(store, _ => []);
+        // Of many that ran at once on a worker: those are rare, and take memory.
         if (idle.Count < IdleMax) idle.Push(run);
+        else run.Discard();
     }
+
+    /// <summary>Bytes of all machines, each as it was measured when its last script ended, about.</summary>
+    public long MachineBytes => Volatile.Read(ref _machineBytes);
+
+    public void CountMachineBytes(long more) => Interlocked.Add(ref _machineBytes, more);
 
     public void CountAlone() => Interlocked.Increment(ref _alone);
 

@@ -42,15 +42,16 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     private readonly List<LuaString> _keys = [], _argv = [];
     private Dispatcher? _dispatcher, _steppedDispatcher;
     private StoreSession? _store, _homeStore;
-    private WorkerCounters? _stepCounters;
+    private WorkerCounters? _stepCounters, _homeCounters;
     private Script? _script;
     private LuaString? _raised;
     private LongUse? _work;
     private StepsOwner _owner;
     private LuaOutcome _outcome;
     private long _begin;
+    private long _countedBytes;
     private int _database;
-    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone;
+    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone, _isRaisedCounted;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
     {
@@ -174,12 +175,8 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         Argument* items = _arguments.Items;
         int count = _arguments.Count;
         if (Find(items, count) is not { } command) return Fail(ref call, isProtected, ScriptErrors.UnknownCommand);
-        if (command.Handler == null || !command.Takes(count))
-            return Fail(ref call, isProtected, ScriptErrors.WrongArity);
-        if ((command.Flags & CommandFlags.NoScript) != 0) return Fail(ref call, isProtected, ScriptErrors.NotAllowed);
+        if (RefusalOf(command, count) is { } refusal) return Refuse(ref call, isProtected, command, refusal);
         bool writes = (command.Flags & CommandFlags.Write) != 0;
-        if (_isReadOnly && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0)
-            return Fail(ref call, isProtected, ScriptErrors.ReadOnly);
         var context = _dispatcher!.NewContext();
         if (_steppedDispatcher != null) context = _steppedDispatcher.NewContext();
         context.Session = _standIn;
@@ -191,7 +188,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
 
         bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !_hasWritten
             && (_script!.Flags & ScriptFlags.AllowOom) == 0 && _server.Store.IsOverBudget;
-        if (isRefused) return Fail(ref call, isProtected, ScriptErrors.OverMemory);
+        if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
         if (writes) Volatile.Write(ref _hasWritten, true);
         _output.Reply.Version = Version;
         context.Transactions.RunOne(ref context, new QueuedCommand(command, items, count, null));
@@ -204,7 +201,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
             return call.Return(table);
         }
 
-        _raised = error;
+        (_raised, _isRaisedCounted) = (error, true);
         return call.Error(error);
     }
 
@@ -216,7 +213,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     /// <summary>Ends a function with an error that is the whole reply, but for where it was raised.</summary>
     public int Raise(ref LuaCall call, string error)
     {
-        _raised = new LuaString(error);
+        (_raised, _isRaisedCounted) = (new LuaString(error), false);
         return call.Error(_raised);
     }
 
@@ -237,6 +234,21 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
 
     private int Fail(ref LuaCall call, bool isProtected, string error) =>
         isProtected ? call.Return(NewError(error)) : Raise(ref call, error);
+
+    /// <summary>Why a script may not call a command; null: it may.</summary>
+    private string? RefusalOf(Command command, int count)
+    {
+        const CommandFlags changing = CommandFlags.Write | CommandFlags.MayReplicate;
+        if (command.Handler == null || !command.Takes(count)) return ScriptErrors.WrongArity;
+        if ((command.Flags & CommandFlags.NoScript) != 0) return ScriptErrors.NotAllowed;
+        return _isReadOnly && (command.Flags & changing) != 0 ? ScriptErrors.ReadOnly : null;
+    }
+
+    private int Refuse(ref LuaCall call, bool isProtected, Command command, string error)
+    {
+        (_stepCounters ?? _homeCounters!).ByCommand[command.Id].Rejected++;
+        return Fail(ref call, isProtected, error);
+    }
 
     private unsafe Command? Find(Argument* items, int count)
     {
@@ -423,17 +435,24 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         var mark = context.Reply.Mark();
         if (_outcome == LuaOutcome.Failed)
         {
+            context.Session.IsErrorCounted = IsCounted(_machine.Error);
             context.Fail(ErrorText());
         }
         else
         {
             var results = _machine.Results;
+            context.Session.IsErrorCounted = !results.IsEmpty && IsCounted(results[0]);
             new ResultReply(context.Reply, Version).Write(results.IsEmpty ? LuaValue.Nil : results[0]);
         }
 
         Debug.Assert(context.Reply.Owed == mark.Owed - 1, "a script has one reply");
         End();
     }
+
+    /// <summary>Whether a value is the error of a command that the script has called, and that counted it.</summary>
+    private bool IsCounted(in LuaValue value) =>
+        value.AsTable is { } table ? table[Err].IsString && table[Ignore].IsTrue
+            : _isRaisedCounted && value.AsString is { } text && ReferenceEquals(text, _raised);
 
     private byte[] ErrorText()
     {
@@ -454,7 +473,16 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         if (_homeStore == store) return;
         _dispatcher?.Dispose();
         _dispatcher = new Dispatcher(_server, store, counters, _output);
-        _homeStore = store;
+        (_homeStore, _homeCounters) = (store, counters);
+    }
+
+    /// <summary>Gives back what a run keeps for the next one: there is none.</summary>
+    public void Discard()
+    {
+        _engine.CountMachineBytes(-_countedBytes);
+        _dispatcher?.Dispose();
+        _output.Dispose();
+        _arguments.Dispose();
     }
 
     private void EndSteps()
@@ -476,6 +504,8 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         _script = null;
         _raised = null;
         _arguments.Trim();
+        _engine.CountMachineBytes(_machine.MemoryBytes - _countedBytes);
+        _countedBytes = _machine.MemoryBytes;
         _engine.GiveBack(this, _homeStore!);
     }
 }

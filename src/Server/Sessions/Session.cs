@@ -127,6 +127,10 @@ internal sealed class Session : ISubscriber
     /// <summary>The rest of a long or waiting command; see <see cref="CommandContext.Continue"/>.</summary>
     internal ICommandSteps? Steps { get; set => SetGate(ref field, value); }
 
+    /// <summary>Whether the error that the running command answers has been counted where it arose: in a script, by the
+    /// command that it called.</summary>
+    internal bool IsErrorCounted { get; set; }
+
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
     internal int OwedBySteps { get; set; } = 1;
 

@@ -43,6 +43,63 @@ public sealed class EvalReferenceTests
         ["STRLEN", "big"],
     ];
 
+    // Of an error that a script passes on the command that it called is the one that counts it.
+    [Fact]
+    public void Errors_and_refusals_of_scripts_are_counted_as_the_reference_counts_them()
+    {
+        using var redis = RedisServer.Start();
+        using var kv = KvInstance.Start();
+        using RespClient theirs = redis.Connect(), ours = kv.Connect();
+        string[] fields = ["total_error_replies", "cmdstat_get", "cmdstat_set", "cmdstat_incr", "cmdstat_client|id",
+            "cmdstat_eval", "cmdstat_eval_ro", "cmdstat_evalsha", "errorstat_ERR", "errorstat_MY", "errorstat_ERRX",
+            "errorstat_NOSCRIPT", "errorstat_WRONGTYPE"];
+        (string Body, string Command)[] calls =
+        [
+            ("return redis.call('get','s')", "EVAL"), ("return redis.call('incr','s')", "EVAL"),
+            ("return redis.pcall('incr','s')", "EVAL"), ("return {redis.pcall('incr','s').err}", "EVAL"),
+            ("error(redis.pcall('incr','s'))", "EVAL"), ("return redis.pcall('nosuch')", "EVAL"),
+            ("return redis.call('nosuch')", "EVAL"), ("error('x')", "EVAL"), ("return redis.call('get')", "EVAL"),
+            ("return redis.pcall('get')", "EVAL"), ("return {err='MY err'}", "EVAL"),
+            ("return redis.error_reply('ERRX y')", "EVAL"), (new string('f', 40), "EVALSHA"),
+            ("return redis.call('set','a',1)", "EVAL_RO"), ("return foo bar", "EVAL"),
+            ("return redis.call('client','id')", "EVAL"), ("return redis.call('lpush','s',1)", "EVAL"),
+            ("pcall(redis.call,'lpush','s',1) return redis.call('get','s')", "EVAL"),
+        ];
+        foreach (var client in (RespClient[])[theirs, ours])
+        {
+            client.Ok("SET s abc");
+            foreach (var (body, command) in calls) client.Command(Words(command, body, "0"));
+        }
+
+        Assert.Equal(Counted(theirs), Counted(ours));
+
+        string Counted(RespClient client)
+        {
+            string info = client.Command("INFO everything").String;
+            return string.Join('\n', info.Split("\r\n").Where(line => fields.Contains(line.Split(':')[0])).Order()
+                .Select(line => System.Text.RegularExpressions.Regex.Replace(line, "usec=.*call=[0-9.]*,", "")));
+        }
+    }
+
+    [Fact]
+    public void The_keys_of_a_script_are_told_as_the_reference_tells_them()
+    {
+        using var theirs = SharedServers.Redis();
+        using var ours = SharedServers.Kv();
+        using RespClient redis = theirs.Server.Connect(), kv = ours.Server.Connect();
+        foreach (string command in (string[])["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"])
+        {
+            foreach (string count in (string[])["0", "1", "3", "4", "-1", "x", ""])
+            {
+                foreach (string ask in (string[])["GETKEYS", "GETKEYSANDFLAGS"])
+                {
+                    byte[][] words = Words("COMMAND", ask, command, "return 1", count, "a", "b", "c");
+                    Assert.Equal(redis.Command(words).ToString(), kv.Command(words).ToString());
+                }
+            }
+        }
+    }
+
     [Theory, InlineData(2), InlineData(3)]
     public void Scripts_answer_as_the_reference_does(int resp)
     {
@@ -65,4 +122,6 @@ public sealed class EvalReferenceTests
 
     private static IEnumerable<string> Bodies() =>
         File.ReadLines(Path.Combine(AppContext.BaseDirectory, "Scripting", "Bodies.txt"));
+
+    private static byte[][] Words(params string[] words) => [.. words.Select(Encoding.Latin1.GetBytes)];
 }

@@ -55,6 +55,29 @@ public sealed class ScriptTests
     }
 
     [Fact]
+    public void Machines_of_many_scripts_that_ran_at_once_are_given_back()
+    {
+        const int clients = 40, argumentsBytes = 1024;
+        using var kv = KvInstance.Start("--worker-threads", "1", "--script-time-limit", "0");
+        var all = Enumerable.Range(0, clients).Select(_ => kv.Connect()).ToArray();
+        long Round()
+        {
+            // Each takes several turns, with what it called a command with.
+            for (int i = 0; i < clients; i++)
+                all[i].Send("EVAL \"redis.call('ECHO','x') for i=1,1000000 do end return 1\" 0");
+            foreach (var client in all) Assert.Equal(":1", client.Read().ToString());
+            return kv.Server.Store.UsedBytes;
+        }
+
+        for (int i = 0; i < 3; i++) Round();
+        long before = Round();
+        for (int i = 0; i < 3; i++) Round();
+        long after = Round();
+        foreach (var client in all) client.Dispose();
+        Assert.InRange(after - before, long.MinValue, clients * argumentsBytes);
+    }
+
+    [Fact]
     public void A_pushed_element_reaches_who_waits_for_it()
     {
         using var kv = KvInstance.Start();

@@ -203,7 +203,8 @@ internal static class CommandCommands
 
         if (!TryCountKeys(command, args, from, out int keys))
         {
-            context.Fail("ERR Invalid arguments specified for command"u8);
+            if ((command.Flags & CommandFlags.NoMandatoryKeys) != 0) context.Reply.WriteArray(0);
+            else context.Fail("ERR Invalid arguments specified for command"u8);
             return;
         }
 

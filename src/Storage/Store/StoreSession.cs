@@ -201,6 +201,17 @@ public sealed unsafe class StoreSession : IDisposable
         _hintsHold = false;
     }
 
+    /// <summary>Between two pieces of a long round of upkeep: gives the processor away, if somebody wants it. Offline:
+    /// on one processor with a busy worker that is milliseconds, in which nothing that others let go of could be
+    /// freed. What the session found before is void.</summary>
+    internal void GiveWay()
+    {
+        GoOffline();
+        Fault.Point("upkeep.yield");
+        Thread.Yield();
+        BeginTurn();
+    }
+
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {

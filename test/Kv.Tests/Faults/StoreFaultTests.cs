@@ -36,6 +36,7 @@ public sealed unsafe class StoreFaultTests
         ["flush.publish"] = test => test.Store.Flush(0),
         ["swap.publish"] = test => test.Store.Swap(0, 1),
         ["upkeep.round"] = Maintain,
+        ["upkeep.yield"] = Maintain,
         ["expiry.sweep"] = Maintain,
         ["expiry.fields"] = Maintain,
         ["reclaim.copy"] = Maintain,

@@ -60,7 +60,9 @@ internal sealed unsafe class Reclaimer(Store store)
                 return;
             }
 
-            if (!TryEmpty(database, segment, session)) return;
+            // What is dead stays so: where all is there is nothing to look for.
+            if (segmentDead != tail && !TryMoveLive(database, segment, session)) return;
+            Retire(database, segment);
             used -= tail;
             dead -= segmentDead;
             if (segmentDead != tail) emptied++;
@@ -68,17 +70,30 @@ internal sealed unsafe class Reclaimer(Store store)
         }
     }
 
-    private bool TryEmpty(Database database, int segment, StoreSession session)
+    /// <returns>False when a record could not be moved for want of memory, or the database is no more.</returns>
+    private bool TryMoveLive(Database database, int segment, StoreSession session)
     {
         int records = 0;
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
-            if ((++records & (RecordsPerSlice - 1)) == 0) Thread.Yield();
+            if ((++records & (RecordsPerSlice - 1)) == 0)
+            {
+                // The segment stays: it is sealed, and this thread frees it, or the whole database.
+                session.GiveWay();
+                if (database.IsDropped) return false;
+            }
+
             if (RecordWord.IsDead(word) || !session.TryLock(record, out word)) continue;
             if (!session.Changes.TryMove(database, record, word)) return false;
         }
 
+        return true;
+    }
+
+    /// <summary>Has a segment in which all is dead freed once nobody can be reading it.</summary>
+    private void Retire(Database database, int segment)
+    {
         SegmentInfo* info = store.Log.Info(segment);
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Retired);
         database.Segments.Remove(segment);
@@ -88,6 +103,5 @@ internal sealed unsafe class Reclaimer(Store store)
         store.Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), store.Log, segment,
             SegmentedLog.SegmentBytes);
         ReclaimedSegments++;
-        return true;
     }
 }

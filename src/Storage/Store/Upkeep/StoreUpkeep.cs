@@ -88,8 +88,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             while (steps < StepsAhead && (store.Log.Prepare() | PrepareIndexes()))
             {
                 steps++;
-                _session.Tick();
-                Thread.Yield();     // on one processor with a worker: it is the worker's turn
+                _session.GiveWay();     // on one processor with a worker: it is the worker's turn
             }
 
             long now = Environment.TickCount64;

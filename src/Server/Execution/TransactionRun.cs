@@ -156,7 +156,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
 
                 try
                 {
-                    RunOne(ref context, queued);
+                    if (RunOne(ref context, queued)) budget.AskClock();
                 }
                 catch (ReplyTooLargeException exception)
                 {
@@ -184,10 +184,12 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
 
     /// <summary>Runs one of the commands; its reply is one of the array's.</summary>
-    public void RunOne(ref CommandContext context, in QueuedCommand queued)
+    /// <returns>Whether it is one that works in steps when it is alone: it may have been long.</returns>
+    public bool RunOne(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
         var command = queued.Command;
+        bool hasSteps = false;
         context.Command = command;
         context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
         if (command.Container != null) context.Args.Skip(1);
@@ -204,6 +206,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
             if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else command.Handler!(ref context);
+            hasSteps = session.Steps != null;
             // Ends: each step gets on, and what EXEC runs waits for nobody.
             while (session.Steps is { } steps)
                 if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
@@ -217,5 +220,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
         {
             dispatcher.FailPart(session, exception);
         }
+
+        return hasSteps;
     }
 }

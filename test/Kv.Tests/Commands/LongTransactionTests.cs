@@ -73,6 +73,28 @@ public sealed class LongTransactionTests
         }
     }
 
+    // Four were run before the clock was asked for the first time: others of the worker waited for all of them.
+    [Fact]
+    public void Of_long_commands_in_EXEC_others_wait_for_one_at_a_time()
+    {
+        const int commands = 6;
+        using var instance = KvInstance.Start(new TestClock());
+        using var client = new WindowClient(instance);
+        using var other = new WindowClient(instance);
+        client.Run("SETRANGE a 2999 x");
+        client.Run("MULTI");
+        for (int i = 0; i < commands; i++) Assert.Equal("+QUEUED\r\n", client.Run("LCS a a LEN"));
+        int turns = 0;
+        client.Between = _ =>
+        {
+            turns++;
+            Assert.Equal("+PONG\r\n", other.Run("PING"));
+        };
+        Assert.Equal($"*{commands}\r\n{string.Concat(Enumerable.Repeat(":3000\r\n", commands))}",
+            client.Run("EXEC"));
+        Assert.True(turns >= commands - 2, $"others had {turns} turns");
+    }
+
     // The keys of few commands are held from the first turn on, those of many are found and locked first.
     public static TheoryData<string, string, string, int> Visitors()
     {

@@ -42,6 +42,9 @@ internal struct StepBudget
     /// <summary>Half a millisecond.</summary>
     private static long TicksMax => Stopwatch.Frequency / 2000;
 
+    /// <summary>Has the clock asked before anything more is granted: what was done last may have been long.</summary>
+    public void AskClock() => _untilClock = 0;
+
     /// <summary>Asks for elements.</summary>
     /// <param name="count">Some tens at most.</param>
     /// <returns>False: the step has to end.</returns>

@@ -161,7 +161,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         {
             ref readonly var queued = ref _transaction.Commands[_at];
             if (!budget.TryTake(TransactionRun.CostOf(queued.Command))) return false;
-            Run(ref context, queued);
+            if (Run(ref context, queued)) budget.AskClock();
         }
 
         return true;
@@ -224,11 +224,13 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         return _reply.Begin(context.Output);
     }
 
-    private void Run(ref CommandContext context, in QueuedCommand queued)
+    /// <returns>Whether it may have been long.</returns>
+    private bool Run(ref CommandContext context, in QueuedCommand queued)
     {
+        bool isLong = true;
         try
         {
-            context.Transactions.RunOne(ref context, queued);
+            isLong = context.Transactions.RunOne(ref context, queued);
             if (!_isTooLarge) _reply.Take(_output, start: 0);
         }
         catch (ReplyTooLargeException)
@@ -237,9 +239,10 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
             _reply.Restart();
         }
 
-        if (!_isTooLarge) return;
+        if (!_isTooLarge) return isLong;
         _output.DropReferences(int.MaxValue);
         _output.Buffer.Clear();
+        return isLong;
     }
 
     /// <param name="isLeft">Whether the transaction goes on elsewhere.</param>

@@ -52,6 +52,9 @@ internal sealed class ServerFigures
     public long Scripts { get; init; }
     public long ScriptBytes { get; init; }
     public long ScriptMachineBytes { get; init; }
+    public long Functions { get; init; }
+    public long Libraries { get; init; }
+    public long LibraryBytes { get; init; }
     public long ScriptsAlone { get; init; }
     public long MaxMemory { get; init; }
     public string MaxMemoryPolicy { get; init; } = "";

@@ -13,8 +13,14 @@ internal sealed class RedisLibrary(ScriptRun run)
     private const int ReplicationMax = 3;
 
     /// <summary>The four levels of redis.log: debug, verbose, notice, warning.</summary>
+    private static readonly LuaString Redis = new("redis");
     private static readonly LogLevel[] Levels =
         [LogLevel.Debug, LogLevel.Debug, LogLevel.Information, LogLevel.Warning];
+
+    private LuaTable _running = null!, _loading = null!;
+
+    /// <summary>Gives the script the table that a library finds while it is loaded, or that a script finds.</summary>
+    public void Show(LuaMachine machine, bool isLoading) => machine.Globals[Redis] = isLoading ? _loading : _running;
 
     /// <summary>Adds the table to a machine.</summary>
     public void AddTo(LuaMachine machine)
@@ -32,14 +38,34 @@ internal sealed class RedisLibrary(ScriptRun run)
         Add(table, "breakpoint", (ref call) => call.Return(false));
         Add(table, "debug", (ref call) => call.Return());
         Add(table, "acl_check_cmd", CheckAccess);
-        string[] levels = ["LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"];
-        for (int i = 0; i < levels.Length; i++) table[new LuaString(levels[i])] = i;
+        AddConstants(table);
         foreach (var (name, value) in (ReadOnlySpan<(string, int)>)[("REPL_NONE", 0), ("REPL_AOF", 1),
             ("REPL_SLAVE", 2), ("REPL_REPLICA", 2), ("REPL_ALL", 3)])
             table[new LuaString(name)] = value;
+        machine.Globals[Redis] = _running = table;
+        _loading = LoadingTable(machine);
+    }
+
+    private LuaTable LoadingTable(LuaMachine machine)
+    {
+        var table = machine.NewTable();
+        Add(table, "register_function", run.Register);
+        Add(table, "log", Log);
+        AddConstants(table);
+        var events = machine.NewTable();
+        events[new LuaString("__index")] = new LuaBuiltin("__index", (ref call) => throw call.Failure(
+            $"Script attempted to access nonexistent global variable '{call[1].ToText()}'"));
+        table.Metatable = events;
+        table.IsReadOnly = true;
+        return table;
+    }
+
+    private static void AddConstants(LuaTable table)
+    {
+        string[] levels = ["LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"];
+        for (int i = 0; i < levels.Length; i++) table[new LuaString(levels[i])] = i;
         table[new LuaString("REDIS_VERSION")] = new LuaString(ServerVersion.RedisVersion);
         table[new LuaString("REDIS_VERSION_NUM")] = ServerVersion.RedisVersionNumber;
-        machine.Globals[new LuaString("redis")] = table;
     }
 
     private static void Add(LuaTable table, string name, LuaHostFunction body) =>

@@ -5,7 +5,7 @@ namespace Kv.Server.Scripting;
 
 /// <summary>A script that was compiled: once, for all workers.</summary>
 /// <remarks>Threads: any. What changes are hints and counts: who reads one late does a little more work.</remarks>
-internal sealed class Script
+internal sealed class Script : ScriptCode
 {
     /// <summary>What errors call a script.</summary>
     public const string ChunkName = "@user_script";
@@ -21,18 +21,17 @@ internal sealed class Script
     ];
 
     private Script(ScriptSha sha, ScriptFlags flags, LuaChunk chunk, long bytes)
+        : base(flags, chunk)
     {
         Sha = sha;
-        Flags = flags;
-        Chunk = chunk;
         Bytes = bytes;
     }
 
+    public override string Name => Sha.ToString();
+
+    public override string Place => ChunkName;
+
     public ScriptSha Sha { get; }
-
-    public ScriptFlags Flags { get; }
-
-    public LuaChunk Chunk { get; }
 
     /// <summary>What it takes of memory, about.</summary>
     public long Bytes { get; }
@@ -42,9 +41,6 @@ internal sealed class Script
 
     /// <summary>When it was last run, in the ticks of the cache.</summary>
     public long LastUse { get; set; }
-
-    /// <summary>Whether it was seen to need all others to stand still: the next time it begins like that.</summary>
-    public bool RunsAlone { get; set; }
 
     /// <summary>Compiles a text.</summary>
     /// <exception cref="ScriptRefusedException">It is no script; the message is the reply.</exception>
@@ -86,12 +82,22 @@ internal sealed class Script
         return flags;
     }
 
-    private static ScriptFlags FlagOf(string name)
+    private static ScriptFlags FlagOf(string name) =>
+        TryFlag(name, out var flag) ? flag
+            : throw new ScriptRefusedException($"ERR Unexpected flag in script shebang: {name}");
+
+    /// <summary>The flag of a name.</summary>
+    public static bool TryFlag(string name, out ScriptFlags flag)
     {
-        foreach (var (known, flag) in FlagNames)
-            if (known == name) return flag;
-        throw new ScriptRefusedException($"ERR Unexpected flag in script shebang: {name}");
+        flag = ScriptFlags.None;
+        foreach (var (known, found) in FlagNames)
+            if (known == name) flag = found;
+        return flag != ScriptFlags.None;
     }
+
+    /// <summary>The names of flags.</summary>
+    public static List<string> NamesOf(ScriptFlags flags) =>
+        [.. FlagNames.Where(row => (flags & row.Flag) != 0).Select(row => row.Name)];
 }
 
 /// <summary>A text that is no script; the message is the error that the client gets.</summary>

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using Kv.Lua;
 using Kv.Storage;
 
 namespace Kv.Server.Scripting;
@@ -16,6 +17,21 @@ internal sealed class ScriptEngine(KvServer server)
     private long _alone, _machineBytes;
 
     public ScriptCache Cache { get; } = new(() => server.Options.ScriptCacheLimit, server.Store.ChargeManaged);
+
+    public FunctionLibraries Functions { get; } = new(
+        (chunk, registered) =>
+        {
+            var run = new ScriptRun(server, server.Scripts);
+            try
+            {
+                return run.Load(chunk, registered);
+            }
+            finally
+            {
+                run.Discard();
+            }
+        },
+        server.Store.ChargeManaged);
 
     /// <summary>How often a script ran while all others stood still.</summary>
     public long Alone => Volatile.Read(ref _alone);
@@ -50,15 +66,30 @@ internal sealed class ScriptEngine(KvServer server)
         lock (_running) _running.Remove(run);
     }
 
-    /// <summary>SCRIPT KILL: ends every running script that has changed nothing.</summary>
+    /// <summary>SCRIPT KILL and FUNCTION KILL: ends every running one that has changed nothing.</summary>
     /// <param name="isAny">Whether one is running.</param>
     /// <returns>Whether one was ended.</returns>
-    public bool TryKill(string reason, out bool isAny)
+    public bool TryKill(bool isFunction, string reason, out bool isAny)
     {
         lock (_running)
         {
-            isAny = _running.Count > 0;
-            return _running.Count(run => run.TryKill(reason)) > 0;
+            var some = _running.Where(run => run.IsOfFunction == isFunction).ToList();
+            isAny = some.Count > 0;
+            return some.Count(run => run.TryKill(reason)) > 0;
         }
+    }
+
+    /// <summary>The function that has run longest of those that take more than one turn.</summary>
+    /// <returns>False: there is none.</returns>
+    public bool TryFindRunning(out string name, out List<LuaString> command, out long milliseconds)
+    {
+        lock (_running)
+        {
+            foreach (var run in _running)
+                if (run.TryDescribe(out name, out command, out milliseconds)) return true;
+        }
+
+        (name, command, milliseconds) = ("", [], 0);
+        return false;
     }
 }

@@ -10,6 +10,11 @@ internal static class ScriptErrors
         + "script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."u8;
     public static ReadOnlySpan<byte> OutOfMemory =>
         "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"u8;
+    public static ReadOnlySpan<byte> NoFunction => "ERR Function not found"u8;
+    public static ReadOnlySpan<byte> NoLibrary => "ERR Library not found"u8;
+    public static ReadOnlySpan<byte> BadKeys => "ERR Bad number of keys provided"u8;
+    public static ReadOnlySpan<byte> MayWrite =>
+        "ERR Can not execute a script with write flag using *_ro command."u8;
     public static ReadOnlySpan<byte> NegativeKeys => "ERR Number of keys can't be negative"u8;
     public static ReadOnlySpan<byte> TooManyKeys => "ERR Number of keys can't be greater than number of args"u8;
 
@@ -21,5 +26,7 @@ internal static class ScriptErrors
     public const string ReadOnly = "ERR Write commands are not allowed from read-only scripts.";
     public const string OverMemory = "OOM command not allowed when used memory > 'maxmemory'.";
     public const string Killed = "Script killed by user with SCRIPT KILL.";
+    public const string FunctionKilled = "Script killed by user with FUNCTION KILL.";
+    public const string LoadTimeout = "ERR FUNCTION LOAD timeout";
     public const string TookTooLong = "script ran longer than script-time-limit";
 }

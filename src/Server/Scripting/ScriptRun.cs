@@ -29,6 +29,10 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     /// <summary>Turns of loops and calls between two looks at the clock: some 50 us.</summary>
     private const long UnitsPerLook = 2000;
 
+    /// <summary>A library that takes longer to load is refused: nobody else of the worker goes on meanwhile.</summary>
+    private const int LoadMsMax = 100;
+
+    private static readonly LuaString FCall = new("FCALL");
     private static readonly LuaString Keys = new("KEYS"), Argv = new("ARGV"), Err = new("err"),
         Ignore = new("ignore_error_stats_update");
     private static readonly LuaRest Never = new((ref call) => call.Return());
@@ -36,6 +40,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     private readonly KvServer _server;
     private readonly ScriptEngine _engine;
     private readonly LuaMachine _machine;
+    private readonly RedisLibrary _library;
     private readonly ScriptArguments _arguments;
     private readonly SessionOutput _output;
     private readonly Session _standIn;
@@ -43,7 +48,9 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     private Dispatcher? _dispatcher, _steppedDispatcher;
     private StoreSession? _store, _homeStore;
     private WorkerCounters? _stepCounters, _homeCounters;
-    private Script? _script;
+    private ScriptCode? _script;
+    private List<FunctionRegistration>? _registered;
+    private LuaFunction? _body;
     private LuaString? _raised;
     private LongUse? _work;
     private StepsOwner _owner;
@@ -51,14 +58,15 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     private long _begin;
     private long _countedBytes;
     private int _database;
-    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone, _isRaisedCounted;
+    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone, _isRaisedCounted, _isLoading;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
     {
         _server = server;
         _engine = engine;
         _machine = new LuaMachine(new LuaLimits { MemoryBytes = server.Options.ScriptMemoryLimit });
-        new RedisLibrary(this).AddTo(_machine);
+        _library = new RedisLibrary(this);
+        _library.AddTo(_machine);
         _machine.ProtectGlobals();
         _arguments = new ScriptArguments(server.Store);
         _output = new SessionOutput(server.Store);
@@ -87,7 +95,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
 
     /// <summary>Runs a script for a client, or as much of it as a turn has room for.</summary>
     /// <param name="keys">How many of the arguments from here on are keys; the rest are the script's own.</param>
-    public void Begin(ref CommandContext context, Script script, int keys, bool isReadOnly)
+    public void Begin(ref CommandContext context, ScriptCode script, int keys, bool isReadOnly)
     {
         _script = script;
         _isReadOnly = isReadOnly;
@@ -140,6 +148,52 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
 
     /// <inheritdoc/>
     public bool Use(in HeldKeys held) => RunOn() != LuaOutcome.Suspended;
+
+    /// <summary>Runs a library's text once, for what it registers.</summary>
+    /// <returns>Why it cannot; null: it has.</returns>
+    public string? Load(LuaChunk chunk, List<FunctionRegistration> registered)
+    {
+        _registered = registered;
+        long begin = Stopwatch.GetTimestamp();
+        BeginLoading(chunk);
+        LuaOutcome outcome;
+        // Ends: with the text, or its time.
+        while ((outcome = _machine.Run(UnitsPerLook)) == LuaOutcome.Suspended)
+            if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > LoadMsMax) return ScriptErrors.LoadTimeout;
+        return outcome == LuaOutcome.Failed ? Encoding.Latin1.GetString(ErrorMessage()) : null;
+    }
+
+    /// <summary>redis.register_function.</summary>
+    public int Register(ref LuaCall call)
+    {
+        if (FunctionRegistration.Read(ref call, out var found) is { } error) return Raise(ref call, error);
+        if (_registered == null)
+        {
+            if (_script is LibraryFunction function && function.NameText.Equals(found.Name)) _body = found.Body;
+            return call.Return();
+        }
+
+        if (_registered.Exists(other => other.Name.Equals(found.Name)))
+            return Raise(ref call, "ERR Function already exists in the library");
+        _registered.Add(found);
+        return call.Return();
+    }
+
+    /// <summary>Whether a function of a library is run.</summary>
+    public bool IsOfFunction => _script is LibraryFunction;
+
+    /// <summary>What FUNCTION STATS tells of a function that runs. From any thread, while it is known to be
+    /// running.</summary>
+    public bool TryDescribe(out string name, out List<LuaString> command, out long milliseconds)
+    {
+        (name, command, milliseconds) = ("", [], 0);
+        if (_script is not LibraryFunction function) return false;
+        var count = new LuaString(_keys.Count.ToString(System.Globalization.CultureInfo.InvariantCulture));
+        name = function.Name;
+        command = [FCall, function.NameText, count, .. _keys, .. _argv];
+        milliseconds = _begin == 0 ? 0 : (long)Stopwatch.GetElapsedTime(_begin).TotalMilliseconds;
+        return true;
+    }
 
     /// <summary>Has it end with an error soon, if it has changed nothing. From any thread.</summary>
     /// <returns>False: it has.</returns>
@@ -377,10 +431,44 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         _raised = null;
         _standIn.Version = RespVersion.Resp2;
         _standIn.Database = _database;
-        _machine.Globals[Keys] = NewList(_keys);
-        _machine.Globals[Argv] = NewList(_argv);
-        _machine.Begin(_script!.Chunk);
+        if (_script is LibraryFunction)
+        {
+            _body = null;
+            BeginLoading(_script.Chunk);
+        }
+        else
+        {
+            if (_isLoading) EndLoading();       // of a library whose run was given up
+            _machine.Globals[Keys] = NewList(_keys);
+            _machine.Globals[Argv] = NewList(_argv);
+            _machine.Begin(_script!.Chunk);
+        }
+
         _outcome = LuaOutcome.Suspended;
+    }
+
+    private void BeginLoading(LuaChunk chunk)
+    {
+        _isLoading = true;
+        _library.Show(_machine, isLoading: true);
+        _machine.Globals[Keys] = _machine.Globals[Argv] = LuaValue.Nil;
+        _machine.Begin(chunk);
+    }
+
+    private void EndLoading()
+    {
+        _isLoading = false;
+        _library.Show(_machine, isLoading: false);
+    }
+
+    /// <summary>The function's library has run: the function itself is next.</summary>
+    /// <returns>False: this time the library did not register it, which it did when it was loaded.</returns>
+    private bool TryBeginFunction()
+    {
+        EndLoading();
+        if (_body == null) return false;
+        _machine.Begin(_body, NewList(_keys), NewList(_argv));
+        return true;
     }
 
     private LuaTable NewList(List<LuaString> texts)
@@ -399,6 +487,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         do
         {
             _outcome = _machine.Run(UnitsPerLook);
+            if (_outcome == LuaOutcome.Done && _isLoading && TryBeginFunction()) continue;
             if (_outcome != LuaOutcome.Suspended) return _outcome;
             // From the first look on: most scripts end before it, and never read the clock.
             long now = Stopwatch.GetTimestamp();
@@ -454,16 +543,16 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         value.AsTable is { } table ? table[Err].IsString && table[Ignore].IsTrue
             : _isRaisedCounted && value.AsString is { } text && ReferenceEquals(text, _raised);
 
-    private byte[] ErrorText()
+    private byte[] ErrorText() => ResultReply.OneLine([.. ErrorMessage(), .. Encoding.Latin1.GetBytes(
+        $" script: {_script!.Name}, on {_script.Place}:{_machine.ErrorLine}.")]);
+
+    private byte[] ErrorMessage()
     {
         var error = _machine.Error;
-        byte[] text = error.AsTable is { } table && table[Err].AsString is { } told ? told.Span.ToArray()
+        return error.AsTable is { } table && table[Err].AsString is { } told ? told.Span.ToArray()
             : error.AsString is { } raised && ReferenceEquals(raised, _raised) ? raised.Span.ToArray()
-            : [.. "ERR "u8, .. error.AsString is { } message
-                ? message.Span : Encoding.Latin1.GetBytes(error.ToString())];
-        return ResultReply.OneLine(
-            [.. text, .. Encoding.ASCII.GetBytes(
-                $" script: {_script!.Sha}, on {Script.ChunkName}:{_machine.ErrorLine}.")]);
+            : [.. "ERR "u8, .. error.AsString is { } message ? message.Span
+                : Encoding.Latin1.GetBytes(error.ToString())];
     }
 
     /// <summary>Has commands run on a worker's session of the store.</summary>
@@ -503,6 +592,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
         EndSteps();
         _script = null;
         _raised = null;
+        _body = null;
         _arguments.Trim();
         _engine.CountMachineBytes(_machine.MemoryBytes - _countedBytes);
         _countedBytes = _machine.MemoryBytes;

@@ -137,6 +137,57 @@ public sealed class ScriptTests
     }
 
     [Fact]
+    public void FUNCTION_KILL_ends_the_function_that_FUNCTION_STATS_names()
+    {
+        const string text = "#!lua name=loops\nredis.register_function('loop', function() while true do end end)";
+        using var kv = KvInstance.Start("--script-time-limit", "0", "--worker-threads", "2");
+        using RespClient client = kv.Connect(), other = kv.Connect();
+        Assert.Equal("\"loops\"", client.Command("FUNCTION"u8.ToArray(), "LOAD"u8.ToArray(),
+            System.Text.Encoding.ASCII.GetBytes(text)).ToString());
+        client.Send("FCALL loop 1 k a");
+        string stats;
+        // Ends: the function is known to be running from its second turn on.
+        do stats = other.Command("FUNCTION STATS").ToString();
+        while (!stats.Contains("\"name\" \"loop\"", StringComparison.Ordinal));
+        Assert.Contains("[\"FCALL\" \"loop\" \"1\" \"k\" \"a\"]", stats, StringComparison.Ordinal);
+        Assert.StartsWith("-NOTBUSY", other.Command("SCRIPT KILL").ToString(), StringComparison.Ordinal);
+        Assert.Equal("+OK", other.Command("FUNCTION KILL").ToString());
+        Assert.Contains("Script killed by user with FUNCTION KILL", client.Read().ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Functions_are_called_by_many_while_their_library_is_replaced()
+    {
+        using var kv = KvInstance.Start("--worker-threads", "2");
+        const int clients = 4, times = 300;
+        byte[] Text(int n) => System.Text.Encoding.ASCII.GetBytes("#!lua name=m\nlocal sum = 0 "
+            + $"redis.register_function('f', function(k) sum = sum + 1 redis.call('incr', k[1]) return {{sum, "
+                + $"{n}}} end)");
+        using var admin = kv.Connect();
+        admin.Command("FUNCTION"u8.ToArray(), "LOAD"u8.ToArray(), Text(0));
+        await Task.WhenAll(Enumerable.Range(0, clients + 1).Select(id => Task.Run(() =>
+        {
+            using var client = kv.Connect();
+            for (int i = 0; i < times; i++)
+            {
+                if (id == clients)
+                {
+                    client.Command("FUNCTION"u8.ToArray(), "LOAD"u8.ToArray(), "REPLACE"u8.ToArray(), Text(i));
+                    continue;
+                }
+
+                // What a library keeps begins anew with each call.
+                string reply = client.Command($"FCALL f 1 k{id}").ToString();
+                Assert.StartsWith("[:1 :", reply, StringComparison.Ordinal);
+                if (i % 10 == 0) Assert.Equal(":1", client.Command("EVAL \"return KEYS[1] and 1\" 1 k").ToString());
+            }
+        }, TestContext.Current.CancellationToken)));
+        for (int id = 0; id < clients; id++)
+            Assert.Equal($"\"{times}\"", admin.Command($"GET k{id}").ToString());
+        Assert.Equal("1", admin.Info("number_of_functions"));
+    }
+
+    [Fact]
     public void L08_a_client_that_goes_leaves_nothing_of_its_script()
     {
         using var kv = KvInstance.Start("--script-time-limit", "300", "--worker-threads", "2",

@@ -26,7 +26,7 @@ internal sealed class CommandTable
         PubSubCommands.Table,
         TransactionCommands.Table,
         EvalCommands.Table,
-        ScriptCommands.Table,
+        ScriptCommands.Table, FunctionCommands.Table,
         ClusterCommands.Table,
         StringCommands.Table,
         BitmapCommands.Table,

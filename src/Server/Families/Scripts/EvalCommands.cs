@@ -18,6 +18,9 @@ internal static class EvalCommands
         Row("EVAL_RO", EvalReadOnly, "script", "7.0.0", "Runs a script that changes nothing.", CommandFlags.ReadOnly),
         Row("EVALSHA_RO", EvalShaReadOnly, "sha1", "7.0.0",
             "Runs a script that the server knows and that changes nothing.", CommandFlags.ReadOnly),
+        Row("FCALL", FCall, "function", "7.0.0", "Runs a function of a library.", CommandFlags.MayReplicate),
+        Row("FCALL_RO", FCallReadOnly, "function", "7.0.0", "Runs a function of a library that changes nothing.",
+            CommandFlags.ReadOnly),
     ];
 
     private static Command Row(string name, CommandHandler handler, string script, string since, string summary,
@@ -42,15 +45,7 @@ internal static class EvalCommands
     private static void Run(ref CommandContext context, bool isSha, bool isReadOnly)
     {
         var text = context.Args.NextBytes();
-        long keys = context.Args.NextInt64();
-        if (!context.Args.Failed && keys > context.Args.Remaining) context.Args.Fail(ScriptErrors.TooManyKeys);
-        if (!context.Args.Failed && keys < 0) context.Args.Fail(ScriptErrors.NegativeKeys);
-        if (context.Args.Failed)
-        {
-            context.Args.Finish(context.Reply);
-            return;
-        }
-
+        if (!TryReadKeys(ref context, Errors.NotAnInteger, out int keys)) return;
         var engine = context.Server.Scripts;
         Script script;
         if (isSha)
@@ -66,11 +61,46 @@ internal static class EvalCommands
             return;
         }
 
-        bool needsNoRoom = (script.Flags & (ScriptFlags.Unsaid | ScriptFlags.AllowOom | ScriptFlags.NoWrites)) != 0
-            || isReadOnly;
-        if (!needsNoRoom && context.Server.Store.IsOverBudget) context.Fail(ScriptErrors.OutOfMemory);
-        else engine.Rent(context.Store).Begin(ref context, script, (int)keys, isReadOnly
-            || (script.Flags & ScriptFlags.NoWrites) != 0);
+        Begin(ref context, script, keys, isReadOnly);
+    }
+
+    private static void FCall(ref CommandContext context) => Call(ref context, isReadOnly: false);
+
+    private static void FCallReadOnly(ref CommandContext context) => Call(ref context, isReadOnly: true);
+
+    private static void Call(ref CommandContext context, bool isReadOnly)
+    {
+        var name = context.Args.NextBytes();
+        if (context.Server.Scripts.Functions.Find(name) is not { } function) context.Fail(ScriptErrors.NoFunction);
+        else if (TryReadKeys(ref context, ScriptErrors.BadKeys, out int keys))
+            Begin(ref context, function, keys, isReadOnly);
+    }
+
+    /// <summary>Reads how many keys there are.</summary>
+    /// <param name="notNumber">The error for what is no number.</param>
+    /// <returns>False after an error.</returns>
+    private static bool TryReadKeys(ref CommandContext context, ReadOnlySpan<byte> notNumber, out int keys)
+    {
+        long count = context.Args.NextInt64(long.MinValue, long.MaxValue, notNumber);
+        if (!context.Args.Failed && count > context.Args.Remaining) context.Args.Fail(ScriptErrors.TooManyKeys);
+        if (!context.Args.Failed && count < 0) context.Args.Fail(ScriptErrors.NegativeKeys);
+        keys = (int)count;
+        if (!context.Args.Failed) return true;
+        context.Args.Finish(context.Reply);
+        return false;
+    }
+
+    private static void Begin(ref CommandContext context, ScriptCode script, int keys, bool isReadOnly)
+    {
+        const ScriptFlags harmless = ScriptFlags.Unsaid | ScriptFlags.NoWrites;
+        bool needsRoom = (script.Flags & (harmless | ScriptFlags.AllowOom)) == 0 && !isReadOnly;
+        if (isReadOnly && (script.Flags & harmless) == 0) context.Fail(ScriptErrors.MayWrite);
+        else if (needsRoom && context.Server.Store.IsOverBudget) context.Fail(ScriptErrors.OutOfMemory);
+        else
+        {
+            context.Server.Scripts.Rent(context.Store).Begin(ref context, script, keys,
+                isReadOnly || (script.Flags & ScriptFlags.NoWrites) != 0);
+        }
     }
 
     /// <summary>Compiles a script, or finds it.</summary>

@@ -88,7 +88,8 @@ internal static class ScriptCommands
 
     private static void Kill(ref CommandContext context)
     {
-        if (context.Server.Scripts.TryKill(ScriptErrors.Killed, out bool isAny)) context.Reply.WriteOk();
+        if (context.Server.Scripts.TryKill(isFunction: false, ScriptErrors.Killed, out bool isAny))
+            context.Reply.WriteOk();
         else context.Fail(isAny ? ScriptErrors.Unkillable : ScriptErrors.NotBusy);
     }
 

@@ -1,0 +1,232 @@
+using System.Text;
+using Kv.Lua;
+using Kv.Server.Execution;
+using Kv.Server.Patterns;
+using Kv.Server.Scripting;
+
+namespace Kv.Server.Families;
+
+/// <summary>The libraries of functions that a server has.</summary>
+internal static class FunctionCommands
+{
+    private const CommandFlags Changes = CommandFlags.NoScript | CommandFlags.Write;
+
+    private static readonly string[] OfAll = ["request_policy:all_shards", "response_policy:all_succeeded"];
+
+    internal static readonly Command[] Table =
+    [
+        new("FUNCTION", arity: -2, handler: null)
+        {
+            Summary = "Holds the commands about libraries of functions.",
+            Complexity = "Depends on the subcommand.", Since = "7.0.0", Group = CommandGroup.Scripting,
+            Subcommands =
+            [
+                new("DELETE", arity: 3, Delete)
+                {
+                    Usage = "library-name", Summary = "Deletes a library and its functions.",
+                    Complexity = "O(N) where N is the number of functions.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = Changes, Tips = OfAll,
+                },
+                new("FLUSH", arity: -2, Flush)
+                {
+                    Usage = "[ASYNC | SYNC]", Summary = "Deletes all libraries.",
+                    Complexity = "O(N) where N is the number of functions.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = Changes, Tips = OfAll,
+                },
+                HelpReply.Row("7.0.0", CommandGroup.Scripting),
+                new("KILL", arity: 2, Kill)
+                {
+                    Summary = "Ends the running functions that have changed nothing.",
+                    Complexity = "O(1)", Since = "7.0.0", Group = CommandGroup.Scripting,
+                    Flags = CommandFlags.NoScript | CommandFlags.AllowBusy,
+                    Tips = ["request_policy:all_shards", "response_policy:one_succeeded"],
+                },
+                new("LIST", arity: -2, List)
+                {
+                    Usage = "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+                    Summary = "Lists libraries with their functions.",
+                    Complexity = "O(N) where N is the number of functions.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = CommandFlags.NoScript,
+                    Tips = ["nondeterministic_output_order"],
+                },
+                new("LOAD", arity: -3, Load)
+                {
+                    Usage = "[REPLACE] function-code",
+                    Summary = "Makes a library of functions, and returns its name.",
+                    Complexity = "O(N) where N is the length of the text.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = Changes | CommandFlags.DenyOom, Tips = OfAll,
+                },
+                new("STATS", arity: 2, Stats)
+                {
+                    Summary = "Tells the function that is running, and how many there are.",
+                    Complexity = "O(1)", Since = "7.0.0", Group = CommandGroup.Scripting,
+                    Flags = CommandFlags.NoScript | CommandFlags.AllowBusy,
+                    Tips = ["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+                },
+            ],
+        },
+    ];
+
+    private static void Load(ref CommandContext context)
+    {
+        bool replaces = false;
+        // Ends: each round takes an argument.
+        while (context.Args.Remaining > 1)
+        {
+            if (context.Args.TryKeyword("REPLACE"u8))
+            {
+                replaces = true;
+                continue;
+            }
+
+            context.Fail([.. "ERR Unknown option given: "u8, .. ResultReply.OneLine(context.Args.NextBytes())]);
+            return;
+        }
+
+        var text = context.Args.NextBytes();
+        if (!context.Args.Finish(context.Reply)) return;
+        try
+        {
+            string name = context.Server.Scripts.Functions.Add(text, replaces);
+            context.Reply.WriteBulk(Encoding.Latin1.GetBytes(name));
+        }
+        catch (ScriptRefusedException exception)
+        {
+            context.Fail(ResultReply.OneLine(Encoding.Latin1.GetBytes(exception.Message)));
+        }
+    }
+
+    private static void Delete(ref CommandContext context)
+    {
+        string name = Encoding.Latin1.GetString(context.Args.NextBytes());
+        if (context.Server.Scripts.Functions.Remove(name)) context.Reply.WriteOk();
+        else context.Fail(ScriptErrors.NoLibrary);
+    }
+
+    private static void Flush(ref CommandContext context)
+    {
+        if (context.Args.Remaining > 1)
+        {
+            context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
+                .. "'. Try FUNCTION HELP."u8]);
+            return;
+        }
+
+        if (context.Args.Remaining == 1 && !context.Args.TryKeyword("ASYNC"u8) && !context.Args.TryKeyword("SYNC"u8))
+        {
+            context.Fail("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"u8);
+            return;
+        }
+
+        context.Server.Scripts.Functions.Clear();
+        context.Reply.WriteOk();
+    }
+
+    private static void Kill(ref CommandContext context)
+    {
+        bool isKilled = context.Server.Scripts.TryKill(isFunction: true, ScriptErrors.FunctionKilled, out bool isAny);
+        if (isKilled) context.Reply.WriteOk();
+        else context.Fail(isAny ? ScriptErrors.Unkillable : ScriptErrors.NotBusy);
+    }
+
+    private static void List(ref CommandContext context)
+    {
+        bool withCode = false, isSome = false;
+        ReadOnlySpan<byte> pattern = default;
+        while (context.Args.Remaining > 0)
+        {
+            if (!withCode && context.Args.TryKeyword("WITHCODE"u8))
+            {
+                withCode = true;
+            }
+            else if (!isSome && context.Args.TryKeyword("LIBRARYNAME"u8))
+            {
+                if (context.Args.Remaining == 0)
+                {
+                    context.Fail("ERR library name argument was not given"u8);
+                    return;
+                }
+
+                isSome = true;
+                pattern = context.Args.NextPattern();
+            }
+            else
+            {
+                context.Fail([.. "ERR Unknown argument "u8, .. ResultReply.OneLine(context.Args.NextBytes())]);
+                return;
+            }
+        }
+
+        if (!context.Args.Finish(context.Reply)) return;
+        List<FunctionLibrary> found = [];
+        foreach (var library in context.Server.Scripts.Functions.All)
+        {
+            byte[] name = Encoding.Latin1.GetBytes(library.Name);
+            if (!isSome || GlobPattern.IsMatch(pattern, name, ignoreCase: true)) found.Add(library);
+        }
+
+        context.Reply.WriteArray(found.Count);
+        foreach (var library in found) Write(ref context, library, withCode);
+    }
+
+    private static void Write(ref CommandContext context, FunctionLibrary library, bool withCode)
+    {
+        var reply = context.Reply;
+        reply.WriteMap(withCode ? 4 : 3);
+        reply.WriteBulk("library_name"u8);
+        reply.WriteBulk(Encoding.Latin1.GetBytes(library.Name));
+        reply.WriteBulk("engine"u8);
+        reply.WriteBulk("LUA"u8);
+        reply.WriteBulk("functions"u8);
+        reply.WriteArray(library.Functions.Count);
+        foreach (var function in library.Functions)
+        {
+            reply.WriteMap(3);
+            reply.WriteBulk("name"u8);
+            reply.WriteBulk(function.NameText.Span);
+            reply.WriteBulk("description"u8);
+            if (function.Description is { } description) reply.WriteBulk(description.Span);
+            else reply.WriteNull();
+            reply.WriteBulk("flags"u8);
+            var flags = Script.NamesOf(function.Flags);
+            reply.WriteSet(flags.Count);
+            foreach (string flag in flags) reply.WriteSimple(Encoding.ASCII.GetBytes(flag));
+        }
+
+        if (!withCode) return;
+        reply.WriteBulk("library_code"u8);
+        reply.WriteBulk(library.Code);
+    }
+
+    private static void Stats(ref CommandContext context)
+    {
+        var reply = context.Reply;
+        var functions = context.Server.Scripts.Functions;
+        reply.WriteMap(2);
+        reply.WriteBulk("running_script"u8);
+        if (context.Server.Scripts.TryFindRunning(out string name, out var command, out long milliseconds))
+        {
+            reply.WriteMap(3);
+            reply.WriteBulk("name"u8);
+            reply.WriteBulk(Encoding.Latin1.GetBytes(name));
+            reply.WriteBulk("command"u8);
+            reply.WriteArray(command.Count);
+            foreach (LuaString word in command) reply.WriteBulk(word.Span);
+            reply.WriteBulk("duration_ms"u8);
+            reply.WriteInteger(milliseconds);
+        }
+        else
+        {
+            reply.WriteNull();
+        }
+
+        reply.WriteBulk("engines"u8);
+        reply.WriteMap(1);
+        reply.WriteBulk("LUA"u8);
+        reply.WriteMap(2);
+        reply.WriteBulk("libraries_count"u8);
+        reply.WriteInteger(functions.All.Count);
+        reply.WriteBulk("functions_count"u8);
+        reply.WriteInteger(functions.FunctionCount);
+    }
+}

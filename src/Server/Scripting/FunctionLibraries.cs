@@ -1,0 +1,85 @@
+using System.Text;
+using Kv.Lua;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>The libraries of a server and their functions.</summary>
+/// <param name="load">Runs a library's text: <see cref="FunctionLibrary.Read"/>.</param>
+/// <param name="charge">Accounts for what is kept.</param>
+/// <remarks>Threads: any. What is there is replaced whole under <see cref="_changes"/>; looking up takes no
+/// lock.</remarks>
+internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration>, string?> load, Action<long> charge)
+{
+    private readonly Lock _changes = new();
+    private volatile Content _now = new([], new Dictionary<string, LibraryFunction>());
+
+    /// <summary>In the order in which they came.</summary>
+    public IReadOnlyList<FunctionLibrary> All => _now.Libraries;
+
+    public int FunctionCount => _now.Functions.Count;
+
+    public long Bytes => _now.Libraries.Sum(library => library.Bytes);
+
+    /// <summary>Finds a function that is to be called.</summary>
+    public LibraryFunction? Find(ReadOnlySpan<byte> name) =>
+        _now.Functions.GetValueOrDefault(Encoding.Latin1.GetString(name));
+
+    /// <summary>Adds a library.</summary>
+    /// <param name="replaces">Whether it may take the place of one of its name.</param>
+    /// <returns>Its name.</returns>
+    /// <exception cref="ScriptRefusedException">It is none, or something of it is there already; the message is the
+    /// reply, and nothing has changed.</exception>
+    public string Add(ReadOnlySpan<byte> text, bool replaces)
+    {
+        string name = FunctionLibrary.ReadName(text, out _);
+        if (!replaces) CheckIsNew(name);
+        var library = FunctionLibrary.Read(text, load);      // outside of the lock: it takes its time
+        lock (_changes)
+        {
+            if (!replaces) CheckIsNew(name);
+            Publish([.. _now.Libraries.Where(other => other.Name != name), library]);
+        }
+
+        return name;
+    }
+
+    /// <returns>False: there is none of the name.</returns>
+    public bool Remove(string name)
+    {
+        lock (_changes)
+        {
+            if (!Has(name)) return false;
+            Publish([.. _now.Libraries.Where(library => library.Name != name)]);
+            return true;
+        }
+    }
+
+    public void Clear()
+    {
+        lock (_changes) Publish([]);
+    }
+
+    private bool Has(string name) => _now.Libraries.Any(library => library.Name == name);
+
+    private void CheckIsNew(string name)
+    {
+        if (Has(name)) throw new ScriptRefusedException($"ERR Library '{name}' already exists");
+    }
+
+    private void Publish(FunctionLibrary[] libraries)
+    {
+        // As the reference has it: libraries differ by case, functions do not.
+        var functions = new Dictionary<string, LibraryFunction>(StringComparer.OrdinalIgnoreCase);
+        foreach (var function in libraries.SelectMany(library => library.Functions))
+        {
+            if (!functions.TryAdd(function.Name, function))
+                throw new ScriptRefusedException($"ERR Function {function.Name} already exists");
+        }
+
+        long before = Bytes;
+        _now = new Content(libraries, functions);
+        charge(Bytes - before);
+    }
+
+    private sealed record Content(FunctionLibrary[] Libraries, Dictionary<string, LibraryFunction> Functions);
+}

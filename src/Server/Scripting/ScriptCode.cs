@@ -1,0 +1,22 @@
+using Kv.Lua;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>What can be run as a script: a text of EVAL, or a function of a library.</summary>
+/// <remarks>Threads: any.</remarks>
+internal abstract class ScriptCode(ScriptFlags flags, LuaChunk chunk)
+{
+    /// <summary>What errors call it.</summary>
+    public abstract string Name { get; }
+
+    /// <summary>Where errors say that they were raised.</summary>
+    public abstract string Place { get; }
+
+    public ScriptFlags Flags { get; } = flags;
+
+    public LuaChunk Chunk { get; } = chunk;
+
+    /// <summary>Whether it was seen to need all others to stand still: the next time it begins like that. A hint: who
+    /// reads it late begins twice.</summary>
+    public bool RunsAlone { get; set; }
+}

@@ -60,10 +60,10 @@ public sealed class MoveTests
 
     private static void SetHash(TestStore test, string key)
     {
-        using HeldKey held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Hash, 200);
+        using HeldKey held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Hash, 100);
         var hash = new HashValue(held.Value);
-        Assert.True(hash.TryReserve(1, 101, 100));
-        hash.Set("f"u8, new byte[100]);
+        Assert.True(hash.TryReserve(1, 61, 60));
+        hash.Set("f"u8, new byte[60]);
         hash.Settle();
     }
 }

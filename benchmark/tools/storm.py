@@ -224,15 +224,20 @@ def information(client):
 
 def connect(port):
     """An administrator, who has places of his own. Tries so many times, not so long: all of this may be stopped for a while."""
+    reason = ""
     for _ in range(600):
+        client = None
         try:
             client = Attacker(port, seconds=5)
             information(client)
             return client
         except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
-            reason = error
+            reason = repr(error)        # the error itself would keep the connection
+            if client:
+                client.file.close()
+                client.socket.close()
             time.sleep(0.1)
-    raise SystemExit(f"the server answers nobody: {reason!r}")
+    raise SystemExit(f"the server answers nobody: {reason}")
 
 
 LEFT = ("blocked_clients", "pubsub_channels", "pubsub_patterns", "pubsubshard_channels", "pubsub_clients", "watching_clients", "total_watched_keys", "kv_lingering_connections",

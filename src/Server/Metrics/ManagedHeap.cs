@@ -18,19 +18,25 @@ internal sealed class ManagedHeap : IDisposable
 
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(250);
 
+    /// <summary>Ten seconds: until what was asked for is asked for again, and until a heap that has stayed large is
+    /// looked at anew. The latter takes twice as long each time, up to a quarter of an hour.</summary>
+    private const int PatienceTicks = 40, AgainTicksMax = 3600;
+
     private readonly MemoryBudget _budget;
     private readonly IHeapFigures _figures;
     private readonly ITimer _timer;
-    private int _collections;
+    private long _collections;
     private long _chargedBefore, _chargedMost, _usual;
     private bool _isDoubted;
+    private readonly long _atStart;
+    private int _patience, _again = PatienceTicks / 2, _untilAgain;
 
     public ManagedHeap(MemoryBudget budget, TimeProvider time, IHeapFigures? figures = null)
     {
         _budget = budget;
         _figures = figures ?? RuntimeHeapFigures.Instance;
         _collections = _figures.FullCollections;
-        budget.HeapBytes = _usual = _figures.AllocatedBytes;    // nearly all that a start allocates stays
+        budget.HeapBytes = _atStart = _usual = _figures.AllocatedBytes;    // nearly all that a start allocates stays
         _timer = time.CreateTimer(static heap => ((ManagedHeap)heap!).Look(), this, Tick, Tick);
     }
 
@@ -40,23 +46,38 @@ internal sealed class ManagedHeap : IDisposable
     {
         long charged = _budget.ManagedBytes;
         _chargedMost = Math.Max(_chargedMost, charged);
-        int collections = _figures.FullCollections;
+        long collections = _figures.FullCollections;
         if (collections != _collections)
         {
             _collections = collections;
             // What was charged at the collection was something between the two: the higher one, since too much would
             // count until the next one.
+            long before = _budget.HeapBytes;
             long heap = _budget.HeapBytes = Math.Max(0, _figures.LiveBytes - Math.Max(charged, _chargedBefore));
             _chargedMost = charged;
             // Much more than before may have been on its way out, charged no more and not let go of yet: then it is
             // looked at twice.
             _isDoubted = heap > _usual + DeadBytesMin && !_isDoubted;
             if (!_isDoubted) _usual = heap;
+            _patience = 0;
+            _again = heap < before - DeadBytesMin ? PatienceTicks : Math.Min(2 * _again, AgainTicksMax);
+            _untilAgain = _again;
         }
 
         long dead = _chargedMost - charged;
         bool isMuchDead = dead > Math.Max(DeadBytesMin, (charged + _budget.HeapBytes) / DeadShare);
-        if (isMuchDead || (_isDoubted && charged == _chargedBefore)) _figures.Collect();
+        // What was alive in the middle of something may be dead long since, and nothing is allocated any more.
+        bool isLarge = _budget.HeapBytes > _atStart + DeadBytesMin && --_untilAgain <= 0;
+        if (_patience > 0)
+        {
+            _patience--;        // it may be under way
+        }
+        else if (isMuchDead || isLarge || (_isDoubted && charged == _chargedBefore))
+        {
+            _patience = PatienceTicks;
+            _figures.Collect();
+        }
+
         _chargedBefore = charged;
     }
 }
@@ -70,7 +91,8 @@ internal interface IHeapFigures
     /// <summary>Bytes of all objects after the last full collection.</summary>
     long LiveBytes { get; }
 
-    int FullCollections { get; }
+    /// <summary>Changes with every full collection that has ended.</summary>
+    long FullCollections { get; }
 
     /// <summary>Begins to collect all of it.</summary>
     void Collect();
@@ -87,15 +109,24 @@ internal sealed class RuntimeHeapFigures : IHeapFigures
     {
         get
         {
-            // The later of the two kinds; programs choose one by their configuration.
-            var blocking = GC.GetGCMemoryInfo(GCKind.FullBlocking);
-            var background = GC.GetGCMemoryInfo(GCKind.Background);
-            var last = background.Index > blocking.Index ? background : blocking;
+            var last = Last;
             return last.HeapSizeBytes - last.FragmentedBytes;
         }
     }
 
-    public int FullCollections => GC.CollectionCount(GC.MaxGeneration);
+    // Not their count: one that goes on in the background is counted when it begins.
+    public long FullCollections => Last.Index;
+
+    /// <summary>The later of the two kinds, ended.</summary>
+    private static GCMemoryInfo Last
+    {
+        get
+        {
+            var blocking = GC.GetGCMemoryInfo(GCKind.FullBlocking);
+            var background = GC.GetGCMemoryInfo(GCKind.Background);
+            return background.Index > blocking.Index ? background : blocking;
+        }
+    }
 
     // In the background: all threads would stand still for as long as it takes to mark a million objects, 0.2 s.
     public void Collect() => GC.Collect(GC.MaxGeneration, GCCollectionMode.Forced, blocking: false);

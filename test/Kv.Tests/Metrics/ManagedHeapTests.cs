@@ -99,6 +99,40 @@ public sealed class ManagedHeapTests : IDisposable
         Assert.Equal(1, _heap.Wanted);
     }
 
+    // The last collection fell into a storm; then nothing is allocated any more, and the runtime would not collect.
+    [Fact]
+    public void A_heap_that_has_stayed_large_is_looked_at_again_less_and_less_often()
+    {
+        Collect(live: 50 * Mb);
+        Collect(live: 50 * Mb);
+        int wanted = _heap.Wanted, looks = 0;
+        foreach (int expected in (int[])[80, 160, 320])
+        {
+            for (looks = 1; _heap.Wanted == wanted; looks++) _managed.Look();
+            Assert.InRange(looks, expected / 2, 2 * expected);
+            wanted = _heap.Wanted;
+            Collect(live: 50 * Mb);
+        }
+
+        Collect(live: 4 * Mb);
+        Assert.Equal(4 * Mb, _budget.UsedBytes);
+        for (looks = 0; looks < 10_000; looks++) _managed.Look();
+        Assert.Equal(wanted, _heap.Wanted);
+    }
+
+    // One in the background takes a while.
+    [Fact]
+    public void What_was_asked_for_is_not_asked_for_with_each_look()
+    {
+        _budget.ChargeManaged(100 * Mb);
+        _managed.Look();
+        _budget.ChargeManaged(-90 * Mb);
+        for (int i = 0; i < 40; i++) _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+        for (int i = 0; i < 40; i++) _managed.Look();
+        Assert.Equal(2, _heap.Wanted);
+    }
+
     private void Collect(long live)
     {
         _heap.LiveBytes = live;
@@ -112,7 +146,7 @@ public sealed class ManagedHeapTests : IDisposable
 
         public long LiveBytes { get; set; }
 
-        public int FullCollections { get; set; }
+        public long FullCollections { get; set; }
 
         public int Wanted { get; private set; }
 

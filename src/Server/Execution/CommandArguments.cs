@@ -185,6 +185,13 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
+    /// <summary>The next argument, for what may go on in later turns.</summary>
+    public KeptArgument NextKept()
+    {
+        int index = _next;
+        return NextBytes().IsEmpty ? default : new KeptArgument(_items[index]);
+    }
+
     /// <summary>The next argument as a value, with its block when it came in one of its own: the store may adopt
     /// that.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -10,7 +10,7 @@ namespace Kv.Storage;
 /// time. Limit: 1 GB of elements; more is an <see cref="OutOfMemoryException"/> from the operation that reads them,
 /// which has changed nothing.
 /// </remarks>
-public sealed class ElementBuffer : IDisposable
+public sealed class ElementBuffer : IElementSink, IDisposable
 {
     private const int BytesMax = 1 << 30;
 
@@ -45,6 +45,8 @@ public sealed class ElementBuffer : IDisposable
             return longest;
         }
     }
+
+    void IElementSink.Write(ReadOnlySpan<byte> element) => Add(element);
 
     /// <summary>Adds one behind the others.</summary>
     public void Add(ReadOnlySpan<byte> element)

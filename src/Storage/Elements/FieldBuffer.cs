@@ -2,7 +2,7 @@ namespace Kv.Storage;
 
 /// <summary>Fields with their values, copied out of a hash as of one instant, or to be set as one step.</summary>
 /// <inheritdoc cref="ElementBuffer" path="/remarks"/>
-public sealed class FieldBuffer : IDisposable
+public sealed class FieldBuffer : IPairSink, IDisposable
 {
     private readonly ElementBuffer _elements = new();
 
@@ -18,6 +18,8 @@ public sealed class FieldBuffer : IDisposable
     /// <summary>Its value, valid as long.</summary>
     /// <inheritdoc cref="Field" path="/param"/>
     public ReadOnlySpan<byte> Value(int index) => _elements[(2 * index) + 1];
+
+    void IPairSink.Write(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value) => Add(field, value);
 
     /// <summary>Adds one behind the others.</summary>
     public void Add(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)

@@ -166,8 +166,9 @@ public readonly struct StoreHashes
         fields.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Hash);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var walk = new HashValue(held.Value).View.GetWalk();
-        while (walk.Next(out var field, out var value)) fields.Add(field, value);
+        var all = default(HashFields);
+        var budget = default(Unbounded);
+        all.Run(new HashValue(held.Value).View, fields, ref budget);
         return fields.Count == 0 ? StoreStatus.NotFound : StoreStatus.Ok;
     }
 

@@ -145,6 +145,21 @@ internal unsafe ref struct ListValue(HeldValue value)
         leaf.ListpackBytes = Math.Max(0, listpack);
     }
 
+    /// <summary>Takes out the element at an end: a whole change. A list without another is deleted.</summary>
+    public readonly void RemoveEnd(bool left)
+    {
+        _value.BeginChange();
+        long has = Count;
+        if (has == 1)
+        {
+            _value.Delete();
+            return;
+        }
+
+        Remove(left ? 0 : has - 1, 1);
+        Settle();
+    }
+
     /// <summary>Takes out elements that equal one; changes nothing when there are none. Needs no memory.</summary>
     /// <param name="most">At most so many.</param>
     /// <param name="fromRight">Begin with the last.</param>

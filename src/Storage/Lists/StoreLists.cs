@@ -67,10 +67,9 @@ public readonly struct StoreLists
         element = default;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var list = new ListValue(held.Value);
-        list.View.TryGet(end == ListEnd.Left ? 0 : -1, out var found);
+        new ListValue(held.Value).View.TryGet(end == ListEnd.Left ? 0 : -1, out var found);
         element.Read(found);
-        Take(held.Value, end, 1);
+        Remove(held.Value, end);
         return StoreStatus.Ok;
     }
 
@@ -85,12 +84,8 @@ public readonly struct StoreLists
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         elements.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
-        if (held.Status != StoreStatus.Ok || count == 0) return held.Status;
-        var list = new ListValue(held.Value).View;
-        var walk = list.GetWalk(end == ListEnd.Left ? 0 : list.Count - 1, backwards: end == ListEnd.Right);
-        for (int left = count; left > 0 && walk.Next(out var element); left--) elements.Add(element);
-        Take(held.Value, end, elements.Count);
-        return StoreStatus.Ok;
+        if (held.Status == StoreStatus.Ok) Take(held.Value, end, count, elements);
+        return held.Status;
     }
 
     /// <summary>Takes an element out of one list and puts it into another, or at another place of the same one, as one
@@ -122,7 +117,7 @@ public readonly struct StoreLists
         }
 
         list.Push(to == ListEnd.Left, element.Span);
-        Take(taken, from, 1);
+        Remove(taken, from);
         return StoreStatus.Ok;
     }
 
@@ -200,15 +195,12 @@ public readonly struct StoreLists
         index = -1;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var walk = new ListValue(held.Value).View.GetWalk();
-        for (long i = 0; walk.Next(out var next); i++)
-        {
-            if (!next.SequenceEqual(element)) continue;
-            index = i;
-            return StoreStatus.Ok;
-        }
-
-        return StoreStatus.NotFound;
+        var list = new ListValue(held.Value);
+        var search = new ListSearch(rank: 1, most: 1, looked: list.Count);
+        var budget = default(Unbounded);
+        search.Run(list, element, default(NoPlaces), ref budget);
+        index = search.Place;
+        return index < 0 ? StoreStatus.NotFound : StoreStatus.Ok;
     }
 
     /// <summary>Copies the elements from one index to another, both of them too.</summary>
@@ -224,10 +216,10 @@ public readonly struct StoreLists
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
         if (held.Status != StoreStatus.Ok) return held.Status;
         var list = new ListValue(held.Value).View;
-        long count = Resolve(ref first, last, list.Count);
-        if (count == 0) return StoreStatus.Ok;
-        var walk = list.GetWalk(first);
-        for (; count > 0 && walk.Next(out var element); count--) elements.Add(element);
+        long count = IndexRange.Resolve(ref first, last, list.Count);
+        var range = new ListRange(first, count);
+        var budget = default(Unbounded);
+        range.Run(list, elements, ref budget);
         return StoreStatus.Ok;
     }
 
@@ -241,19 +233,11 @@ public readonly struct StoreLists
     {
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var list = new ListValue(held.Value);
-        long has = list.Count, count = Resolve(ref first, last, has);
+        long has = new ListValue(held.Value).Count, count = IndexRange.Resolve(ref first, last, has);
         if (count == has) return StoreStatus.Ok;
-        held.Value.BeginChange();
-        if (count == 0)
-        {
-            held.Value.Delete();
-            return StoreStatus.Ok;
-        }
-
-        list.Remove(first + count, has - first - count);
-        list.Remove(0, first);
-        list.Settle();
+        var trim = new ListTrim(first, count);
+        var budget = default(Unbounded);
+        trim.Run(held.Value, ref budget);
         return StoreStatus.Ok;
     }
 
@@ -272,9 +256,10 @@ public readonly struct StoreLists
         removed = 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.List);
         if (held.Status != StoreStatus.Ok || most == 0) return held.Status;
-        var list = new ListValue(held.Value);
-        removed = list.RemoveEqual(element, most, fromRight: begin == ListEnd.Right);
-        if (removed != 0) list.Settle();
+        var removal = new ListRemoval(most, fromRight: begin == ListEnd.Right);
+        var budget = default(Unbounded);
+        removal.Run(held.Value, element, ref budget);
+        removed = removal.Removed;
         return StoreStatus.Ok;
     }
 
@@ -282,30 +267,18 @@ public readonly struct StoreLists
         _session.Hold(_session.Key(key), DataType.List,
             ListValue.ExpectedBytes(_session.Changes.Store.PackedLimits, push));
 
-    private static void Take(HeldValue value, ListEnd end, long count)
+    private static void Take(HeldValue value, ListEnd end, long most, ElementBuffer elements)
     {
-        var list = new ListValue(value);
-        long has = list.Count;
-        value.BeginChange();
-        if (count == has)
+        var take = new ListTake(new ListValue(value), left: end == ListEnd.Left, most);
+        var budget = default(Unbounded);
+        // Ends: each round gets on.
+        while (!take.Run(value, elements, ref budget))
         {
-            value.Delete();
-            return;
         }
-
-        list.Remove(end == ListEnd.Left ? 0 : has - count, count);
-        list.Settle();
     }
 
-    /// <summary>Makes places of the ends of a range.</summary>
-    /// <returns>How many elements it has.</returns>
-    private static long Resolve(ref long first, long last, long count)
-    {
-        if (first < 0) first = Math.Max(0, first + count);
-        if (last < 0) last += count;
-        last = Math.Min(last, count - 1);
-        return last < first ? 0 : last - first + 1;
-    }
+    private static void Remove(HeldValue value, ListEnd end) =>
+        new ListValue(value).RemoveEnd(left: end == ListEnd.Left);
 
     /// <summary>Shows one element to a reader.</summary>
     private ref struct ReadElement<TRead> : IValueRead where TRead : struct, IElementRead

@@ -71,7 +71,7 @@ internal unsafe ref struct SetView : IMemberScan
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
     public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IMemberSink
+        where TSink : struct, IElementSink
     {
         if (_kind == ValueKind.Set)
         {
@@ -90,7 +90,7 @@ internal unsafe ref struct SetView : IMemberScan
     }
 
     private readonly void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IMemberSink
+        where TSink : struct, IElementSink
     {
         var sample = new MemberSample(budget, count, Count);
         try
@@ -172,10 +172,4 @@ internal unsafe ref struct SetView : IMemberScan
             return true;
         }
     }
-}
-
-/// <summary>Takes members.</summary>
-internal interface IMemberSink
-{
-    void Write(ReadOnlySpan<byte> member);
 }

@@ -156,8 +156,9 @@ public readonly struct StoreSets
         members.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var walk = new SetValue(held.Value).View.GetWalk();
-        while (walk.Next(out var member)) members.Add(member);
+        var all = default(SetMembers);
+        var budget = default(Unbounded);
+        all.Run(new SetValue(held.Value).View, members, ref budget);
         return StoreStatus.Ok;
     }
 
@@ -237,7 +238,7 @@ public readonly struct StoreSets
         return StoreStatus.Ok;
     }
 
-    private readonly unsafe struct CopyMembers(ElementBuffer members) : IMemberSink, IMemberVisit
+    private readonly unsafe struct CopyMembers(ElementBuffer members) : IElementSink, IMemberVisit
     {
         public void Write(ReadOnlySpan<byte> member) => members.Add(member);
 

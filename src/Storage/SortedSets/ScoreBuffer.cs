@@ -5,7 +5,7 @@ namespace Kv.Storage;
 /// <summary>Members with their scores, copied out of a sorted set as of one instant, or to be added as one
 /// step.</summary>
 /// <inheritdoc cref="ElementBuffer" path="/remarks"/>
-public sealed class ScoreBuffer : IDisposable
+public sealed class ScoreBuffer : IScoreSink, IDisposable
 {
     private readonly ElementBuffer _members = new();
     private double[] _scores = [];
@@ -26,6 +26,8 @@ public sealed class ScoreBuffer : IDisposable
         ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)index, (uint)Count, nameof(index));
         return _scores[index];
     }
+
+    void IScoreSink.Write(ReadOnlySpan<byte> member, double score) => Add(member, score);
 
     /// <summary>Adds one behind the others.</summary>
     /// <exception cref="ArgumentException">The score is NaN.</exception>

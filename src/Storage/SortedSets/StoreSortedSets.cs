@@ -139,7 +139,7 @@ public readonly struct StoreSortedSets
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
         if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SortedSetValue(held.Value).View;
-        long count = Resolve(ref first, last, set.Count);
+        long count = IndexRange.Resolve(ref first, last, set.Count);
         Copy(set, descending ? set.Count - 1 - first : first, count, descending, elements);
         return StoreStatus.Ok;
     }
@@ -179,7 +179,7 @@ public readonly struct StoreSortedSets
         removed = 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        removed = Resolve(ref first, last, new SortedSetValue(held.Value).Count);
+        removed = IndexRange.Resolve(ref first, last, new SortedSetValue(held.Value).Count);
         RemoveAt(held.Value, first, removed);
         return StoreStatus.Ok;
     }
@@ -228,10 +228,13 @@ public readonly struct StoreSortedSets
         elements.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet);
         if (held.Status != StoreStatus.Ok) return held.Status;
-        var set = new SortedSetValue(held.Value).View;
-        long total = set.Count, taken = Math.Min(count, total);
-        Copy(set, greatest ? total - 1 : 0, taken, greatest, elements);
-        RemoveAt(held.Value, greatest ? total - taken : 0, taken);
+        var take = new SortedSetTake(new SortedSetValue(held.Value), greatest, count);
+        var budget = default(Unbounded);
+        // Ends: each round gets on.
+        while (!take.Run(held.Value, elements, ref budget))
+        {
+        }
+
         return StoreStatus.Ok;
     }
 
@@ -311,9 +314,9 @@ public readonly struct StoreSortedSets
 
     private static void Copy(SortedSetView set, long rank, long count, bool descending, ScoreBuffer elements)
     {
-        if (count == 0) return;
-        var walk = set.From(rank, descending);
-        for (; count > 0 && walk.Next(out var member, out double score); count--) elements.Add(member, score);
+        var range = new RankRange(rank, count, descending);
+        var budget = default(Unbounded);
+        range.Run(set, elements, ref budget);
     }
 
     private static void RemoveAt(HeldValue value, long rank, long count)
@@ -321,16 +324,6 @@ public readonly struct StoreSortedSets
         var set = new SortedSetValue(value);
         set.RemoveAt(rank, count);
         set.Settle();
-    }
-
-    /// <summary>Makes ranks of the ends of a range.</summary>
-    /// <returns>How many elements it has.</returns>
-    private static long Resolve(ref long first, long last, long count)
-    {
-        if (first < 0) first = Math.Max(0, first + count);
-        if (last < 0) last += count;
-        last = Math.Min(last, count - 1);
-        return last < first ? 0 : last - first + 1;
     }
 
     private ref struct ReadRangeCount : IValueRead

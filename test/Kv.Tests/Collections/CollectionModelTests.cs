@@ -237,7 +237,7 @@ public sealed class CollectionModelTests
         Assert.InRange(chi, 699 - (6 * 37), 699 + (6 * 37));
     }
 
-    private readonly record struct Sample(List<int> Members) : IMemberSink
+    private readonly record struct Sample(List<int> Members) : IElementSink
     {
         public void Write(ReadOnlySpan<byte> member) => Members.Add(int.Parse(Encoding.ASCII.GetString(member)[1..]));
     }

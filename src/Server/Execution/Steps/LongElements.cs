@@ -12,9 +12,6 @@ namespace Kv.Server.Execution;
 /// </remarks>
 internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 {
-    /// <summary>A command about more is done in steps.</summary>
-    public const int ElementsMax = 4096;
-
     /// <summary>Of what cannot end where a <see cref="StepBudget"/> does.</summary>
     protected const int ElementsPerStep = StepBudget.ElementsMax, BytesPerStep = StepBudget.BytesMax;
 
@@ -51,7 +48,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     /// <param name="count">So many.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool IsWanted(ref CommandContext context, long count) =>
-        count > ElementsMax && !context.InTransaction;
+        count > StepBudget.OneTurnMax && !context.InTransaction;
 
     /// <summary>Begins; the key is the work's.</summary>
     /// <param name="count">Elements of the reply, or its number.</param>
@@ -142,11 +139,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
             context.Reply.WriteBulk(Key);
         }
 
-        if (_head == ReplyHead.Number) context.Reply.WriteInteger(Count);
-        else if (_head == ReplyHead.Ok) context.Reply.WriteOk();
-        else if (_head == ReplyHead.Set) context.Reply.WriteSet((int)Count);
-        else if (_head == ReplyHead.Map) context.Reply.WriteMap((int)Count);
-        else context.Reply.WriteArray((int)Count);
+        _head.Write(context.Reply, Count);
         return context.Reply.Owed == 0 || Reply.Begin(context.Output);
     }
 }

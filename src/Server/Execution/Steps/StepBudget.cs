@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
@@ -8,10 +9,13 @@ namespace Kv.Server.Execution;
 /// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because
 /// elements may cost ten times what they do on another day: in no cache, on a machine that others use, too.
 /// </remarks>
-internal struct StepBudget
+internal struct StepBudget : IStepBudget
 {
+    /// <summary>A command about more elements is done in steps.</summary>
+    public const int OneTurnMax = 4096;
+
     /// <summary>So many elements: some 100 us where they are in no cache, but come one after another.</summary>
-    public const int ElementsMax = 1024;
+    public const int ElementsMax = IStepBudget.WholePiece;
 
     /// <summary>And so many bytes of the reply.</summary>
     public const int BytesMax = 256 * 1024;
@@ -21,7 +25,7 @@ internal struct StepBudget
     private readonly LongReply? _collected;
     private readonly OutputBuffer? _output;
     private readonly long _bytesEnd, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
-    private int _left = ElementsMax, _untilClock = ClockEvery;
+    private long _left = ElementsMax, _untilClock = ClockEvery;
 
     /// <summary>Of a command whose reply is collected.</summary>
     public StepBudget(LongReply reply)
@@ -48,11 +52,11 @@ internal struct StepBudget
     /// <summary>Asks for elements.</summary>
     /// <param name="count">Some tens at most.</param>
     /// <returns>False: the step has to end.</returns>
-    public bool TryTake(int count = 1)
+    public bool TryTake(long count = 1)
     {
         if (_left <= 0 || Bytes >= _bytesEnd) return false;
         _untilClock -= count;
-        if (_untilClock < 0)
+        if (_untilClock < 0 && _left < ElementsMax)
         {
             if (Stopwatch.GetTimestamp() >= _ticksEnd) return false;
             _untilClock = ClockEvery;
@@ -61,4 +65,7 @@ internal struct StepBudget
         _left -= count;
         return true;
     }
+
+    /// <inheritdoc/>
+    public static bool IsBounded => true;
 }

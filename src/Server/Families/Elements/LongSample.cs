@@ -83,7 +83,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
                 }
                 else
                 {
-                    new ElementReply(reply.Next(), withValues).Write(batch.Member(i), batch.Score(i));
+                    new ScoreForm(reply.Version, withValues).Write(reply.Next(), batch.Member(i), batch.Score(i));
                 }
             }
         }
@@ -105,7 +105,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         else
         {
             new SortedSetValue(value).View.Random(Random.Shared, out var member, out double score);
-            new ElementReply(reply.Next(), withValues).Write(member, score);
+            new ScoreForm(reply.Version, withValues).Write(reply.Next(), member, score);
         }
     }
 }

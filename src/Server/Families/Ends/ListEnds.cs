@@ -8,36 +8,12 @@ namespace Kv.Server.Families;
 /// <summary>Takes elements from the ends of lists that are held, and answers them.</summary>
 internal static class ListEnds
 {
-    /// <summary>Answers the element at an end; it stays.</summary>
-    public static void WriteOne(ReplyWriter reply, ListView list, bool left)
-    {
-        list.TryGet(left ? 0 : -1, out var element);
-        reply.WriteBulk(element);
-    }
-
-    /// <summary>Answers the elements at one end, from it on; they stay.</summary>
-    public static void WriteMany(ReplyWriter reply, ListValue list, bool left, long most)
-    {
-        long count = Math.Min(most, list.Count);
-        reply.WriteArray((int)count);
-        var walk = list.View.GetWalk(left ? 0 : list.Count - 1, backwards: !left);
-        for (; count > 0 && walk.Next(out var element); count--) reply.WriteBulk(element);
-    }
-
-    /// <summary>Takes so many elements from an end; a list without any is deleted.</summary>
-    public static void Take(HeldValue value, bool left, long most)
+    /// <summary>Takes the element at an end, and answers it.</summary>
+    public static void TakeOne(ReplyWriter reply, HeldValue value, bool left)
     {
         var list = new ListValue(value);
-        long has = list.Count, count = Math.Min(most, has);
-        value.BeginChange();
-        if (count == has)
-        {
-            value.Delete();
-            return;
-        }
-
-        list.Remove(left ? 0 : has - count, count);
-        list.Settle();
+        WriteOne(reply, list.View, left);
+        list.RemoveEnd(left);
     }
 
     /// <summary>Moves an element between the lists that the first two arguments name, and answers it, or an
@@ -102,7 +78,7 @@ internal static class ListEnds
 
         reply.WriteBulk(element);
         list.Push(toLeft, element);
-        Take(from, fromLeft, 1);
+        new ListValue(from).RemoveEnd(fromLeft);
     }
 
     /// <summary>From one end of a list to the other.</summary>
@@ -124,9 +100,15 @@ internal static class ListEnds
         {
             reply.WriteBulk(copy);
             list.Push(!fromLeft, copy);
-            Take(value, fromLeft, 1);
+            list.RemoveEnd(fromLeft);
         }
 
         if (rented != null) ArrayPool<byte>.Shared.Return(rented);
+    }
+
+    private static void WriteOne(ReplyWriter reply, ListView list, bool left)
+    {
+        list.TryGet(left ? 0 : -1, out var element);
+        reply.WriteBulk(element);
     }
 }

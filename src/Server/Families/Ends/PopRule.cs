@@ -73,8 +73,9 @@ internal readonly struct PopRule
             var key = context.Args[keys.First + i].Span;
             if (value.Type != Type) context.Fail(Errors.WrongType);
             else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-            else if (InSteps(ref context, key, value, i) is not { } take || !take.TryBegin(ref context, held))
-                Take(context.Reply, key, value);
+            else if (Count == 0) TakeOne(context.Reply, key, value);
+            else if (Type == DataType.List) ValueWork.Run(ref context, held, i, key, ListWork(value));
+            else ValueWork.Run(ref context, held, i, key, SortedSetWork(context.Reply, value));
             return true;
         }
 
@@ -88,41 +89,34 @@ internal readonly struct PopRule
         if (held.Status == StoreStatus.NotFound) return false;
         if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-        else if (InSteps(ref context, key, held.Value, 0) is not { } take || !take.TryBegin(ref context, held))
-            Take(context.Reply, key, held.Value);
+        else if (Count == 0) TakeOne(context.Reply, key, held.Value);
+        else if (Type == DataType.List) ValueWork.Run(ref context, held, key, ListWork(held.Value));
+        else ValueWork.Run(ref context, held, key, SortedSetWork(context.Reply, held.Value));
         return true;
-    }
-
-    private LongTake? InSteps(ref CommandContext context, ReadOnlySpan<byte> key, HeldValue value, int index)
-    {
-        if (!LongElements.IsWanted(ref context, Count)) return null;
-        byte[] name = key.ToArray();
-        return Type == DataType.List ? LongListTake.IfMany(ref context, value, FromFirst, Count, index, name)
-            : LongScoreTake.IfMany(ref context, value, !FromFirst, Count, pairsAlways: true, index, name);
     }
 
     private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) =>
         context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
 
-    /// <summary>Takes from a key that has some, and answers.</summary>
+    /// <summary>Takes from a key that has some, and answers; all in this turn.</summary>
     public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
     {
-        reply.WriteArray(Count == 0 && Type == DataType.SortedSet ? 3 : 2);
-        reply.WriteBulk(key);
-        if (Type == DataType.List)
-        {
-            if (Count == 0) ListEnds.WriteOne(reply, new ListValue(value).View, FromFirst);
-            else ListEnds.WriteMany(reply, new ListValue(value), FromFirst, Count);
-            ListEnds.Take(value, FromFirst, Math.Max(1, Count));
-        }
-        else if (Count == 0)
-        {
-            SortedSetEnds.TakeOne(reply, new SortedSetValue(value), !FromFirst);
-        }
-        else
-        {
-            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true, pairsAlways: true),
-                new SortedSetValue(value), !FromFirst, Count);
-        }
+        if (Count == 0) TakeOne(reply, key, value);
+        else if (Type == DataType.List) ValueWork.RunWhole(reply, key, value, ListWork(value));
+        else ValueWork.RunWhole(reply, key, value, SortedSetWork(reply, value));
     }
+
+    private void TakeOne(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
+    {
+        reply.WriteArray(Type == DataType.SortedSet ? 3 : 2);
+        reply.WriteBulk(key);
+        if (Type == DataType.List) ListEnds.TakeOne(reply, value, FromFirst);
+        else SortedSetEnds.TakeOne(reply, new SortedSetValue(value), !FromFirst);
+    }
+
+    private ListTakeWork ListWork(HeldValue value) => new(new ListTake(new ListValue(value), FromFirst, Count));
+
+    private SortedSetTakeWork SortedSetWork(ReplyWriter reply, HeldValue value) =>
+        new(new SortedSetTake(new SortedSetValue(value), !FromFirst, Count),
+            new ScoreForm(reply.Version, withScores: true, pairsAlways: true));
 }

@@ -289,7 +289,7 @@ internal static class GeoCommands
         if (query.IsAroundMember) GeoHash.Decode(score, out query.Area.Longitude, out query.Area.Latitude);
         var search = new GeoSearch(context.Server.Store, query);
         // Most searches look at few places, however many the set has: only what goes on is left to steps.
-        bool isFound = !held.Exists(0) || search.Find(new SortedSetValue(held.Value(0)).View, LongElements.ElementsMax);
+        bool isFound = !held.Exists(0) || search.Find(new SortedSetValue(held.Value(0)).View, StepBudget.OneTurnMax);
         if (!isFound && GeoSearchSteps.TryBegin(ref context, held, search, query.StoreKey != 0)) return;
         try
         {

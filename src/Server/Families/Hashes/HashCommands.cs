@@ -241,42 +241,24 @@ internal static class HashCommands
         }
     }
 
-    private static void HGetAll(ref CommandContext context)
+    private static void HGetAll(ref CommandContext context) => WriteAll(ref context, fields: true, values: true);
+
+    private static void HKeys(ref CommandContext context) => WriteAll(ref context, fields: true, values: false);
+
+    private static void HVals(ref CommandContext context) => WriteAll(ref context, fields: false, values: true);
+
+    private static void WriteAll(ref CommandContext context, bool fields, bool values)
     {
         var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields: true, values: true)) return;
-        bool isAny = held.Status == StoreStatus.Ok && new HashValue(held.Value).RemoveExpired();
-        context.Reply.WriteMap(isAny ? (int)new HashValue(held.Value).Count : 0);
-        if (!isAny) return;
-        var walk = new HashValue(held.Value).View.GetWalk();
-        while (walk.Next(out var field, out var value))
-        {
-            context.Reply.WriteBulk(field);
-            context.Reply.WriteBulk(value);
-        }
-    }
-
-    private static void HKeys(ref CommandContext context) => WriteHalf(ref context, fields: true);
-
-    private static void HVals(ref CommandContext context) => WriteHalf(ref context, fields: false);
-
-    private static void WriteHalf(ref CommandContext context, bool fields)
-    {
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        using var held = context.Store.Hold(key, DataType.Hash);
-        if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongFields.TryBegin(ref context, held, fields, values: !fields)) return;
-        bool isAny = held.Status == StoreStatus.Ok && new HashValue(held.Value).RemoveExpired();
-        context.Reply.WriteArray(isAny ? (int)new HashValue(held.Value).Count : 0);
-        if (!isAny) return;
-        var walk = new HashValue(held.Value).View.GetWalk();
-        while (walk.Next(out var field, out var value)) context.Reply.WriteBulk(fields ? field : value);
+        bool isAny = held.Status == StoreStatus.Ok
+            && (HashFieldsWork.IsLong(held.Value) || new HashValue(held.Value).RemoveExpired());
+        if (isAny) ValueWork.Run(ref context, held, new HashFieldsWork(held.Value, fields, values));
+        else if (fields && values) context.Reply.WriteMap(0);
+        else context.Reply.WriteArray(0);
     }
 
     private static void HLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.Hash);

@@ -216,27 +216,13 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status == StoreStatus.Ok)
-        {
-            if (LongListTake.IfMany(ref context, held.Value, left, count) is { } take
-                && take.TryBegin(ref context, held)) return;
-            var list = new ListValue(held.Value);
-            if (hasCount) ListEnds.WriteMany(context.Reply, list, left, count);
-            else ListEnds.WriteOne(context.Reply, list.View, left);
-            if (count != 0) ListEnds.Take(held.Value, left, count);
-        }
-        else if (held.Status != StoreStatus.NotFound)
-        {
-            context.Fail(Errors.For(held.Status));
-        }
-        else if (hasCount)
-        {
-            context.Reply.WriteNullArray();
-        }
-        else
-        {
-            context.Reply.WriteNull();
-        }
+        if (!context.TryBegin(held.Status)) return;
+        bool isThere = held.Status == StoreStatus.Ok;
+        if (isThere && hasCount)
+            ValueWork.Run(ref context, held, new ListTakeWork(new ListTake(new ListValue(held.Value), left, count)));
+        else if (isThere) ListEnds.TakeOne(context.Reply, held.Value, left);
+        else if (hasCount) context.Reply.WriteNullArray();
+        else context.Reply.WriteNull();
     }
 
     private static void LLen(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.List);
@@ -296,35 +282,15 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
-        if (held.Status == StoreStatus.Ok)
-        {
-            var list = new ListValue(held.Value).View;
-            long count = Normalize(ref start, stop, list.Count);
-            if (LongRange.TryBegin(ref context, held, start, count)) return;
-            context.Reply.WriteArray((int)count);
-            if (count == 0) return;
-            var walk = list.GetWalk(start);
-            for (; count > 0 && walk.Next(out var element); count--) context.Reply.WriteBulk(element);
-        }
-        else if (held.Status == StoreStatus.NotFound)
+        if (!context.TryBegin(held.Status)) return;
+        if (held.Status != StoreStatus.Ok)
         {
             context.Reply.WriteArray(0);
+            return;
         }
-        else
-        {
-            context.Fail(Errors.For(held.Status));
-        }
-    }
 
-    /// <summary>Makes a place of the first of a range, whose ends count from the list's end when they are below
-    /// 0.</summary>
-    /// <returns>How many elements the range has.</returns>
-    private static long Normalize(ref long start, long stop, long count)
-    {
-        if (start < 0) start = Math.Max(0, start + count);
-        if (stop < 0) stop += count;
-        stop = Math.Min(stop, count - 1);
-        return stop < start ? 0 : stop - start + 1;
+        long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
+        ValueWork.Run(ref context, held, new ListRangeWork(new ListRange(start, count)));
     }
 
     private static void LTrim(ref CommandContext context)
@@ -335,30 +301,14 @@ internal static class ListCommands
 
         using var held = context.Store.Hold(key, DataType.List);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok)
+        if (held.Status != StoreStatus.Ok)
         {
-            var value = held.Value;
-            var list = new ListValue(value);
-            long has = list.Count, count = Normalize(ref start, stop, has);
-            if (count == 0)
-            {
-                value.BeginChange();
-                value.Delete();
-            }
-            else if (LongCut.TryBegin(ref context, held, start, count))
-            {
-                return;
-            }
-            else
-            {
-                value.BeginChange();
-                list.Remove(start + count, has - start - count);
-                list.Remove(0, start);
-                list.Settle();
-            }
+            context.Reply.WriteOk();
+            return;
         }
 
-        context.Reply.WriteOk();
+        long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
+        ValueWork.Run(ref context, held, new ListTrimWork(new ListTrim(start, count)));
     }
 
     private static void LInsert(ref CommandContext context)
@@ -366,68 +316,45 @@ internal static class ListCommands
         var key = context.Args.NextKey();
         bool isBefore = context.Args.TryKeyword("BEFORE"u8);
         if (!isBefore && !context.Args.TryKeyword("AFTER"u8)) context.Args.SyntaxError();
-        var pivot = context.Args.NextBytes();
-        var element = context.Args.NextBytes();
+        KeptArgument pivot = context.Args.NextKept(), element = context.Args.NextKept();
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
+        if (!context.TryBegin(held.Status)) return;
         if (held.Status != StoreStatus.Ok)
         {
-            if (held.Status == StoreStatus.NotFound) context.Reply.WriteInteger(0);
-            else context.Fail(Errors.For(held.Status));
+            context.Reply.WriteInteger(0);
             return;
         }
 
-        if (LongSearch.TryBegin(ref context, held, pivot, element, isBefore)) return;
-        var list = new ListValue(held.Value);
-        var walk = list.View.GetWalk();
-        long index = 0;
-        for (; walk.Next(out var next); index++)
-            if (next.SequenceEqual(pivot)) break;
-
-        if (index == list.Count)
-        {
-            context.Reply.WriteInteger(-1);
-            return;
-        }
-
-        if (!list.TryReserveInsert(element.Length))
-        {
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
-
-        list.Insert(isBefore ? index : index + 1, element);
-        context.Reply.WriteInteger(list.Count);
+        var search = new ListSearch(rank: 1, most: 1, new ListValue(held.Value).Count);
+        ValueWork.Run(ref context, held, new ListInsertWork(pivot, element, search, isBefore));
     }
 
     private static void LRem(ref CommandContext context)
     {
         var key = context.Args.NextKey();
         long count = context.Args.NextInt64();
-        var element = context.Args.NextBytes();
+        var element = context.Args.NextKept();
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
         if (!context.TryBegin(held.Status)) return;
-        long removed = 0;
-        if (held.Status == StoreStatus.Ok)
+        if (held.Status != StoreStatus.Ok)
         {
-            // The least integer has no positive: as many as there can be.
-            long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
-            if (LongRemoveEqual.TryBegin(ref context, held, element, most, fromRight: count < 0)) return;
-            var list = new ListValue(held.Value);
-            removed = list.RemoveEqual(element, most, fromRight: count < 0);
-            if (removed != 0) list.Settle();
+            context.Reply.WriteInteger(0);
+            return;
         }
 
-        context.Reply.WriteInteger(removed);
+        // The least integer has no positive: as many as there can be.
+        long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
+        ValueWork.Run(ref context, held, new ListRemovalWork(element, new ListRemoval(most, fromRight: count < 0)));
     }
 
     private static void LPos(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var element = context.Args.NextBytes();
+        var element = context.Args.NextKept();
         long rank = 1, count = -1, most = 0;
         while (context.Args.Remaining > 0)
         {
@@ -459,36 +386,22 @@ internal static class ListCommands
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.List);
+        if (!context.TryBegin(held.Status)) return;
+        bool one = count < 0;
         if (held.Status == StoreStatus.Ok)
-            WritePlaces(ref context, held, element, new ListSearch { Rank = rank, Count = count, Looked = most });
-        else if (held.Status != StoreStatus.NotFound) context.Fail(Errors.For(held.Status));
-        else if (count >= 0) context.Reply.WriteArray(0);
-        else context.Reply.WriteNull();
-    }
-
-    private static void WritePlaces(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> element,
-        in ListSearch search)
-    {
-        if (LongSearch.TryBegin(ref context, held, element, search)) return;
-        var reply = context.Reply;
-        var list = new ListValue(held.Value).View;
-        (long rank, long count, long most) = (search.Rank, search.Count, search.Looked);
-        bool backwards = rank < 0;
-        long length = list.Count, matches = 0, first = Math.Abs(rank),
-            looked = most == 0 ? length : Math.Min(most, length);
-        int found = 0;
-        var begin = reply.BeginArray();
-        var walk = list.GetWalk(backwards ? length - 1 : 0, backwards);
-        for (long i = 0; i < looked && walk.Next(out var next); i++)
         {
-            if (!next.SequenceEqual(element) || ++matches < first) continue;
-            reply.WriteInteger(backwards ? length - 1 - i : i);
-            if (count < 0) return;
-            if (++found == count) break;
+            long has = new ListValue(held.Value).Count, looked = most == 0 ? has : Math.Min(most, has);
+            var search = new ListSearch(rank, one ? 1 : count == 0 ? long.MaxValue : count, looked);
+            ValueWork.Run(ref context, held, new ListSearchWork(element, search, one));
         }
-
-        if (count < 0) reply.WriteNull();
-        else reply.EndArray(begin, found);
+        else if (one)
+        {
+            context.Reply.WriteNull();
+        }
+        else
+        {
+            context.Reply.WriteArray(0);
+        }
     }
 
     private static void LMove(ref CommandContext context)

@@ -306,15 +306,7 @@ internal static class SetCommands
             return;
         }
 
-        var set = new SetValue(held.Value).View;
-        if (!LongMembers.TryBegin(ref context, held, set.Count)) WriteAll(context.Reply, set);
-    }
-
-    private static void WriteAll(ReplyWriter reply, SetView set)
-    {
-        reply.WriteSet((int)set.Count);
-        var walk = set.GetWalk();
-        while (walk.Next(out var member)) reply.WriteBulk(member);
+        ValueWork.Run(ref context, held, new SetMembersWork(new SetValue(held.Value).Count, deletes: false));
     }
 
     private static void SPop(ref CommandContext context)
@@ -335,43 +327,10 @@ internal static class SetCommands
             return;
         }
 
-        var set = new SetValue(held.Value);
-        count = Math.Min(count, set.Count);
-        if (hasCount && count == set.Count)
-        {
-            if (LongMembers.TryBegin(ref context, held, count, deletes: true)) return;
-            WriteAll(reply, set.View);
-            held.Value.Delete();
-            return;
-        }
-
-        if (LongPop.TryBegin(ref context, held, count)) return;
-        if (hasCount) reply.WriteSet((int)count);
-        if (count > 1 && held.Value.Kind == ValueKind.Set) PopFromTable(reply, set, ref count);
-
-        for (; count > 0; count--)
-        {
-            var member = set.View.Random(Random.Shared);
-            reply.WriteBulk(member);
-            set.Remove(member);
-        }
-
-        set.Settle();
-    }
-
-    private static void PopFromTable(ReplyWriter reply, SetValue set, ref long count)
-    {
-        var batch = new MemberBatch();
-        // Ends: each round takes one at least.
-        for (; count > 0; count -= batch.Count)
-        {
-            set.Draw(ref batch, Random.Shared, count);
-            for (int i = 0; i < batch.Count; i++)
-            {
-                reply.WriteBulk(batch.Member(i));
-                set.Remove(batch.Member(i));
-            }
-        }
+        long has = new SetValue(held.Value).Count;
+        count = Math.Min(count, has);
+        if (hasCount && count == has) ValueWork.Run(ref context, held, new SetMembersWork(count, deletes: true));
+        else ValueWork.Run(ref context, held, new SetDrawWork(new SetDraw(count), count, alone: !hasCount));
     }
 
     private static void SRandMember(ref CommandContext context)
@@ -407,7 +366,7 @@ internal static class SetCommands
             count = Math.Min(count, set.Count);
             if (LongSample.TryBegin(ref context, held, count)) return;
             reply.WriteArray((int)Math.Abs(count));
-            var writer = new WriteMember(reply);
+            var writer = new BulkSink<DirectReply>(new DirectReply(reply));
             set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
         }
     }
@@ -509,11 +468,6 @@ internal static class SetCommands
         }
 
         context.Reply.EndScan(mark, cursor, visit.Written);
-    }
-
-    private readonly struct WriteMember(ReplyWriter reply) : IMemberSink
-    {
-        public void Write(ReadOnlySpan<byte> member) => reply.WriteBulk(member);
     }
 
     /// <summary>Writes the members that SSCAN meets and takes.</summary>

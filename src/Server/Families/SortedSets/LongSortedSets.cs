@@ -1,12 +1,10 @@
-using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
 
 /// <summary>Large sorted sets combined, for ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD.</summary>
-internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, bool withScores, bool isFlat)
-    : LongElements
+internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, ScoreForm form) : LongElements
 {
     private long _rank;
     private bool _isCombined;
@@ -16,8 +14,8 @@ internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, boo
     public static bool TryBegin(ref CommandContext context, in HeldKeys held, SortedSetCombination sets, bool stores,
         bool withScores)
     {
-        bool isFlat = withScores && context.Reply.Version == RespVersion.Resp2;
-        return IsWanted(ref context, sets.Work(held)) && new LongSortedSets(sets, stores, withScores, isFlat)
+        var form = new ScoreForm(context.Reply.Version, withScores);
+        return IsWanted(ref context, sets.Work(held)) && new LongSortedSets(sets, stores, form)
             .TryBegin(ref context, held, stores || sets.OnlyCounts ? ReplyHead.Number : ReplyHead.Array);
     }
 
@@ -32,7 +30,7 @@ internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, boo
         if (_isCombined) return Write(reply);
         if (!sets.Run(held, ElementsPerStep)) return false;
         _isCombined = true;
-        Count = isFlat ? checked((int)(2 * sets.Count)) : sets.Count;
+        Count = stores || sets.OnlyCounts ? sets.Count : form.Elements(sets.Count);
         Status = sets.Status;
         if (Status == StoreStatus.Ok && stores) Status = sets.Result.Store(held.Value(0));
         return Status != StoreStatus.Ok || stores || sets.OnlyCounts || Count == 0;
@@ -43,7 +41,7 @@ internal sealed class LongSortedSets(SortedSetCombination sets, bool stores, boo
         ScoreCursor cursor = sets.Result.At(_rank);
         for (var budget = new StepBudget(reply); budget.TryTake(); cursor.MoveNext())
         {
-            new ElementReply(reply.Next(), withScores).Write(MemberItem.MemberOf(cursor.Item), cursor.Score);
+            form.Write(reply.Next(), MemberItem.MemberOf(cursor.Item), cursor.Score);
             if (++_rank == sets.Count) return true;
         }
 

@@ -142,11 +142,11 @@ internal static class SortedSetCombinationCommands
 
     private static unsafe void WriteResult(ReplyWriter reply, in SortedSetBuilder result, bool withScores)
     {
-        var writer = new ElementReply(reply, withScores);
-        writer.Begin(result.Count);
+        var form = new ScoreForm(reply.Version, withScores);
+        reply.WriteArray((int)form.Elements(result.Count));
         if (result.Count == 0) return;
         ScoreCursor cursor = result.At(0);
-        do writer.Write(MemberItem.MemberOf(cursor.Item), cursor.Score);
+        do form.Write(reply, MemberItem.MemberOf(cursor.Item), cursor.Score);
         while (cursor.MoveNext());
     }
 

@@ -453,10 +453,9 @@ internal static class SortedSetCommands
             return;
         }
 
-        var set = new SortedSetValue(held.Value).View;
-        range.Find(set, out long first, out long count);
-        if (LongScores.TryBegin(ref context, held, first, count, range.IsReversed, range.WithScores)) return;
-        new ElementReply(context.Reply, range.WithScores).WriteRange(set, first, count, range.IsReversed);
+        range.Find(new SortedSetValue(held.Value).View, out long first, out long count);
+        ValueWork.Run(ref context, held, new RankRangeWork(new RankRange(first, count, range.IsReversed),
+            new ScoreForm(context.Reply.Version, range.WithScores)));
     }
 
     private static void ZRangeStore(ref CommandContext context)
@@ -492,17 +491,14 @@ internal static class SortedSetCommands
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
-        long count = 0;
-        if (held.Status == StoreStatus.Ok)
+        if (held.Status != StoreStatus.Ok)
         {
-            var set = new SortedSetValue(held.Value);
-            range.Find(set.View, out long first, out count);
-            if (LongRemove.TryBegin(ref context, held, first, count)) return;
-            set.RemoveAt(first, count);
-            set.Settle();
+            context.Reply.WriteInteger(0);
+            return;
         }
 
-        context.Reply.WriteInteger(count);
+        range.Find(new SortedSetValue(held.Value).View, out long first, out long count);
+        ValueWork.Run(ref context, held, new RankRemovalWork(new RankRemoval(first, count), count));
     }
 
     private static void ZPopMin(ref CommandContext context) => Pop(ref context, fromEnd: false);
@@ -529,9 +525,8 @@ internal static class SortedSetCommands
         var set = new SortedSetValue(held.Value);
         if (hasCount)
         {
-            if (LongScoreTake.IfMany(ref context, held.Value, fromEnd, count, pairsAlways: false) is { } take
-                && take.TryBegin(ref context, held)) return;
-            SortedSetEnds.TakeMany(new ElementReply(reply, withScores: true), set, fromEnd, count);
+            ValueWork.Run(ref context, held, new SortedSetTakeWork(new SortedSetTake(set, fromEnd, count),
+                new ScoreForm(reply.Version, withScores: true)));
             return;
         }
 
@@ -574,12 +569,18 @@ internal static class SortedSetCommands
         }
 
         long count = Math.Min(sample.Count, set.Count);
-        // All of them come in their order.
-        if (count == set.Count ? LongScores.TryBegin(ref context, held, 0, count, isReversed: false, sample.WithValues)
-            : LongSample.TryBegin(ref context, held, count, sample.WithValues)) return;
-        var writer = new ElementReply(reply, sample.WithValues);
-        writer.Begin(Math.Abs(count));
-        set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
+        var form = new ScoreForm(reply.Version, sample.WithValues);
+        if (count == set.Count)
+        {
+            // All of them come in their order.
+            ValueWork.Run(ref context, held, new RankRangeWork(new RankRange(0, count, descending: false), form));
+            return;
+        }
+
+        if (LongSample.TryBegin(ref context, held, count, sample.WithValues)) return;
+        reply.WriteArray((int)form.Elements(Math.Abs(count)));
+        var sink = new ScoreSink<DirectReply>(new DirectReply(reply), form);
+        set.Sample(Random.Shared, held.Value.Budget, count, ref sink);
     }
 
     private static void ZScan(ref CommandContext context)

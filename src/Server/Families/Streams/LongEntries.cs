@@ -14,7 +14,7 @@ internal sealed class LongEntries(StreamId first, StreamId last, long most, bool
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, StreamId first, StreamId last, long most,
         bool isBackward) =>
-        IsWanted(ref context, most) && new StreamView(held.Value.View).HasMore(first, last, ElementsMax)
+        IsWanted(ref context, most) && new StreamView(held.Value.View).HasMore(first, last, StepBudget.OneTurnMax)
         && new LongEntries(first, last, most, isBackward).TryBegin(ref context, held, ReplyHead.Array, count: 0);
 
     protected override bool Work(in HeldKeys held, LongReply reply)

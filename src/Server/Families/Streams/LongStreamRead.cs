@@ -46,13 +46,13 @@ internal sealed class LongStreamRead : LongElements
     public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments,
         scoped ReadOnlySpan<StreamId> ids)
     {
-        if (arguments.Count <= ElementsMax / ids.Length || context.InTransaction) return false;
+        if (arguments.Count <= StepBudget.OneTurnMax / ids.Length || context.InTransaction) return false;
         long found = 0;
-        for (int i = 0; i < ids.Length && found <= ElementsMax; i++)
+        for (int i = 0; i < ids.Length && found <= StepBudget.OneTurnMax; i++)
             if (held.Exists(i))
                 found += Math.Min(arguments.Count,
                     CountBehind(ref context, new StreamView(held[i].View), in arguments, ids[i],
-                    ElementsMax + 1 - found));
+                    StepBudget.OneTurnMax + 1 - found));
         if (!IsWanted(ref context, found)) return false;
         var read = new LongStreamRead(ref context, in arguments, ids);
         return read.TryBegin(ref context, held, read._isMap ? ReplyHead.Map : ReplyHead.Array);

@@ -1,0 +1,35 @@
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>What a command does with one value that is held: an operation of the store, and how it is answered. One
+/// body, whether it runs in the command's turn, in steps, or for a client that has waited.</summary>
+internal interface IValueWork
+{
+    /// <summary>What the elements of the reply come after.</summary>
+    ReplyHead Head { get; }
+
+    /// <summary>Elements of the reply, or the number that it is. Before the end below 0 where it is not known
+    /// yet.</summary>
+    long Count { get; }
+
+    /// <summary>Why nothing came of it; right at the end.</summary>
+    StoreStatus Status { get; }
+
+    /// <summary>Whether the value is no longer what it was: then all of it is done, whoever has left.</summary>
+    bool HasChanged { get; }
+
+    /// <summary>Whether it is too much for one turn.</summary>
+    bool IsLong(HeldValue value);
+
+    /// <summary>Before it goes on in later turns: copies what it needs of the command's arguments.</summary>
+    void Keep();
+
+    /// <summary>Does a piece.</summary>
+    /// <param name="value">The same one each time; nobody else sees or changes it in between.</param>
+    /// <param name="reply">Takes the elements.</param>
+    /// <param name="budget">Of this piece.</param>
+    /// <returns>True when everything is done. Each piece gets on.</returns>
+    bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
+        where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget;
+}

@@ -1,0 +1,43 @@
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>Work on a value in steps.</summary>
+internal sealed class ValueSteps<TWork> : LongElements where TWork : struct, IValueWork
+{
+    private readonly int _index;
+    private TWork _work;
+
+    private ValueSteps(in TWork work, int index = 0)
+    {
+        _work = work;
+        _work.Keep();
+        _index = index;
+    }
+
+    /// <inheritdoc/>
+    public override bool HasChanged => _work.HasChanged;
+
+    /// <summary>Begins; the key is the work's.</summary>
+    /// <returns>False when that cannot be just now: nothing was done.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, in TWork work) =>
+        new ValueSteps<TWork>(work).TryBegin(ref context, held, work.Head, count: 0);
+
+    /// <summary>The same with the key's name in the reply.</summary>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> key, in TWork work) =>
+        new ValueSteps<TWork>(work) { Key = key.ToArray() }.TryBegin(ref context, held, work.Head, count: 0);
+
+    /// <summary>The same with one of several keys.</summary>
+    public static bool TryBegin(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> key,
+        in TWork work) =>
+        new ValueSteps<TWork>(work, index) { Key = key.ToArray() }.TryBegin(ref context, held, work.Head);
+
+    protected override bool Work(in HeldKeys held, LongReply reply)
+    {
+        var budget = new StepBudget(reply);
+        bool isDone = _work.Run(held.Value(_index), new CollectedReply(reply), ref budget);
+        Count = _work.Count;
+        Status = _work.Status;
+        return isDone;
+    }
+}

@@ -1,0 +1,78 @@
+using System.Runtime.CompilerServices;
+using Kv.Protocol;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>Runs work on a value: here, and nowhere else, it is decided whether in one turn or in steps.</summary>
+/// <remarks>A method of its own for each work, with all of the work in it: inlined into the handler as well there would
+/// be more variables than the compiler keeps in registers, and every loop would be slower.</remarks>
+internal static class ValueWork
+{
+    /// <summary>Does it and answers; in later turns, if it is much and they may be waited for.</summary>
+    /// <param name="held">Held with a value.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Run<TWork>(ref CommandContext context, in HeldKey held, TWork work)
+        where TWork : struct, IValueWork
+    {
+        if (!context.InTransaction && work.IsLong(held.Value) && ValueSteps<TWork>.TryBegin(ref context, held, work))
+            return;
+        RunWhole(context.Reply, held.Value, ref work);
+    }
+
+    /// <summary>The same on one of several keys that are held, whose name is the first part of the reply.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Run<TWork>(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> key,
+        TWork work)
+        where TWork : struct, IValueWork
+    {
+        if (!context.InTransaction && work.IsLong(held.Value(index))
+            && ValueSteps<TWork>.TryBegin(ref context, held, index, key, work)) return;
+        RunWhole(context.Reply, key, held.Value(index), work);
+    }
+
+    /// <summary>The same on the only key.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Run<TWork>(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> key, TWork work)
+        where TWork : struct, IValueWork
+    {
+        if (!context.InTransaction && work.IsLong(held.Value)
+            && ValueSteps<TWork>.TryBegin(ref context, held, key, work)) return;
+        RunWhole(context.Reply, key, held.Value, work);
+    }
+
+    /// <summary>Does all of it now, and answers; the key's name is the first part of the reply.</summary>
+    public static void RunWhole<TWork>(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value, TWork work)
+        where TWork : struct, IValueWork
+    {
+        reply.WriteArray(2);
+        reply.WriteBulk(key);
+        RunWhole(reply, value, ref work);
+    }
+
+    // One copy for each work: what is small is not to notice that it could be large.
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static void RunWhole<TWork>(ReplyWriter reply, HeldValue value, ref TWork work)
+        where TWork : struct, IValueWork
+    {
+        var begin = reply.Mark();
+        ReplyHead head = work.Head;
+        long ahead = head is ReplyHead.Number or ReplyHead.Ok ? -1 : work.Count;
+        if (ahead >= 0) head.Write(reply, ahead);
+        var budget = default(Unbounded);
+        // Ends: each piece gets on.
+        while (!work.Run(value, new DirectReply(reply), ref budget))
+        {
+        }
+
+        if (work.Status != StoreStatus.Ok)
+        {
+            reply.Rewind(begin);
+            reply.WriteError(Errors.For(work.Status));
+        }
+        else if (ahead < 0)
+        {
+            head.WriteAhead(reply, begin, work.Count);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+namespace Kv.Storage;
+
+/// <summary>Members of a set drawn at random, each as likely as another, and removed.</summary>
+/// <param name="count">Fewer than there are.</param>
+internal struct SetDraw(long count)
+{
+    private long _left = count;
+
+    /// <summary>Whether the set is no longer what it was.</summary>
+    public bool HasChanged { get; private set; }
+
+    /// <summary>Writes some and removes them.</summary>
+    /// <returns>True when all are removed.</returns>
+    public bool Run<TSink, TBudget>(HeldValue value, TSink sink, ref TBudget budget)
+        where TSink : IElementSink where TBudget : struct, IStepBudget
+    {
+        if (_left == 0) return true;
+        var set = new SetValue(value);
+        HasChanged = true;
+        if (value.Kind == ValueKind.Set && _left > 1)
+        {
+            var batch = new MemberBatch();
+            // Ends: each round takes one at least.
+            for (; _left > 0; _left -= batch.Count)
+            {
+                if (!budget.TryTake(MemberBatch.CountMax)) return false;
+                set.Draw(ref batch, Random.Shared, _left);
+                for (int i = 0; i < batch.Count; i++)
+                {
+                    sink.Write(batch.Member(i));
+                    set.Remove(batch.Member(i));
+                }
+            }
+        }
+
+        for (; _left > 0; _left--)
+        {
+            var member = set.View.Random(Random.Shared);
+            sink.Write(member);
+            set.Remove(member);
+        }
+
+        set.Settle();
+        return true;
+    }
+}

@@ -1,0 +1,34 @@
+namespace Kv.Storage;
+
+/// <summary>Elements of a sorted set that follow each other, removed.</summary>
+/// <param name="first">The rank of the first of them.</param>
+/// <param name="count">No more than there are.</param>
+internal struct RankRemoval(long first, long count)
+{
+    private const int RemovedAtOnce = 64;
+
+    private long _left = count;
+
+    /// <summary>Whether the set is no longer what it was.</summary>
+    public bool HasChanged { get; private set; }
+
+    /// <summary>Removes some.</summary>
+    /// <returns>True when all are removed.</returns>
+    public bool Run<TBudget>(HeldValue value, ref TBudget budget) where TBudget : struct, IStepBudget
+    {
+        if (_left == 0) return true;
+        var set = new SortedSetValue(value);
+        while (_left > 0)
+        {
+            long some = TBudget.IsBounded ? Math.Min(_left, RemovedAtOnce) : _left;
+            if (!budget.TryTake(some)) return false;
+            HasChanged = true;
+            // Those that go move down to the place of those that have gone.
+            set.RemoveAt(first, some);
+            _left -= some;
+        }
+
+        set.Settle();
+        return true;
+    }
+}

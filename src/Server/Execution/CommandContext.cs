@@ -61,17 +61,6 @@ internal ref struct CommandContext
         return false;
     }
 
-    /// <summary>Makes a sorted set that was collected a key's value, and answers how many elements it has, or why it
-    /// could not be.</summary>
-    /// <param name="done">Whether all of it could be collected.</param>
-    public readonly void StoreResult(HeldValue target, ref SortedSetBuilder result, bool done)
-    {
-        long count = result.Count;
-        var status = done ? result.Store(target) : StoreStatus.OutOfMemory;
-        if (status == StoreStatus.Ok) Reply.WriteInteger(count);
-        else Fail(Errors.For(status));
-    }
-
     /// <summary>Lists keys among the arguments, to be held together.</summary>
     /// <param name="first">The place of the first of them.</param>
     /// <param name="count">How many follow each other.</param>

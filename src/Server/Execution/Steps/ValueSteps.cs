@@ -41,3 +41,38 @@ internal sealed class ValueSteps<TWork> : LongElements where TWork : struct, IVa
         return isDone;
     }
 }
+
+/// <summary>Work on several keys in steps.</summary>
+internal sealed class KeysSteps<TWork> : LongElements where TWork : struct, IKeysWork
+{
+    private TWork _work;
+
+    private KeysSteps(in TWork work)
+    {
+        _work = work;
+        _work.Keep();
+    }
+
+    /// <inheritdoc/>
+    public override bool HasChanged => _work.HasChanged;
+
+    /// <summary>Begins; keys and work are its own.</summary>
+    /// <returns>False when that cannot be just now: nothing was done, and the work is the caller's.</returns>
+    public static bool TryBegin(ref CommandContext context, in HeldKeys held, in TWork work) =>
+        new KeysSteps<TWork>(work).TryBegin(ref context, held, work.Head);
+
+    public override void Dispose()
+    {
+        base.Dispose();
+        _work.Dispose();
+    }
+
+    protected override bool Work(in HeldKeys held, LongReply reply)
+    {
+        var budget = new StepBudget(reply);
+        bool isDone = _work.Run(held, new CollectedReply(reply), ref budget);
+        Count = _work.Count;
+        Status = _work.Status;
+        return isDone;
+    }
+}

@@ -74,8 +74,8 @@ internal readonly struct PopRule
             if (value.Type != Type) context.Fail(Errors.WrongType);
             else if (leavesToOthers && IsAwaited(ref context, key)) return false;
             else if (Count == 0) TakeOne(context.Reply, key, value);
-            else if (Type == DataType.List) ValueWork.Run(ref context, held, i, key, ListWork(value));
-            else ValueWork.Run(ref context, held, i, key, SortedSetWork(context.Reply, value));
+            else if (Type == DataType.List) HeldWork.Run(ref context, held, i, key, ListWork(value));
+            else HeldWork.Run(ref context, held, i, key, SortedSetWork(context.Reply, value));
             return true;
         }
 
@@ -90,8 +90,8 @@ internal readonly struct PopRule
         if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (leavesToOthers && IsAwaited(ref context, key)) return false;
         else if (Count == 0) TakeOne(context.Reply, key, held.Value);
-        else if (Type == DataType.List) ValueWork.Run(ref context, held, key, ListWork(held.Value));
-        else ValueWork.Run(ref context, held, key, SortedSetWork(context.Reply, held.Value));
+        else if (Type == DataType.List) HeldWork.Run(ref context, held, key, ListWork(held.Value));
+        else HeldWork.Run(ref context, held, key, SortedSetWork(context.Reply, held.Value));
         return true;
     }
 
@@ -102,8 +102,8 @@ internal readonly struct PopRule
     public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
     {
         if (Count == 0) TakeOne(reply, key, value);
-        else if (Type == DataType.List) ValueWork.RunWhole(reply, key, value, ListWork(value));
-        else ValueWork.RunWhole(reply, key, value, SortedSetWork(reply, value));
+        else if (Type == DataType.List) HeldWork.RunWhole(reply, key, value, ListWork(value));
+        else HeldWork.RunWhole(reply, key, value, SortedSetWork(reply, value));
     }
 
     private void TakeOne(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)

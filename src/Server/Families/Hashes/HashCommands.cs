@@ -256,7 +256,7 @@ internal static class HashCommands
         if (!context.TryBegin(held.Status)) return;
         bool isAny = held.Status == StoreStatus.Ok
             && (HashFieldsWork.IsLong(held.Value) || new HashValue(held.Value).RemoveExpired());
-        if (isAny) ValueWork.Run(ref context, held, new HashFieldsWork(held.Value, fields, values));
+        if (isAny) HeldWork.Run(ref context, held, new HashFieldsWork(held.Value, fields, values));
         else if (fields && values) context.Reply.WriteMap(0);
         else context.Reply.WriteArray(0);
     }

@@ -219,7 +219,7 @@ internal static class ListCommands
         if (!context.TryBegin(held.Status)) return;
         bool isThere = held.Status == StoreStatus.Ok;
         if (isThere && hasCount)
-            ValueWork.Run(ref context, held, new ListTakeWork(new ListTake(new ListValue(held.Value), left, count)));
+            HeldWork.Run(ref context, held, new ListTakeWork(new ListTake(new ListValue(held.Value), left, count)));
         else if (isThere) ListEnds.TakeOne(context.Reply, held.Value, left);
         else if (hasCount) context.Reply.WriteNullArray();
         else context.Reply.WriteNull();
@@ -290,7 +290,7 @@ internal static class ListCommands
         }
 
         long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
-        ValueWork.Run(ref context, held, new ListRangeWork(new ListRange(start, count)));
+        HeldWork.Run(ref context, held, new ListRangeWork(new ListRange(start, count)));
     }
 
     private static void LTrim(ref CommandContext context)
@@ -308,7 +308,7 @@ internal static class ListCommands
         }
 
         long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
-        ValueWork.Run(ref context, held, new ListTrimWork(new ListTrim(start, count)));
+        HeldWork.Run(ref context, held, new ListTrimWork(new ListTrim(start, count)));
     }
 
     private static void LInsert(ref CommandContext context)
@@ -328,7 +328,7 @@ internal static class ListCommands
         }
 
         var search = new ListSearch(rank: 1, most: 1, new ListValue(held.Value).Count);
-        ValueWork.Run(ref context, held, new ListInsertWork(pivot, element, search, isBefore));
+        HeldWork.Run(ref context, held, new ListInsertWork(pivot, element, search, isBefore));
     }
 
     private static void LRem(ref CommandContext context)
@@ -348,7 +348,7 @@ internal static class ListCommands
 
         // The least integer has no positive: as many as there can be.
         long most = count == 0 || count == long.MinValue ? long.MaxValue : Math.Abs(count);
-        ValueWork.Run(ref context, held, new ListRemovalWork(element, new ListRemoval(most, fromRight: count < 0)));
+        HeldWork.Run(ref context, held, new ListRemovalWork(element, new ListRemoval(most, fromRight: count < 0)));
     }
 
     private static void LPos(ref CommandContext context)
@@ -392,7 +392,7 @@ internal static class ListCommands
         {
             long has = new ListValue(held.Value).Count, looked = most == 0 ? has : Math.Min(most, has);
             var search = new ListSearch(rank, one ? 1 : count == 0 ? long.MaxValue : count, looked);
-            ValueWork.Run(ref context, held, new ListSearchWork(element, search, one));
+            HeldWork.Run(ref context, held, new ListSearchWork(element, search, one));
         }
         else if (one)
         {

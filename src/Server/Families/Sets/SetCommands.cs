@@ -306,7 +306,7 @@ internal static class SetCommands
             return;
         }
 
-        ValueWork.Run(ref context, held, new SetMembersWork(new SetValue(held.Value).Count, deletes: false));
+        HeldWork.Run(ref context, held, new SetMembersWork(new SetValue(held.Value).Count, deletes: false));
     }
 
     private static void SPop(ref CommandContext context)
@@ -329,8 +329,8 @@ internal static class SetCommands
 
         long has = new SetValue(held.Value).Count;
         count = Math.Min(count, has);
-        if (hasCount && count == has) ValueWork.Run(ref context, held, new SetMembersWork(count, deletes: true));
-        else ValueWork.Run(ref context, held, new SetDrawWork(new SetDraw(count), count, alone: !hasCount));
+        if (hasCount && count == has) HeldWork.Run(ref context, held, new SetMembersWork(count, deletes: true));
+        else HeldWork.Run(ref context, held, new SetDrawWork(new SetDraw(count), count, alone: !hasCount));
     }
 
     private static void SRandMember(ref CommandContext context)
@@ -408,28 +408,7 @@ internal static class SetCommands
             return;
         }
 
-        if (LongSets.TryBegin(ref context, held, sets, stores)) return;
-        try
-        {
-            sets.Run(held, long.MaxValue);
-            var status = sets.Status;
-            if (status == StoreStatus.Ok && stores) status = sets.Result.Store(held.Value(0));
-            if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
-            else if (stores || sets.OnlyCounts) context.Reply.WriteInteger(sets.Count);
-            else WriteResult(context.Reply, sets);
-        }
-        finally
-        {
-            sets.Dispose();
-        }
-    }
-
-    private static unsafe void WriteResult(ReplyWriter reply, SetCombination sets)
-    {
-        reply.WriteSet((int)sets.Count);
-        if (sets.Count == 0) return;
-        var walk = sets.Result.GetWalk();
-        while (walk.Next(out byte* item)) reply.WriteBulk(MemberItem.MemberOf(item));
+        HeldWork.Run(ref context, held, new SetCombinationWork(sets, stores));
     }
 
     private static void SInterCard(ref CommandContext context)

@@ -124,30 +124,9 @@ internal static class SortedSetCombinationCommands
             return;
         }
 
-        if (!context.Args.Finish(context.Reply) || LongSortedSets.TryBegin(ref context, held, sets, stores, withScores))
-            return;
-        try
-        {
-            sets.Run(held, long.MaxValue);
-            if (stores) context.StoreResult(held.Value(0), ref sets.Result, sets.Status == StoreStatus.Ok);
-            else if (sets.Status != StoreStatus.Ok) context.Fail(Errors.For(sets.Status));
-            else if (sets.OnlyCounts) context.Reply.WriteInteger(sets.Count);
-            else WriteResult(context.Reply, sets.Result, withScores);
-        }
-        finally
-        {
-            sets.Dispose();
-        }
-    }
-
-    private static unsafe void WriteResult(ReplyWriter reply, in SortedSetBuilder result, bool withScores)
-    {
-        var form = new ScoreForm(reply.Version, withScores);
-        reply.WriteArray((int)form.Elements(result.Count));
-        if (result.Count == 0) return;
-        ScoreCursor cursor = result.At(0);
-        do form.Write(reply, MemberItem.MemberOf(cursor.Item), cursor.Score);
-        while (cursor.MoveNext());
+        if (!context.Args.Finish(context.Reply)) return;
+        HeldWork.Run(ref context, held,
+            new SortedSetCombinationWork(sets, stores, new ScoreForm(context.Reply.Version, withScores)));
     }
 
     private static void ZInterCard(ref CommandContext context)

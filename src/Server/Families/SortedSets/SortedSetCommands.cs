@@ -454,7 +454,7 @@ internal static class SortedSetCommands
         }
 
         range.Find(new SortedSetValue(held.Value).View, out long first, out long count);
-        ValueWork.Run(ref context, held, new RankRangeWork(new RankRange(first, count, range.IsReversed),
+        HeldWork.Run(ref context, held, new RankRangeWork(new RankRange(first, count, range.IsReversed),
             new ScoreForm(context.Reply.Version, range.WithScores)));
     }
 
@@ -498,7 +498,7 @@ internal static class SortedSetCommands
         }
 
         range.Find(new SortedSetValue(held.Value).View, out long first, out long count);
-        ValueWork.Run(ref context, held, new RankRemovalWork(new RankRemoval(first, count), count));
+        HeldWork.Run(ref context, held, new RankRemovalWork(new RankRemoval(first, count), count));
     }
 
     private static void ZPopMin(ref CommandContext context) => Pop(ref context, fromEnd: false);
@@ -525,7 +525,7 @@ internal static class SortedSetCommands
         var set = new SortedSetValue(held.Value);
         if (hasCount)
         {
-            ValueWork.Run(ref context, held, new SortedSetTakeWork(new SortedSetTake(set, fromEnd, count),
+            HeldWork.Run(ref context, held, new SortedSetTakeWork(new SortedSetTake(set, fromEnd, count),
                 new ScoreForm(reply.Version, withScores: true)));
             return;
         }
@@ -573,7 +573,7 @@ internal static class SortedSetCommands
         if (count == set.Count)
         {
             // All of them come in their order.
-            ValueWork.Run(ref context, held, new RankRangeWork(new RankRange(0, count, descending: false), form));
+            HeldWork.Run(ref context, held, new RankRangeWork(new RankRange(0, count, descending: false), form));
             return;
         }
 

@@ -4,10 +4,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Runs work on a value: here, and nowhere else, it is decided whether in one turn or in steps.</summary>
+/// <summary>Runs work on what is held: here, and nowhere else, it is decided whether in one turn or in steps.</summary>
 /// <remarks>A method of its own for each work, with all of the work in it: inlined into the handler as well there would
 /// be more variables than the compiler keeps in registers, and every loop would be slower.</remarks>
-internal static class ValueWork
+internal static class HeldWork
 {
     /// <summary>Does it and answers; in later turns, if it is much and they may be waited for.</summary>
     /// <param name="held">Held with a value.</param>
@@ -50,27 +50,68 @@ internal static class ValueWork
         RunWhole(reply, value, ref work);
     }
 
+    /// <summary>Does work on several keys, and answers; in later turns, if it is much and they may be waited
+    /// for.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Run<TWork>(ref CommandContext context, in HeldKeys held, TWork work)
+        where TWork : struct, IKeysWork
+    {
+        if (!context.InTransaction && work.IsLong(held) && KeysSteps<TWork>.TryBegin(ref context, held, work)) return;
+        try
+        {
+            var head = Begin(context.Reply, work, out var begin, out bool isAhead);
+            var budget = default(Unbounded);
+            // Ends: each piece gets on.
+            while (!work.Run(held, new DirectReply(context.Reply), ref budget))
+            {
+            }
+
+            End(context.Reply, head, begin, isAhead, work);
+        }
+        finally
+        {
+            work.Dispose();
+        }
+    }
+
     // One copy for each work: what is small is not to notice that it could be large.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static void RunWhole<TWork>(ReplyWriter reply, HeldValue value, ref TWork work)
         where TWork : struct, IValueWork
     {
-        var begin = reply.Mark();
-        ReplyHead head = work.Head;
-        long ahead = head is ReplyHead.Number or ReplyHead.Ok ? -1 : work.Count;
-        if (ahead >= 0) head.Write(reply, ahead);
+        var head = Begin(reply, work, out var begin, out bool isAhead);
         var budget = default(Unbounded);
         // Ends: each piece gets on.
         while (!work.Run(value, new DirectReply(reply), ref budget))
         {
         }
 
+        End(reply, head, begin, isAhead, work);
+    }
+
+    /// <summary>Writes what comes before the elements, where it is known.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static ReplyHead Begin<TWork>(ReplyWriter reply, in TWork work, out ReplyMark begin, out bool isAhead)
+        where TWork : struct, IHeldWork
+    {
+        begin = reply.Mark();
+        ReplyHead head = work.Head;
+        long count = head is ReplyHead.Number or ReplyHead.Ok ? -1 : work.Count;
+        isAhead = count >= 0;
+        if (isAhead) head.Write(reply, count);
+        return head;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static void End<TWork>(ReplyWriter reply, ReplyHead head, ReplyMark begin, bool isAhead, in TWork work)
+        where TWork : struct, IHeldWork
+    {
         if (work.Status != StoreStatus.Ok)
         {
             reply.Rewind(begin);
             reply.WriteError(Errors.For(work.Status));
         }
-        else if (ahead < 0)
+        else if (!isAhead)
         {
             head.WriteAhead(reply, begin, work.Count);
         }

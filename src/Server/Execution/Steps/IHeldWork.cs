@@ -2,9 +2,9 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What a command does with one value that is held: an operation of the store, and how it is answered. One
-/// body, whether it runs in the command's turn, in steps, or for a client that has waited.</summary>
-internal interface IValueWork
+/// <summary>What a command does with what it holds: an operation of the store, and how it is answered. One body, whether
+/// it runs in the command's turn, in steps, or for a client that has waited.</summary>
+internal interface IHeldWork
 {
     /// <summary>What the elements of the reply come after.</summary>
     ReplyHead Head { get; }
@@ -19,11 +19,15 @@ internal interface IValueWork
     /// <summary>Whether the value is no longer what it was: then all of it is done, whoever has left.</summary>
     bool HasChanged { get; }
 
-    /// <summary>Whether it is too much for one turn.</summary>
-    bool IsLong(HeldValue value);
-
     /// <summary>Before it goes on in later turns: copies what it needs of the command's arguments.</summary>
     void Keep();
+}
+
+/// <summary>With one value.</summary>
+internal interface IValueWork : IHeldWork
+{
+    /// <summary>Whether it is too much for one turn.</summary>
+    bool IsLong(HeldValue value);
 
     /// <summary>Does a piece.</summary>
     /// <param name="value">The same one each time; nobody else sees or changes it in between.</param>
@@ -31,5 +35,16 @@ internal interface IValueWork
     /// <param name="budget">Of this piece.</param>
     /// <returns>True when everything is done. Each piece gets on.</returns>
     bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
+        where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget;
+}
+
+/// <summary>With the values of several keys. Whoever is given one to run disposes it.</summary>
+internal interface IKeysWork : IHeldWork, IDisposable
+{
+    /// <summary>Whether it is too much for one turn.</summary>
+    bool IsLong(in HeldKeys held);
+
+    /// <inheritdoc cref="IValueWork.Run"/>
+    bool Run<TReply, TBudget>(in HeldKeys held, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget;
 }

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 /// <summary>Entries with their ids, fields and values, copied out of a stream as of one instant.</summary>
 /// <inheritdoc cref="ElementBuffer" path="/remarks"/>
-public sealed class EntryBuffer : IDisposable
+public sealed class EntryBuffer : IEntrySink, IDisposable
 {
     private readonly FieldBuffer _fields = new();
     private StreamId[] _ids = [];
@@ -57,8 +57,10 @@ public sealed class EntryBuffer : IDisposable
         _ends = [];
     }
 
+    void IEntrySink.Write(scoped StreamEntry entry) => Add(entry);
+
     /// <summary>Adds one behind the others.</summary>
-    internal void Add(StreamEntry entry)
+    internal void Add(scoped StreamEntry entry)
     {
         Grow();
         _ids[Count] = entry.Id;

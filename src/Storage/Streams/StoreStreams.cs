@@ -175,8 +175,9 @@ public readonly struct StoreStreams
         entries.Clear();
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Stream);
         if (held.Status != StoreStatus.Ok || first > last) return held.Status;
-        var walk = new StreamView(held.Value.View).Between(first, last, isBackward);
-        for (; most > 0 && walk.Next(out StreamEntry entry); most--) entries.Add(entry);
+        var range = new StreamEntries(first, last, most, isBackward);
+        var budget = default(Unbounded);
+        range.Run(new StreamView(held.Value.View), entries, ref budget);
         return StoreStatus.Ok;
     }
 

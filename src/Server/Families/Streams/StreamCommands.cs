@@ -214,15 +214,8 @@ internal static class StreamCommands
         if (held.Status == StoreStatus.NotFound) context.Reply.WriteArray(0);
         else if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (count == 0) context.Reply.WriteNullArray();
-        else WriteRange(ref context, held, range, count < 0 ? long.MaxValue : count, isBackward);
-    }
-
-    private static void WriteRange(ref CommandContext context, in HeldKey held, in StreamRange range, long most,
-        bool isBackward)
-    {
-        if (!LongEntries.TryBegin(ref context, held, range.First, range.Last, most, isBackward))
-            StreamReply.WriteRange(context.Reply, new StreamView(held.Value.View), range.First, range.Last, most,
-                isBackward);
+        else HeldWork.Run(ref context, held, new StreamEntriesWork(
+            new StreamEntries(range.First, range.Last, count < 0 ? long.MaxValue : count, isBackward)));
     }
 
     private static void XDel(ref CommandContext context)

@@ -178,28 +178,34 @@ internal static class StreamGroupCommands
     {
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
-        var consumer = context.Args.NextBytes();
+        var consumer = context.Args.NextKept();
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status) || !TryFindGroup(ref context, held.Value, name, out uint group))
             return;
-        if (!adds && LongConsumerRemove.TryBegin(ref context, held, group, consumer)) return;
         var groups = new StreamValue(held.Value).Groups;
-        if (!adds) context.Reply.WriteInteger(Math.Max(0, groups.RemoveConsumer(group, consumer)));
-        else if (groups[group].Find(consumer).Exists) context.Reply.WriteInteger(0);
-        else if (groups.TryAddConsumer(group, consumer, context.Store.NowMs) == 0) context.Fail(Errors.OutOfMemory);
+        StreamConsumer found = groups[group].Find(consumer.Span);
+        if (found.Exists == adds) context.Reply.WriteInteger(0);
+        else if (!adds)
+            HeldWork.Run(ref context, held, new StreamConsumerRemovalWork(consumer,
+                new StreamConsumerRemoval(group, found.Record), found.Pending.Count));
+        else if (groups.TryAddConsumer(group, consumer.Span, context.Store.NowMs) == 0)
+            context.Fail(Errors.OutOfMemory);
         else context.Reply.WriteInteger(1);
     }
 
     private static void XGroupDestroy(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        var name = context.Args.NextBytes();
+        var name = context.Args.NextKept();
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryFindStream(ref context, held.Status)) return;
-        if (!LongGroupRemove.TryBegin(ref context, held, name))
-            context.Reply.WriteInteger(new StreamValue(held.Value).Groups.Remove(name) ? 1 : 0);
+        StreamGroup group = new StreamView(held.Value.View).FindGroup(name.Span);
+        if (group.Exists)
+            HeldWork.Run(ref context, held, new StreamGroupRemovalWork(name, new StreamGroupRemoval(group.Record),
+                group.Pending.Count));
+        else context.Reply.WriteInteger(0);
     }
 
     private static void XGroupSetId(ref CommandContext context)

@@ -292,6 +292,11 @@ internal static class CommandGenerators
         ["HEXPIRETIME"] = "likewise",
         ["HPEXPIRETIME"] = "likewise",
         ["HPERSIST"] = "likewise",
+        ["EVAL"] = "EvalReferenceTests compares scripts",
+        ["EVAL_RO"] = "likewise",
+        ["EVALSHA"] = "likewise",
+        ["EVALSHA_RO"] = "likewise",
+        ["SCRIPT"] = "likewise",
         ["PFSELFTEST"] = "has nothing to compare, and takes half a second; transcripts",
     };
 

@@ -2,8 +2,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What a command does with what it holds: an operation of the store, and how it is answered. One body, whether
-/// it runs in the command's turn, in steps, or for a client that has waited.</summary>
+/// <summary>What a command does with what it holds: an operation of the store, and how it is answered. One body,
+/// whether it runs in the command's turn, in steps, or for a client that has waited.</summary>
 internal interface IHeldWork
 {
     /// <summary>What the elements of the reply come after.</summary>

@@ -542,8 +542,11 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         if (_current < 0) return;
         ref var input = ref _inputs[_current];
-        if (input.Position == input.Length) return;
-        input.Stopped = input.HasMore = true;
+        bool hasMore = input.Position != input.Length;
+        // What a command has left to steps is for the next turn, too.
+        if (!hasMore && input.Session.Steps == null) return;
+        input.Stopped = true;
+        input.HasMore = hasMore;
     }
 
     /// <summary>Counts the commands that were run, up to one that was not.</summary>

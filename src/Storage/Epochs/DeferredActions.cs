@@ -19,7 +19,11 @@ internal sealed class DeferredActions(EpochTable epochs)
     private readonly Queue<Item> _unreachable = new(capacity: 16);
     private readonly Lock _lock = new();
     private long _bytes, _blockBytes, _unreachableBytes, _added;
-    private int _count;
+    private int _count, _running;
+
+    /// <summary>Whether nothing waits and nothing is being freed: what was charged for it is back.</summary>
+    // In this order: whoever takes an item is counted before the item no longer is.
+    public bool IsQuiet => Count == 0 && Volatile.Read(ref _running) == 0;
 
     public int Count => Volatile.Read(ref _count);
 
@@ -97,7 +101,7 @@ internal sealed class DeferredActions(EpochTable epochs)
                 else if (!TryTake(_items, safe, out item, isQuick)) return freed;
             }
 
-            item.Free(item.Target, item.Value);
+            Free(item);
             freed++;
         }
     }
@@ -119,7 +123,19 @@ internal sealed class DeferredActions(EpochTable epochs)
             }
 
             bytesMax -= item.Bytes;
+            Free(item);
+        }
+    }
+
+    private void Free(in Item item)
+    {
+        try
+        {
             item.Free(item.Target, item.Value);
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _running);
         }
     }
 
@@ -143,6 +159,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     {
         if (!queue.TryPeek(out item) || item.Epoch >= safe || (isQuick && item.IsLong)) return false;
         queue.Dequeue();
+        Interlocked.Increment(ref _running);        // full fence: before the count
         _count--;
         _bytes -= item.Bytes;
         return true;

@@ -23,7 +23,7 @@ internal static unsafe class IntegrityCheck
             }
         }
 
-        if (store.Deferred.Count != 0) return blocks;      // what waits to be freed is still charged
+        if (!store.Deferred.IsQuiet) return blocks;      // what waits to be freed is still charged
         Require(store.Budget.IndexBytes == index,
             $"{store.Budget.IndexBytes} bytes of index are charged, {index} are there");
         Require(store.Budget.LogBytes == log, $"{store.Budget.LogBytes} bytes of log are charged, {log} are there");

@@ -34,6 +34,8 @@ internal sealed unsafe class ReceivedBlocks
     {
         int bytes = session.Partial.BigBulkLength;
         int head = session.Partial.BigBulkOffset;
+        // It was read ahead while the client waited, and the turn ended before the parser looked at it again.
+        if (length - head >= bytes) return length;
         var block = store.AllocateBlock(bytes);
         if (block.IsNone) return length;
         var blocks = session.Blocks ??= new ReceivedBlocks();

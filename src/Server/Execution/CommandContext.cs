@@ -85,10 +85,10 @@ internal ref struct CommandContext
 
     /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on
     /// them at once.</summary>
-    public readonly bool IsLong(int keys) => keys > LongCommand.KeysMax && !InTransaction;
+    public readonly bool IsLong(int keys) => keys > ManyKeysCommand.KeysMax && !InTransaction;
 
     /// <summary>Does a command over very many keys in steps.</summary>
-    public void ContinueLong(LongKind kind) => Continue(new LongCommand(ref this, kind));
+    public void ContinueLong(ManyKeysKind kind) => Continue(new ManyKeysCommand(ref this, kind));
 
     /// <summary>Lets the command wait until one of its keys has something for it: the rest is the blocked command's.
     /// Nothing is written here.</summary>

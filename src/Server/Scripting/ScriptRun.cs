@@ -22,9 +22,9 @@ namespace Kv.Server.Scripting;
 /// others stand still at the top of their turns; its text is remembered for that. So a script that has changed
 /// something never has to wait for anybody. Commands run for a stand-in of the client's session, with an output of the
 /// script's own. Threads: the client's; in steps with keys held whoever steps them, one at a time
-/// (<see cref="LongUse"/>).
+/// (<see cref="HeldUse"/>).
 /// </remarks>
-internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
+internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 {
     /// <summary>Turns of loops and calls between two looks at the clock: some 50 us.</summary>
     private const long UnitsPerLook = 2000;
@@ -52,7 +52,7 @@ internal sealed class ScriptRun : ICommandSteps, ILongUse, IDisposable
     private List<FunctionRegistration>? _registered;
     private LuaFunction? _body;
     private LuaString? _raised;
-    private LongUse? _work;
+    private HeldUse? _work;
     private StepsOwner _owner;
     private LuaOutcome _outcome;
     private long _begin;

@@ -14,7 +14,7 @@ internal enum TransactionStart : byte
 
 /// <summary>A transaction of very many commands or keys, for a <see cref="TransactionHold"/>.</summary>
 /// <remarks>Threads: any, one at a time. The keys stay where they are until the transaction has ended.</remarks>
-internal interface ITransactionWork : ILongUse
+internal interface ITransactionWork : IHeldUse
 {
     /// <summary>Not more keys than so many.</summary>
     int KeysMax { get; }

@@ -9,7 +9,7 @@ namespace Kv.Storage;
 /// databases a holder began with, so holders never wait in a circle; a holder waits for nothing else.
 /// A command inside of a transaction locks nothing: it borrows what the transaction holds, and gives it back changed.
 /// </remarks>
-internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, LongHolds longHolds) : IDisposable
+internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, SteppedHolds longHolds) : IDisposable
 {
     /// <summary>As many as fit into a page; and so many are kept.</summary>
     private const int CapacityMin = 64, KeptMax = 4096;
@@ -164,7 +164,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
     /// <summary>Has work on the keys done in steps: what the session holds goes over to it.</summary>
     /// <returns>Null when that cannot be just now: the session holds the keys as before.</returns>
-    public LongUse? TryBeginUse(KeyList keys, ILongUse use) =>
+    public HeldUse? TryBeginUse(KeyList keys, IHeldUse use) =>
         _lender != null || session.Transaction != null ? null : longHolds.TryBegin(this, keys, use);
 
     /// <summary>The records that are held.</summary>

@@ -5,7 +5,7 @@ namespace Kv.Storage;
 /// <summary>Reads a value where a look at it is not enough: it is being written, may have expired, or is a large
 /// collection.</summary>
 /// <remarks>Threads: one session's. The cold half of <see cref="StoreSession.Read"/>.</remarks>
-internal sealed unsafe class LockingReader(StoreSession session, LongHolds holds)
+internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds holds)
 {
     /// <inheritdoc cref="StoreSession.Read"/>
     [MethodImpl(MethodImplOptions.NoInlining)]

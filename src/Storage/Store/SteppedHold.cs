@@ -3,11 +3,11 @@ namespace Kv.Storage;
 /// <summary>Very many keys that are held for one command, which finds, locks, uses and lets go of them in steps,
 /// between the turns of others.</summary>
 /// <remarks>
-/// Only one of a store has keys locked at a time, the others wait for it between their steps (<see cref="LongHolds"/>).
-/// Threads: any, one at a time by the claim. Whoever meets a locked key and cannot leave it for later does not wait for
-/// the command's next turn (its own thread may be the one that has to take it): it takes the claim and does the rest,
-/// <see cref="TryFinish"/>. The session is the store's own, and its epoch stands still from the first lock to the last:
-/// what is locked stays where it is.
+/// Only one of a store has keys locked at a time, the others wait for it between their steps
+/// (<see cref="SteppedHolds"/>). Threads: any, one at a time by the claim. Whoever meets a locked key and cannot leave
+/// it for later does not wait for the command's next turn (its own thread may be the one that has to take it): it takes
+/// the claim and does the rest, <see cref="TryFinish"/>. The session is the store's own, and its epoch stands still
+/// from the first lock to the last: what is locked stays where it is.
 /// </remarks>
 internal abstract class SteppedHold : IDisposable
 {

@@ -50,10 +50,10 @@ public sealed class Store : IDisposable
         Watches = new WatchTable(Budget, Epochs);
         Deferred = new DeferredActions(Epochs);
         Clock = new ExpiryClock(options.Time);
-        LongHolds = new LongHolds(this);
+        SteppedHolds = new SteppedHolds(this);
         Sparse = new SparseRegions(this);
         Room = new RoomKeeper(this);
-        Pause = new StorePause(Epochs, LongHolds);
+        Pause = new StorePause(Epochs, SteppedHolds);
         _table = _reported = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
         for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
@@ -128,7 +128,7 @@ public sealed class Store : IDisposable
     internal DeferredActions Deferred { get; }
     internal ExpiryClock Clock { get; }
     internal ref readonly KeyHash Hash => ref _hash;
-    internal LongHolds LongHolds { get; }
+    internal SteppedHolds SteppedHolds { get; }
 
     /// <summary>Collections whose memory is to be given back.</summary>
     internal SparseRegions Sparse { get; }
@@ -565,7 +565,7 @@ public sealed class Store : IDisposable
         _disposed = true;
         _thread?.Dispose();
         _upkeep.Dispose();
-        LongHolds.Dispose();
+        SteppedHolds.Dispose();
         Pause.Dispose();
         while (_leasable.TryTake(out StoreSession? session)) session.Dispose();
         lock (_freeSlots)

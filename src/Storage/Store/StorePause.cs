@@ -8,7 +8,7 @@ namespace Kv.Storage;
 /// none the wiser. So nobody is stopped in the middle of anything, or holds a lock: the one who goes on works as ever.
 /// Threads: any. One who wants a pause while another has it gets none, ends its turn, and is stopped with the others.
 /// </remarks>
-internal sealed class StorePause(EpochTable epochs, LongHolds longHolds) : IDisposable
+internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : IDisposable
 {
     /// <summary>A turn is done by then, unless its thread is not running; the others are held up for no
     /// longer.</summary>

@@ -46,8 +46,8 @@ public sealed unsafe class StoreSession : IDisposable
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
         _arrivals = _changes.Arrivals;
-        _locks = new KeyLocks(this, _changes, store.LongHolds);
-        _lockingReader = new LockingReader(this, store.LongHolds);
+        _locks = new KeyLocks(this, _changes, store.SteppedHolds);
+        _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
         Keys = new KeyList(_hash);
@@ -450,7 +450,7 @@ public sealed unsafe class StoreSession : IDisposable
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            _store.LongHolds.Wait(ref wait, record);
+            _store.SteppedHolds.Wait(ref wait, record);
         }
     }
 
@@ -527,7 +527,7 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Has work on a held key done in steps: what the caller holds goes over to it.</summary>
     /// <returns>Null when that cannot be just now: the caller holds the key as before.</returns>
-    internal LongUse? TryBeginUse(ref HeldRecord held, ILongUse use)
+    internal HeldUse? TryBeginUse(ref HeldRecord held, IHeldUse use)
     {
         if (_transaction != null) return null;
         _locks.TakeOver(held);
@@ -599,7 +599,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
     public StoreStatus BeginTransaction(KeyList keys)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
         var status = _transactionKeys.Locks.Acquire(keys);
         if (status != StoreStatus.Ok) return status;
         EnterTransaction();
@@ -616,9 +616,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one
     /// has none any more.</summary>
     /// <returns>Null when that cannot be just now: the transaction goes on here.</returns>
-    internal LongUse? TryBeginUseOfTransaction(ILongUse use)
+    internal HeldUse? TryBeginUseOfTransaction(IHeldUse use)
     {
-        var begun = _store.LongHolds.TryBegin(_transaction!, use);
+        var begun = _store.SteppedHolds.TryBegin(_transaction!, use);
         if (begun != null) EndTransaction();
         return begun;
     }
@@ -626,7 +626,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
     internal void AdoptTransaction(TransactionKeys other)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
         _transactionKeys.Locks.TakeOver(other.Locks);
         other.Arrivals.MoveTo(_arrivals);       // they are served when the keys are free
         _changes.SetClock(other.NowMs);
@@ -636,7 +636,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Begins a transaction whose keys are locked one by one, in the order of locking.</summary>
     internal KeyLocks PrepareTransaction(Database?[] table, int keys)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.LongHolds);
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
         _transactionKeys.Locks.Begin(table, keys);
         return _transactionKeys.Locks;
     }

@@ -96,7 +96,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
     private void Begin()
     {
         // another's turn, and a step of it is done; asked again in the next
-        if (!store.LongHolds.TryBegin(this, out var session)) return;
+        if (!store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
         session.User = work;
         session.BeginInnerTurn();
@@ -199,7 +199,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
         _session.GoOffline();
         _session.User = null;
-        store.LongHolds.End();
+        store.SteppedHolds.End();
     }
 
     private void ChargeOrder()

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 /// is held.</summary>
 /// <remarks>Threads: one session's. The word in memory keeps the lock bit throughout, so that everybody else
 /// waits.</remarks>
-internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges changes, LongHolds longHolds)
+internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges changes, SteppedHolds longHolds)
 {
     /// <summary>The keys themselves.</summary>
     public KeyLocks Locks { get; } = new(session, changes, longHolds);

@@ -61,7 +61,7 @@ public sealed class WatchModelTests(ITestOutputHelper output)
         Assert.Fail($"{flaw} goes unnoticed");
     }
 
-    // Who waits for the report knows the ids; looked at all the same, for writers whose epochs stand still (LongHold).
+    // Who waits for the report knows the ids; looked at all the same, for writers whose epochs stand still (KeysHold).
     [Fact]
     public void The_model_says_that_the_ids_would_not_have_to_be_looked_at()
     {

@@ -16,14 +16,14 @@ public sealed unsafe class LongHoldTests
     public void Nothing_is_seen_of_a_long_write_before_all_of_it()
     {
         using var test = new TestStore();
-        using var work = new Work(Keys, LongAction.Set, "new");
-        using var hold = new LongHold(test.Store, 0, Keys, work);
+        using var work = new Work(Keys, ManyKeysAction.Set, "new");
+        using var hold = new KeysHold(test.Store, 0, Keys, work);
         test.Begin();
         test.Set(NameOf(7), "old");
         // Until it has locked its first keys nothing is in anybody's way.
         int steps = 0;
         while (!hold.Step()) steps++;
-        Assert.True(steps > 4 * Keys / LongHold.KeysPerStep, $"{steps} steps");
+        Assert.True(steps > 4 * Keys / KeysHold.KeysPerStep, $"{steps} steps");
         test.Begin();
         Assert.Equal(StoreStatus.Ok, hold.Status);
         for (int i = 0; i < Keys; i++) Assert.Equal("new", test.Get(NameOf(i)));
@@ -43,8 +43,8 @@ public sealed unsafe class LongHoldTests
         {
             using var test = new TestStore();
             for (int i = 0; i < Keys; i += 3) test.Set(NameOf(i), "old");
-            using var work = new Work(Keys, LongAction.Set, "new");
-            using var hold = new LongHold(test.Store, 0, Keys, work);
+            using var work = new Work(Keys, ManyKeysAction.Set, "new");
+            using var hold = new KeysHold(test.Store, 0, Keys, work);
             bool done = false;
             for (int i = 0; i < steps && !done; i++) done = hold.Step();
             test.Begin();
@@ -103,9 +103,9 @@ public sealed unsafe class LongHoldTests
         {
             using var test = new TestStore();
             for (int i = 0; i < Keys; i += 2) test.Set(NameOf(i), "old");
-            using var work = new Work(Keys, LongAction.Set, new string('n', 40));
+            using var work = new Work(Keys, ManyKeysAction.Set, new string('n', 40));
             bool done = false;
-            using (var hold = new LongHold(test.Store, 0, Keys, work))
+            using (var hold = new KeysHold(test.Store, 0, Keys, work))
             {
                 for (int i = 0; i < steps && !done; i++) done = hold.Step();
             }
@@ -130,8 +130,8 @@ public sealed unsafe class LongHoldTests
             using var test = new TestStore();
             for (int i = 0; i < Keys; i += 2) test.Set(NameOf(i), "old");
             test.Session.GoOffline();
-            using var work = new Work(Keys, LongAction.Set, new string('n', 2000));
-            using var hold = new LongHold(test.Store, 0, Keys, work);
+            using var work = new Work(Keys, ManyKeysAction.Set, new string('n', 2000));
+            using var hold = new KeysHold(test.Store, 0, Keys, work);
             int calls = 0;
             test.Store.Budget.Refuse = () => ++calls == nth;
             while (!hold.Step())
@@ -159,8 +159,8 @@ public sealed unsafe class LongHoldTests
         const int keys = 100_000;
         using var test = new TestStore();
         test.Session.GoOffline();
-        using var work = new Work(keys, LongAction.Delete, "");
-        using var hold = new LongHold(test.Store, 0, keys, work);
+        using var work = new Work(keys, ManyKeysAction.Delete, "");
+        using var hold = new KeysHold(test.Store, 0, keys, work);
         while (!hold.Step())
         {
             // Ends: it gets on with each.
@@ -177,8 +177,8 @@ public sealed unsafe class LongHoldTests
     public void Two_long_commands_wait_for_each_other_and_get_on()
     {
         using var test = new TestStore();
-        using Work one = new(Keys, LongAction.Set, "one"), two = new(Keys, LongAction.Delete, "");
-        using LongHold first = new(test.Store, 0, Keys, one), second = new(test.Store, 0, Keys, two);
+        using Work one = new(Keys, ManyKeysAction.Set, "one"), two = new(Keys, ManyKeysAction.Delete, "");
+        using KeysHold first = new(test.Store, 0, Keys, one), second = new(test.Store, 0, Keys, two);
         while (!first.Step() | !second.Step())
         {
             // Ends: the one that may not lock yet does a step of the other.
@@ -198,8 +198,8 @@ public sealed unsafe class LongHoldTests
             using var test = new TestStore();
             for (int i = 0; i < Keys; i += 2) test.Set(NameOf(i), "old");
             test.Session.GoOffline();
-            using var work = new Work(Keys, LongAction.Set, new string('n', 40));
-            using var hold = new LongHold(test.Store, 0, Keys, work);
+            using var work = new Work(Keys, ManyKeysAction.Set, new string('n', 40));
+            using var hold = new KeysHold(test.Store, 0, Keys, work);
             bool done = false;
             for (int i = 0; i < steps && !done; i++) done = hold.Step();
             test.Store.FlushAll();
@@ -223,8 +223,8 @@ public sealed unsafe class LongHoldTests
             using var test = new TestStore();
             int keys = random.Next(1500, 4000);
             for (int i = 0; i < keys; i++) test.Set(NameOf(i), "0");
-            using var work = new Work(keys, LongAction.Read, "");
-            using var read = new LongRead(test.Store, 0, keys, work);
+            using var work = new Work(keys, ManyKeysAction.Read, "");
+            using var read = new SteppedRead(test.Store, 0, keys, work);
             // A version is written to one key after another, in order: at any instant the values fall along the keys.
             int version = 1, next = 0, gap = random.Next(1, 400);
             bool done = false;
@@ -269,7 +269,7 @@ public sealed unsafe class LongHoldTests
         Assert.True(held > 0 && failed > 0, $"{held} held, {failed} failed");
     }
 
-    private sealed class Work : ILongWork, IDisposable
+    private sealed class Work : IManyKeysWork, IDisposable
     {
         public string WorkName => "a test";
 
@@ -277,7 +277,7 @@ public sealed unsafe class LongHoldTests
         private readonly int[] _starts;
         private readonly byte[] _value;
 
-        public Work(int keys, LongAction action, string value)
+        public Work(int keys, ManyKeysAction action, string value)
         {
             Action = action;
             Text = value;
@@ -295,7 +295,7 @@ public sealed unsafe class LongHoldTests
 
         public int Deleted { get; private set; }
 
-        public LongAction Action { get; }
+        public ManyKeysAction Action { get; }
 
         public bool OnlyIfNoneExists => false;
 

@@ -121,7 +121,7 @@ public sealed class LongUseTests
             test.Session.Keys.Add(second, set.Length, 0);
             test.Session.Keys.Add(second, set.Length, 0);
             var work = new CopyWork();
-            LongUse use;
+            HeldUse use;
             using (var held = test.Session.Hold(test.Session.Keys)) use = held.TryBeginUse(work)!;
             Assert.False(use.Step());
             test.Begin();
@@ -172,7 +172,7 @@ public sealed class LongUseTests
         set.Settle();
     }
 
-    private static LongUse Begin(TestStore test, string key, out Work work, bool changes = false)
+    private static HeldUse Begin(TestStore test, string key, out Work work, bool changes = false)
     {
         work = new Work { HasChanged = changes };
         using var held = test.Session.Hold(test.Session.Key(Encoding.Latin1.GetBytes(key)), DataType.Set);
@@ -234,7 +234,7 @@ public sealed class LongUseTests
     }
 
     /// <summary>Makes the first key a copy of the others, in the third step.</summary>
-    private sealed class CopyWork : ILongUse
+    private sealed class CopyWork : IHeldUse
     {
         public string WorkName => "a test";
 
@@ -252,7 +252,7 @@ public sealed class LongUseTests
         }
     }
 
-    private sealed class Work : ILongUse
+    private sealed class Work : IHeldUse
     {
         public string WorkName => "a test";
 

@@ -76,6 +76,15 @@ public partial class SourceTests
         Assert.Empty(wide);
     }
 
+    // What takes many turns is named after what it does: "long" is also a type, and a length.
+    [Fact]
+    public void No_type_begins_with_long() => Assert.Empty(
+        from assembly in new[] { typeof(Kv.Protocol.RespType), typeof(ValueKind), typeof(Kv.Server.KvServer) }
+            .Select(type => type.Assembly)
+        from type in assembly.GetTypes()
+        where LongType().IsMatch(type.Name)
+        select type.FullName);
+
     [Fact]
     public void Command_families_stay_under_900_lines() => Assert.Empty(
         from path in Repository.Files("src/Server/Families")
@@ -99,6 +108,9 @@ public partial class SourceTests
 
     [GeneratedRegex(@"^\s*(\+ )?""[^"" ]*""[^"" ]*$")]
     private static partial Regex LongWord();
+
+    [GeneratedRegex(@"^I?Long[A-Z]")]
+    private static partial Regex LongType();
 
     [GeneratedRegex(@"\bunsafe\b(?! code)|\bUnsafe\.|MemoryMarshal\.GetReference")]
     private static partial Regex Unsafe();

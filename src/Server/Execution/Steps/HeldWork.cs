@@ -62,7 +62,7 @@ internal static class HeldWork
             var head = Begin(context.Reply, work, out var begin, out bool isAhead);
             var budget = default(Unbounded);
             // Ends: each piece gets on.
-            while (!work.Run(held, new DirectReply(context.Reply), ref budget))
+            while (!work.Run(held, new DirectTarget(context.Reply), ref budget))
             {
             }
 
@@ -82,7 +82,7 @@ internal static class HeldWork
         var head = Begin(reply, work, out var begin, out bool isAhead);
         var budget = default(Unbounded);
         // Ends: each piece gets on.
-        while (!work.Run(value, new DirectReply(reply), ref budget))
+        while (!work.Run(value, new DirectTarget(reply), ref budget))
         {
         }
 

@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What a command adds with each of its arguments; for <see cref="LongAdditions{TAdd}"/>.</summary>
+/// <summary>What a command adds with each of its arguments; for <see cref="AdditionSteps{TAdd}"/>.</summary>
 internal interface IArgumentAddition : IArgumentUse
 {
     /// <summary>Of the value.</summary>

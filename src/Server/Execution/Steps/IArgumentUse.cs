@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Execution;
 
 /// <summary>What a command does with each of its arguments about one collection; for
-/// <see cref="LongArguments{TUse}"/>.</summary>
+/// <see cref="ArgumentSteps{TUse}"/>.</summary>
 internal interface IArgumentUse
 {
     /// <summary>So many arguments belong together.</summary>
@@ -20,7 +20,7 @@ internal interface IArgumentUse
     /// <param name="reply">Takes what is answered of it.</param>
     /// <param name="count">The number of the reply, or of its elements.</param>
     /// <returns>Not Ok: nothing has been changed by any of them; it is the answer.</returns>
-    StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count);
+    StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count);
 
     /// <summary>Behind all of them, where the value is changed.</summary>
     void Settle(HeldValue value);

@@ -11,13 +11,13 @@ internal interface IReplyTarget
 }
 
 /// <summary>To the client.</summary>
-internal readonly struct DirectReply(ReplyWriter reply) : IReplyTarget
+internal readonly struct DirectTarget(ReplyWriter reply) : IReplyTarget
 {
     public ReplyWriter Next() => reply;
 }
 
 /// <summary>To what is collected.</summary>
-internal readonly struct CollectedReply(LongReply reply) : IReplyTarget
+internal readonly struct CollectedTarget(CollectedReply reply) : IReplyTarget
 {
     public ReplyWriter Next() => reply.Next();
 }

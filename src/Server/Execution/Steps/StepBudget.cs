@@ -22,13 +22,13 @@ internal struct StepBudget : IStepBudget
 
     private const int ClockEvery = 64;
 
-    private readonly LongReply? _collected;
+    private readonly CollectedReply? _collected;
     private readonly OutputBuffer? _output;
     private readonly long _bytesEnd, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
     private long _left = ElementsMax, _untilClock = ClockEvery;
 
     /// <summary>Of a command whose reply is collected.</summary>
-    public StepBudget(LongReply reply)
+    public StepBudget(CollectedReply reply)
     {
         _collected = reply;
         _bytesEnd = Bytes + BytesMax;

@@ -11,7 +11,7 @@ namespace Kv.Server.Execution;
 /// stand-in of the client's session: so any thread may run them, while the client's own one goes on sending. What they
 /// do to the session itself is therefore left out: a queue with such commands is run in one turn
 /// (<see cref="IsPlain"/>). Threads: whoever steps the work; the client's own begins and ends it. Where another one
-/// needs a key, it does the rest (<see cref="LongUse"/>).
+/// needs a key, it does the rest (<see cref="HeldUse"/>).
 /// </remarks>
 internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDisposable
 {
@@ -22,7 +22,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private readonly Session _session, _standIn;
     private readonly Transaction _transaction;
     private readonly StepsOwner _owner;
-    private readonly LongReply _reply;
+    private readonly CollectedReply _reply;
     private readonly SessionOutput _output;
     private readonly HashSet<int> _databases = [];
     private readonly WorkerCounters _counters;
@@ -39,7 +39,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         _transaction = transaction;
         _owner = new StepsOwner(exec, _session.Id);
         _at = at;
-        _reply = new LongReply(_server.Store, _server.Options.MaxReplyBytes) { Version = _session.Version };
+        _reply = new CollectedReply(_server.Store, _server.Options.MaxReplyBytes) { Version = _session.Version };
         _output = new SessionOutput(_server.Store);
         _output.Reply.Version = _session.Version;
         _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);

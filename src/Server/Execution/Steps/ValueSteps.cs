@@ -3,7 +3,7 @@ using Kv.Storage;
 namespace Kv.Server.Execution;
 
 /// <summary>Work on a value in steps.</summary>
-internal sealed class ValueSteps<TWork> : LongElements where TWork : struct, IValueWork
+internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IValueWork
 {
     private readonly int _index;
     private TWork _work;
@@ -32,10 +32,10 @@ internal sealed class ValueSteps<TWork> : LongElements where TWork : struct, IVa
         in TWork work) =>
         new ValueSteps<TWork>(work, index) { Key = key.ToArray() }.TryBegin(ref context, held, work.Head);
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         var budget = new StepBudget(reply);
-        bool isDone = _work.Run(held.Value(_index), new CollectedReply(reply), ref budget);
+        bool isDone = _work.Run(held.Value(_index), new CollectedTarget(reply), ref budget);
         Count = _work.Count;
         Status = _work.Status;
         return isDone;
@@ -43,7 +43,7 @@ internal sealed class ValueSteps<TWork> : LongElements where TWork : struct, IVa
 }
 
 /// <summary>Work on several keys in steps.</summary>
-internal sealed class KeysSteps<TWork> : LongElements where TWork : struct, IKeysWork
+internal sealed class KeysSteps<TWork> : HeldSteps where TWork : struct, IKeysWork
 {
     private TWork _work;
 
@@ -67,10 +67,10 @@ internal sealed class KeysSteps<TWork> : LongElements where TWork : struct, IKey
         _work.Dispose();
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         var budget = new StepBudget(reply);
-        bool isDone = _work.Run(held, new CollectedReply(reply), ref budget);
+        bool isDone = _work.Run(held, new CollectedTarget(reply), ref budget);
         Count = _work.Count;
         Status = _work.Status;
         return isDone;

@@ -123,7 +123,7 @@ internal static class GeoCommands
         int first = context.Args.Position, members = context.Args.Remaining / 3;
         if (members == 0 || context.Args.Remaining % 3 != 0 || rule == (ScoreRule.OnlyNew | ScoreRule.OnlyExisting))
             context.Args.SyntaxError();
-        if (LongAdditions<AddPlaces>.TryBegin(ref context, first, new AddPlaces(rule, countsChanges))) return;
+        if (AdditionSteps<AddPlaces>.TryBegin(ref context, first, new AddPlaces(rule, countsChanges))) return;
         double[] scores = members == 1 || context.Args.Failed ? [] : new double[members];
         ulong score = 0;
         var room = default(ScoreRoom);
@@ -344,7 +344,7 @@ internal static class GeoCommands
 
         public readonly int ExpectedBytes(PackedLimits limits) => _addition.ExpectedBytes;
 
-        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
             NumberText.TryParseDouble(arguments[0].Span, out double longitude);
             NumberText.TryParseDouble(arguments[1].Span, out double latitude);

@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>A search over many places: finds, orders, then answers or stores, a piece at a time.</summary>
-internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : LongElements
+internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : HeldSteps
 {
     private bool _isFound;
 
@@ -20,7 +20,7 @@ internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : LongElemen
         search.Dispose();
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         if (!_isFound)
         {

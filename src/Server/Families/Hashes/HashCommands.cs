@@ -154,7 +154,7 @@ internal static class HashCommands
                 : "ERR wrong number of arguments for 'hmset' command"u8);
         }
 
-        if (LongAdditions<SetFields>.TryBegin(ref context, first, new SetFields { Head = reply })) return false;
+        if (AdditionSteps<SetFields>.TryBegin(ref context, first, new SetFields { Head = reply })) return false;
         long bytes = 0;
         int longest = 0;
         for (int i = first; i < count; i++)
@@ -230,7 +230,7 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongArguments<FindFields>.TryBegin(ref context, held, first: 2)) return;
+        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindFields>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -301,7 +301,7 @@ internal static class HashCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongArguments<RemoveFields>.TryBegin(ref context, held, first: 2)) return;
+            if (ArgumentSteps<RemoveFields>.TryBegin(ref context, held, first: 2)) return;
             var hash = new HashValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (hash.Remove(context.Args[i].Span)) removed++;
@@ -394,7 +394,7 @@ internal static class HashCommands
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
         else if (!sample.HasCount) WriteRandom(reply, new HashValue(held.Value));
-        else if (!LongSample.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count),
+        else if (!SampleSteps.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count),
             sample.WithValues)) WriteRandom(reply, held.Value, sample);
     }
 
@@ -517,7 +517,7 @@ internal static class HashCommands
 
         public readonly int ExpectedBytes(PackedLimits limits) => HashValue.ExpectedBytes(_count, _bytes, _longest);
 
-        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
             var hash = new HashValue(value);
             if (!_isReserved && !hash.TryReserve(_count, _bytes, _longest)) return StoreStatus.OutOfMemory;
@@ -536,7 +536,7 @@ internal static class HashCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             if (new HashValue(value).Remove(arguments[0].Span)) count++;
@@ -553,7 +553,7 @@ internal static class HashCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             if (new HashValue(value).View.TryGet(arguments[0].Span, out var found)) reply.Next().WriteBulk(found);

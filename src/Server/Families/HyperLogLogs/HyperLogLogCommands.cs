@@ -70,7 +70,7 @@ internal static class HyperLogLogCommands
             }
         }
 
-        if (!LongObservations.TryBegin(ref context, ArgumentElements.First)) PfAddSlow(ref context, key);
+        if (!ObservationSteps.TryBegin(ref context, ArgumentElements.First)) PfAddSlow(ref context, key);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -108,9 +108,9 @@ internal static class HyperLogLogCommands
 
     private static void PfCountMany(ref CommandContext context)
     {
-        if (context.Args.Count - 1 > LongCommand.KeysMax)
+        if (context.Args.Count - 1 > ManyKeysCommand.KeysMax)
         {
-            context.ContinueLong(LongKind.CountDistinct);
+            context.ContinueLong(ManyKeysKind.CountDistinct);
             return;
         }
 

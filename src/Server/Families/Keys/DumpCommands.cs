@@ -70,7 +70,7 @@ internal static class DumpCommands
         using (var held = context.Store.Hold(key, DataType.Any))
         {
             if (held.Status != StoreStatus.Ok) return held.Status;
-            if (isLong = LongDump.TryBegin(ref context, held)) return StoreStatus.Ok;
+            if (isLong = DumpSteps.TryBegin(ref context, held)) return StoreStatus.Ok;
             ValueView value = held.Value.View;
             writer.Output.Begin(context.Server.Options.RdbCompression,
                 value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);
@@ -111,9 +111,9 @@ internal static class DumpCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         // Before the rest is looked at, as Redis does.
-        if (LongRestore.TryBegin(ref context, key, replaces)
+        if (RestoreSteps.TryBegin(ref context, key, replaces)
             && TryReadExpiry(ref context, isAbsolute, out long expiryMs))
-            LongRestore.Run(ref context, key, new LongRestore.Terms(replaces, expiryMs));
+            RestoreSteps.Run(ref context, key, new RestoreSteps.Terms(replaces, expiryMs));
     }
 
     private static bool TryReadExpiry(ref CommandContext context, bool isAbsolute, out long expiryMs)

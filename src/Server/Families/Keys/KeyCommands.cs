@@ -162,7 +162,7 @@ internal static class KeyCommands
 
         if (context.IsLong(context.Args.Count - 1))
         {
-            context.ContinueLong(LongKind.DeleteAll);
+            context.ContinueLong(ManyKeysKind.DeleteAll);
             return;
         }
 
@@ -204,7 +204,7 @@ internal static class KeyCommands
 
         if (context.IsLong(context.Args.Count - 1))
         {
-            context.ContinueLong(LongKind.Count);
+            context.ContinueLong(ManyKeysKind.Count);
             return;
         }
 
@@ -292,7 +292,7 @@ internal static class KeyCommands
         using var held = context.Store.Hold(ListPair(ref context, 1, 2, database));
         var status = held.Status;
         bool copies = status == StoreStatus.Ok && held.Exists(0) && (replace || !held.Exists(1));
-        if (copies && LongCopy.TryBegin(ref context, held)) return;
+        if (copies && CopySteps.TryBegin(ref context, held)) return;
         if (copies) status = held.Copy(0, 1, held.View(0).ExpiryMs);
         if (status == StoreStatus.Ok) context.Reply.WriteInteger(copies ? 1 : 0);
         else context.Fail(Errors.For(status));

@@ -168,7 +168,7 @@ internal static class ListCommands
     private static void Push(ref CommandContext context, bool left, bool onlyIfThere)
     {
         var key = context.Args.NextKey();
-        if (LongAdditions<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
+        if (AdditionSteps<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
         int first = context.Args.Position, end = context.Args.Count;
         var push = default(ListPush);
         for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
@@ -470,7 +470,7 @@ internal static class ListCommands
         public readonly int ExpectedBytes(PackedLimits limits) =>
             onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
 
-        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
             var list = new ListValue(value) { Pending = _push };
             if (!_isReserved && !list.TryReservePush(left, _push)) return StoreStatus.OutOfMemory;

@@ -9,7 +9,7 @@ namespace Kv.Server.Families;
 internal sealed class ChannelList : ICommandSteps, IDisposable
 {
     private readonly PubSubEngine _engine;
-    private readonly LongReply _reply;
+    private readonly CollectedReply _reply;
     private readonly bool _isShard;
     private readonly byte[]? _pattern;
     private byte[][] _names = [];
@@ -20,7 +20,7 @@ internal sealed class ChannelList : ICommandSteps, IDisposable
         _engine = context.Server.PubSub;
         _isShard = isShard;
         _pattern = pattern;
-        _reply = new LongReply(context.Server.Store,
+        _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 

@@ -151,7 +151,7 @@ internal static class SetCommands
 
     private static void SAdd(ref CommandContext context)
     {
-        if (LongAdditions<AddMembers>.TryBegin(ref context, first: 2)) return;
+        if (AdditionSteps<AddMembers>.TryBegin(ref context, first: 2)) return;
         var key = context.Args.NextKey();
         int count = context.Args.Remaining, longest = 0, added = 0;
         long bytes = 0;
@@ -200,7 +200,7 @@ internal static class SetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongArguments<RemoveMembers>.TryBegin(ref context, held, first: 2)) return;
+            if (ArgumentSteps<RemoveMembers>.TryBegin(ref context, held, first: 2)) return;
             var set = new SetValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -281,7 +281,7 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongArguments<FindMembers>.TryBegin(ref context, held, first: 2)) return;
+        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindMembers>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -364,9 +364,9 @@ internal static class SetCommands
         else
         {
             count = Math.Min(count, set.Count);
-            if (LongSample.TryBegin(ref context, held, count)) return;
+            if (SampleSteps.TryBegin(ref context, held, count)) return;
             reply.WriteArray((int)Math.Abs(count));
-            var writer = new BulkSink<DirectReply>(new DirectReply(reply));
+            var writer = new BulkSink<DirectTarget>(new DirectTarget(reply));
             set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
         }
     }
@@ -493,7 +493,7 @@ internal static class SetCommands
         public readonly int ExpectedBytes(PackedLimits limits) =>
             SetValue.ExpectedBytes(_count, _bytes, _longest, !_hasTexts);
 
-        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
             var set = new SetValue(value);
             if (!_isReserved)
@@ -520,7 +520,7 @@ internal static class SetCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             if (new SetValue(value).Remove(arguments[0].Span)) count++;
@@ -537,7 +537,7 @@ internal static class SetCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             reply.Next().WriteInteger(new SetValue(value).View.Contains(arguments[0].Span) ? 1 : 0);

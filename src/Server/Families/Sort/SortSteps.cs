@@ -12,9 +12,9 @@ namespace Kv.Server.Families;
 /// all at its instant. What is stored is stored only if the sorted key has not changed since, else all is done again,
 /// at last with all others stopped: SORT of a key onto itself loses no element that another client adds meanwhile.
 /// Threads: the session's; where another one needs the sorted key while it is being copied, it copies the rest
-/// (<see cref="LongUse"/>).
+/// (<see cref="HeldUse"/>).
 /// </remarks>
-internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
+internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
 {
     /// <summary>More elements are sorted in steps.</summary>
     private const int AtOnceMax = 4096;
@@ -23,13 +23,13 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
 
     private readonly Store _store;
     private readonly SortRequest _request;
-    private readonly LongReply _reply;
+    private readonly CollectedReply _reply;
     private readonly SortTexts _elements, _weights;
     private readonly ElementOrder<SortText> _order;
     private readonly int _database;
     private readonly StepsOwner _owner;
     private KeyWatches? _watches;
-    private LongUse? _work;
+    private HeldUse? _work;
     private ListBuilder _list;
     private NameScratch _name;
     private DataType _type;
@@ -45,7 +45,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, ILongUse, IDisposable
         _request = request;
         _owner = new StepsOwner(context);
         _database = context.Session.Database;
-        _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = context.Session.Version };
+        _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = context.Session.Version };
         _elements = new SortTexts(_store);
         _weights = new SortTexts(_store);
         _order = new ElementOrder<SortText>(_store);

@@ -7,7 +7,7 @@ namespace Kv.Server.Families;
 /// piece at a time.</summary>
 /// <remarks>The destination is the first of the held keys, the source the second. Neither changes before the last
 /// piece.</remarks>
-internal sealed class RangeStore(Store store, long first, long count, bool isReversed) : LongElements
+internal sealed class RangeStore(Store store, long first, long count, bool isReversed) : HeldSteps
 {
     private SortedSetBuilder _result = new(store) { MayBeInOrder = true };
     private long _first = first, _left = count;
@@ -39,7 +39,7 @@ internal sealed class RangeStore(Store store, long first, long count, bool isRev
         _result.Dispose();
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply) => Work(held, ElementsPerStep);
+    protected override bool Work(in HeldKeys held, CollectedReply reply) => Work(held, ElementsPerStep);
 
     private bool Work(in HeldKeys held, int elements)
     {

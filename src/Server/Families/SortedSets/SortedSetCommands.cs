@@ -231,7 +231,7 @@ internal static class SortedSetCommands
         var key = context.Args.NextKey();
         rule |= ReadRule(ref context.Args, out bool countsChanges);
         int first = context.Args.Position, pairs = CountPairs(ref context.Args, rule);
-        if (LongAdditions<SetScores>.TryBegin(ref context, first, new SetScores(rule, countsChanges))) return;
+        if (AdditionSteps<SetScores>.TryBegin(ref context, first, new SetScores(rule, countsChanges))) return;
         var room = default(ScoreRoom);
         double score = 0;
         for (int i = 0; i < pairs; i++)
@@ -331,7 +331,7 @@ internal static class SortedSetCommands
         if (!context.TryBegin(held.Status)) return;
         if (held.Status == StoreStatus.Ok)
         {
-            if (LongArguments<RemoveScored>.TryBegin(ref context, held, first: 2)) return;
+            if (ArgumentSteps<RemoveScored>.TryBegin(ref context, held, first: 2)) return;
             var set = new SortedSetValue(held.Value);
             for (int i = 2; i < count + 2; i++)
                 if (set.Remove(context.Args[i].Span)) removed++;
@@ -363,7 +363,7 @@ internal static class SortedSetCommands
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && LongArguments<FindScores>.TryBegin(ref context, held, first: 2)) return;
+        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindScores>.TryBegin(ref context, held, first: 2)) return;
         context.Reply.WriteArray(count);
         for (int i = 2; i < count + 2; i++)
         {
@@ -577,9 +577,9 @@ internal static class SortedSetCommands
             return;
         }
 
-        if (LongSample.TryBegin(ref context, held, count, sample.WithValues)) return;
+        if (SampleSteps.TryBegin(ref context, held, count, sample.WithValues)) return;
         reply.WriteArray((int)form.Elements(Math.Abs(count)));
-        var sink = new ScoreSink<DirectReply>(new DirectReply(reply), form);
+        var sink = new ScoreSink<DirectTarget>(new DirectTarget(reply), form);
         set.Sample(Random.Shared, held.Value.Budget, count, ref sink);
     }
 
@@ -637,7 +637,7 @@ internal static class SortedSetCommands
 
         public readonly int ExpectedBytes(PackedLimits limits) => _addition.ExpectedBytes;
 
-        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply, ref long count)
+        public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
             TryParseScore(arguments[0].Span, out double score);
             return _addition.Set(value, arguments[1].Span, score, ref count);
@@ -653,7 +653,7 @@ internal static class SortedSetCommands
         public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             if (new SortedSetValue(value).Remove(arguments[0].Span)) count++;
@@ -670,7 +670,7 @@ internal static class SortedSetCommands
         public static bool Changes => false;
         public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, LongReply reply,
+        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
             ref long count)
         {
             if (new SortedSetValue(value).View.TryGetScore(arguments[0].Span, out double score))

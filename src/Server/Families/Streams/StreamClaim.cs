@@ -176,7 +176,7 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
             Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
         var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1,
             IsDelivery = !options.OnlyIds };
-        if (!LongAutoClaim.TryBegin(ref context, held, group, consumer, in terms, in walk))
+        if (!AutoClaimSteps.TryBegin(ref context, held, group, consumer, in terms, in walk))
             new StreamClaim(held.Value, group, now) { Terms = terms }.RunFrom(ref context, consumer, walk);
     }
 

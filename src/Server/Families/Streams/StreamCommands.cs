@@ -175,7 +175,7 @@ internal static class StreamCommands
             return;
         }
 
-        if (add.Trims) LongTrim.Run(ref context, held, in add.Trim, id);
+        if (add.Trims) StreamTrimSteps.Run(ref context, held, in add.Trim, id);
         else StreamIdText.Write(context.Reply, id);
     }
 
@@ -224,7 +224,7 @@ internal static class StreamCommands
         int first = context.Args.Position, count = context.Args.Count;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        if (LongIdRemoval.TryBegin(ref context, held, group: 0) || !StreamIdText.AreIds(ref context, first)) return;
+        if (IdRemovalSteps.TryBegin(ref context, held, group: 0) || !StreamIdText.AreIds(ref context, first)) return;
         var stream = new StreamValue(held.Value);
         int deleted = 0;
         for (int i = first; i < count; i++)
@@ -243,7 +243,7 @@ internal static class StreamCommands
         if (!trim.TryRead(ref context, isAdd: false)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        LongTrim.Run(ref context, held, in trim.Trim);
+        StreamTrimSteps.Run(ref context, held, in trim.Trim);
     }
 
     /// <summary>Answers 0 for an absent key, and what stops a command.</summary>
@@ -390,7 +390,7 @@ internal static class StreamCommands
             if (options == 3) count = context.Args.NextInt64();
             if (!context.Args.Finish(context.Reply)) return;
             count = count < 0 ? FullCount : count == 0 ? long.MaxValue : count;
-            if (!isFull || !LongStreamInfo.TryBegin(ref context, held, count))
+            if (!isFull || !StreamInfoSteps.TryBegin(ref context, held, count))
                 WriteStream(ref context, held, isFull, count);
             return;
         }

@@ -250,7 +250,7 @@ internal static class StreamGroupCommands
             return;
         }
 
-        if (LongIdRemoval.TryBegin(ref context, held, group) || !StreamIdText.AreIds(ref context, first)) return;
+        if (IdRemovalSteps.TryBegin(ref context, held, group) || !StreamIdText.AreIds(ref context, first)) return;
         var groups = new StreamValue(held.Value).Groups;
         for (int i = first; i < count; i++)
         {
@@ -288,7 +288,7 @@ internal static class StreamGroupCommands
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryHold(ref context, held, key, name, out uint group) || LongClaim.TryBegin(ref context, held, group))
+        if (!TryHold(ref context, held, key, name, out uint group) || ClaimSteps.TryBegin(ref context, held, group))
             return;
         var claim = new StreamClaim(held.Value, group, context.Store.NowMs);
         if (claim.TryRead(ref context.Args, context.Reply)) claim.Run(ref context);

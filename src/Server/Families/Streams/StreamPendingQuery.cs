@@ -88,7 +88,7 @@ internal ref struct StreamPendingQuery
             Group = group, Consumer = consumer, First = _range.First, Last = _range.Last, IdleMs = _idleMs,
                 NowMs = context.Store.NowMs, Most = _count,
         };
-        LongPending.Run(ref context, held, walk);
+        PendingSteps.Run(ref context, held, walk);
     }
 
     private static bool Fail(ref CommandContext context)

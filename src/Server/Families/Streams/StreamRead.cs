@@ -50,7 +50,7 @@ internal static class StreamRead
             // Who has waited longer comes first: behind him in the queue there may be something, too.
             bool isLate = mayBlock && isGroup && !ids.ContainsAnyExcept(StreamId.Max) && call.HasAny(held, ids)
                 && IsAwaited(ref context, in arguments);
-            if (!isLate && LongStreamRead.TryBegin(ref context, held, in arguments, ids)) return;
+            if (!isLate && StreamReadSteps.TryBegin(ref context, held, in arguments, ids)) return;
             if (!isLate && call.TryWrite(context.Reply, held, ids)) return;
         }
 

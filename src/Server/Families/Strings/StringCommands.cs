@@ -431,7 +431,7 @@ internal static unsafe class StringCommands
 
         if (context.IsLong(context.Args.Count - 1))
         {
-            context.ContinueLong(LongKind.GetAll);
+            context.ContinueLong(ManyKeysKind.GetAll);
             return;
         }
 
@@ -464,7 +464,7 @@ internal static unsafe class StringCommands
         }
         else if (context.IsLong(context.Args.Count / 2))
         {
-            context.ContinueLong(LongKind.SetAll);
+            context.ContinueLong(ManyKeysKind.SetAll);
         }
         else
         {
@@ -486,7 +486,7 @@ internal static unsafe class StringCommands
         }
         else if (context.IsLong(context.Args.Count / 2))
         {
-            context.ContinueLong(LongKind.SetAllIfNoneExists);
+            context.ContinueLong(ManyKeysKind.SetAllIfNoneExists);
         }
         else
         {

@@ -12,9 +12,9 @@ namespace Kv.Server.Families;
 /// <remarks>
 /// Nobody can tell the new block from the old one, so the command happens at the instant at which it is run at last;
 /// what others do with the key before comes before. If it has to move once more by then, it does so in one turn.
-/// Threads: the session's; where another one needs the key, it copies the rest (<see cref="LongUse"/>).
+/// Threads: the session's; where another one needs the key, it copies the rest (<see cref="HeldUse"/>).
 /// </remarks>
-internal sealed unsafe class StringRoom : LongElements
+internal sealed unsafe class StringRoom : HeldSteps
 {
     private const int CopyBytesPerStep = 512 * 1024;
 
@@ -53,7 +53,7 @@ internal sealed unsafe class StringRoom : LongElements
         _block = default;
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         HeldValue value = held.Value(0);
         Block source = value.View.Block;

@@ -8,14 +8,14 @@ namespace Kv.Server.Families;
 /// The key of a large collection is held until the value is written; its checksum comes behind that. Of a string in a
 /// block nothing is held but a reference to that block, which nobody changes. What is written is charged as it grows.
 /// One value after the other, until one fails. Threads: one at a time; where another one needs the key, it writes the
-/// rest (<see cref="LongUse"/>).
+/// rest (<see cref="HeldUse"/>).
 /// </remarks>
-internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) : ILongUse, IDisposable
+internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) : IHeldUse, IDisposable
 {
     private const long BytesMax = 256 * 1024, WorkPerStep = 2048, ChecksumBytesPerStep = 256 * 1024;
 
     private readonly RdbValueWriter _writer = new(store);
-    private LongUse? _work;
+    private HeldUse? _work;
     private Block _text;
     private PartialChecksum _sum;
 

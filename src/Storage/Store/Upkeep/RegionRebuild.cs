@@ -6,9 +6,9 @@ namespace Kv.Storage;
 /// goes back to the system.</summary>
 /// <remarks>
 /// The elements are copied; the key gets the new region in the last step, so whoever needs the key before ends it and
-/// loses nothing. Threads: as in <see cref="ILongUse"/>. Whoever makes one disposes it.
+/// loses nothing. Threads: as in <see cref="IHeldUse"/>. Whoever makes one disposes it.
 /// </remarks>
-internal sealed unsafe class RegionRebuild(Store store) : ILongUse, IDisposable
+internal sealed unsafe class RegionRebuild(Store store) : IHeldUse, IDisposable
 {
     private const int ElementsPerStep = 1024;
     private const long SpareMin = 64 * 1024, LeastSpare = 16 * 1024;

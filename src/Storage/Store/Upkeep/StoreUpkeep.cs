@@ -34,7 +34,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         bool wasWanted = room.IsWanted;
         room.BeginRound();
         _reclaimer.BeginRound();
-        store.LongHolds.FinishAbandoned();
+        store.SteppedHolds.FinishAbandoned();
         // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
         store.Epochs.Advance();
         store.Deferred.Run();

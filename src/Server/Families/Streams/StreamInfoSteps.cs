@@ -6,7 +6,7 @@ namespace Kv.Server.Families;
 /// <summary>All that there is to know of a stream with very many entries, or very much pending, for XINFO STREAM
 /// FULL.</summary>
 /// <param name="most">At most so many entries, and so much that is pending of each.</param>
-internal sealed class LongStreamInfo(long most) : LongElements
+internal sealed class StreamInfoSteps(long most) : HeldSteps
 {
     private const int ValuesAtOnce = 64;
 
@@ -31,10 +31,10 @@ internal sealed class LongStreamInfo(long most) : LongElements
         long all = stream.Length;
         for (int i = 0; i < stream.GroupCount; i++) all += stream.GroupAt(i).Pending.Count;
         return IsWanted(ref context, all)
-            && new LongStreamInfo(most).TryBegin(ref context, held, ReplyHead.None, count: 0);
+            && new StreamInfoSteps(most).TryBegin(ref context, held, ReplyHead.None, count: 0);
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         var stream = new StreamView(held.View(0));
         if (_stage == Stage.Begin)

@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>A copy of a collection of megabytes, for COPY: of the first key, to the second.</summary>
-internal sealed class LongCopy(Store store) : LongElements
+internal sealed class CopySteps(Store store) : HeldSteps
 {
     private const long BytesMax = 1 << 20;
 
@@ -17,7 +17,7 @@ internal sealed class LongCopy(Store store) : LongElements
     {
         HeldValue source = held.Value(0);
         return source.HoldsRegion && source.Region.UsedBytes > BytesMax && !context.InTransaction
-            && new LongCopy(context.Server.Store).TryBegin(ref context, held, ReplyHead.Number);
+            && new CopySteps(context.Server.Store).TryBegin(ref context, held, ReplyHead.Number);
     }
 
     public override void Dispose()
@@ -27,7 +27,7 @@ internal sealed class LongCopy(Store store) : LongElements
         _copy = default;
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         HeldValue source = held.Value(0);
         if (_copy.IsNone)

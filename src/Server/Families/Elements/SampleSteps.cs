@@ -7,7 +7,7 @@ namespace Kv.Server.Families;
 /// <summary>Many members of a collection at random, for SRANDMEMBER, HRANDFIELD and ZRANDMEMBER.</summary>
 /// <param name="count">So many different ones; below 0 so many that may be the same.</param>
 /// <param name="withValues">Whether their values or scores come with them.</param>
-internal sealed unsafe class LongSample(long count, bool withValues) : LongElements
+internal sealed unsafe class SampleSteps(long count, bool withValues) : HeldSteps
 {
     /// <summary>Looked at for fields that have expired: some 200 us.</summary>
     private const int BucketsPerStep = 64;
@@ -28,7 +28,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         if (value.Kind == ValueKind.Hash && new ExpiredFields(value).MayExist)
             work = Math.Max(work, new HashValue(value).Count);
         return IsWanted(ref context, work)
-            && new LongSample(count, withValues).TryBegin(ref context, held, ReplyHead.Array, count: 0);
+            && new SampleSteps(count, withValues).TryBegin(ref context, held, ReplyHead.Array, count: 0);
     }
 
     public override void Dispose()
@@ -37,7 +37,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         _sample.Dispose();
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         HeldValue value = held.Value(0);
         if (!_isReady && !TryPrepare(value, reply)) return false;
@@ -49,7 +49,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
 
     /// <summary>Removes the fields that have expired; counts what is left.</summary>
     /// <returns>False when there are more of them.</returns>
-    private bool TryPrepare(HeldValue value, LongReply reply)
+    private bool TryPrepare(HeldValue value, CollectedReply reply)
     {
         bool more = false;
         if (value.Type == DataType.Hash) new ExpiredFields(value).Remove(BucketsPerStep, out more);
@@ -63,7 +63,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         return true;
     }
 
-    private void WriteFromTable(HeldValue value, LongReply reply, StepBudget budget)
+    private void WriteFromTable(HeldValue value, CollectedReply reply, StepBudget budget)
     {
         var table = new MemberTable(value.Region, in value.Hash);
         var batch = new MemberBatch();
@@ -91,7 +91,7 @@ internal sealed unsafe class LongSample(long count, bool withValues) : LongEleme
         _left = _sample.Left;
     }
 
-    private void WritePacked(HeldValue value, LongReply reply)
+    private void WritePacked(HeldValue value, CollectedReply reply)
     {
         if (value.Type == DataType.Set)
         {

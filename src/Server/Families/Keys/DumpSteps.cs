@@ -5,11 +5,11 @@ namespace Kv.Server.Families;
 
 /// <summary>DUMP of a long value, in steps. What is written is in a block, and sent without a copy.</summary>
 /// <remarks>Threads: the session's.</remarks>
-internal sealed class LongDump : ICommandSteps, IDisposable
+internal sealed class DumpSteps : ICommandSteps, IDisposable
 {
     private readonly ValueDump _dump;
 
-    private LongDump(ref CommandContext context) =>
+    private DumpSteps(ref CommandContext context) =>
         _dump = new ValueDump(context.Server.Store, context.Server.Options.RdbCompression, new StepsOwner(context));
 
     /// <inheritdoc/>
@@ -20,7 +20,7 @@ internal sealed class LongDump : ICommandSteps, IDisposable
     public static bool TryBegin(ref CommandContext context, in HeldKey held)
     {
         if (context.InTransaction || !ValueDump.IsLong(held)) return false;
-        var dump = new LongDump(ref context);
+        var dump = new DumpSteps(ref context);
         if (dump._dump.TryBegin(held))
         {
             context.Continue(dump);

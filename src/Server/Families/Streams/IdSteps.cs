@@ -7,7 +7,7 @@ namespace Kv.Server.Families;
 /// <summary>Very many ids of entries of a stream, for XDEL, XACK and XCLAIM. All of them are looked at before anything
 /// is done: one that is none is an error.</summary>
 /// <remarks>The arguments are copied. What is answered, also an error, is collected.</remarks>
-internal abstract unsafe class LongIds : LongElements
+internal abstract unsafe class IdSteps : HeldSteps
 {
     private const int ReadsPerStep = 8192;
 
@@ -16,7 +16,7 @@ internal abstract unsafe class LongIds : LongElements
     private int _at, _end;
 
     /// <param name="first">The first of the ids.</param>
-    protected LongIds(ref CommandContext context, int first)
+    protected IdSteps(ref CommandContext context, int first)
     {
         _command = context.Args.Keep(context.Server.Store);
         _first = _at = first;
@@ -43,7 +43,7 @@ internal abstract unsafe class LongIds : LongElements
         _command.Dispose();
     }
 
-    protected sealed override bool Work(in HeldKeys held, LongReply reply)
+    protected sealed override bool Work(in HeldKeys held, CollectedReply reply)
     {
         HeldValue value = held.Value(0);
         if (_end == 0)
@@ -85,12 +85,12 @@ internal abstract unsafe class LongIds : LongElements
     /// <param name="arguments">Positioned behind the command's name.</param>
     /// <param name="ids">How many there are; behind them there may be other arguments.</param>
     /// <returns>False: nothing is to be done with them, and that is answered.</returns>
-    protected abstract bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, LongReply reply);
+    protected abstract bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, CollectedReply reply);
 
     /// <summary>Does what there is to do with one.</summary>
     /// <returns>False: that was the last.</returns>
-    protected abstract bool Do(HeldValue value, StreamId id, LongReply reply);
+    protected abstract bool Do(HeldValue value, StreamId id, CollectedReply reply);
 
     /// <summary>Answers.</summary>
-    protected abstract void End(LongReply reply);
+    protected abstract void End(CollectedReply reply);
 }

@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Many entries removed from the front of a stream, for XTRIM and XADD.</summary>
-internal sealed class LongTrim(StreamTrim trim, long removed, StreamId added, bool answersId) : LongElements
+internal sealed class StreamTrimSteps(StreamTrim trim, long removed, StreamId added, bool answersId) : HeldSteps
 {
     private const int LeavesPerStep = 64;
 
@@ -23,7 +23,7 @@ internal sealed class LongTrim(StreamTrim trim, long removed, StreamId added, bo
         long removed = 0;
         if (!stream.Trim(in trim, ref removed, context.InTransaction ? long.MaxValue : LeavesPerStep))
         {
-            if (new LongTrim(trim, removed, added, !added.IsZero)
+            if (new StreamTrimSteps(trim, removed, added, !added.IsZero)
                 .TryBegin(ref context, held, added.IsZero ? ReplyHead.Number : ReplyHead.None, removed)) return;
             stream.Trim(in trim, ref removed, long.MaxValue);
         }
@@ -32,7 +32,7 @@ internal sealed class LongTrim(StreamTrim trim, long removed, StreamId added, bo
         else StreamIdText.Write(context.Reply, added);
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         bool isDone = new StreamValue(held.Value(0)).Trim(in _trim, ref _removed, LeavesPerStep);
         Count = _removed;

@@ -5,19 +5,19 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Very much that is pending looked at, and made another consumer's, for XAUTOCLAIM.</summary>
-internal sealed class LongAutoClaim : LongElements
+internal sealed class AutoClaimSteps : HeldSteps
 {
     private readonly byte[] _name;
     private readonly uint _group;
     private readonly long _nowMs;
-    private readonly LongReply _gone;
+    private readonly CollectedReply _gone;
     private AutoClaimWalk _walk;
     private StreamClaimTerms _terms;
     private uint _consumer;
     private ReplyWriter? _head;     // of what stands ahead of the entries: where to go on, and how many there are
     private ReplyMark _begin;
 
-    private LongAutoClaim(ref CommandContext context, uint group, ReadOnlySpan<byte> consumer,
+    private AutoClaimSteps(ref CommandContext context, uint group, ReadOnlySpan<byte> consumer,
         in StreamClaimTerms terms, in AutoClaimWalk walk)
     {
         _name = consumer.ToArray();
@@ -25,7 +25,7 @@ internal sealed class LongAutoClaim : LongElements
         _nowMs = context.Store.NowMs;
         _terms = terms;
         _walk = walk;
-        _gone = new LongReply(context.Server.Store,
+        _gone = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
@@ -39,7 +39,7 @@ internal sealed class LongAutoClaim : LongElements
         ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer, in StreamClaimTerms terms,
         in AutoClaimWalk walk) =>
         IsWanted(ref context, Math.Min(walk.Looks, new StreamValue(held.Value).Groups[group].Pending.Count))
-        && new LongAutoClaim(ref context, group, consumer, terms, walk)
+        && new AutoClaimSteps(ref context, group, consumer, terms, walk)
             .TryBegin(ref context, held, ReplyHead.None, count: 0);
 
     public override void Dispose()
@@ -48,7 +48,7 @@ internal sealed class LongAutoClaim : LongElements
         _gone.Dispose();
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         var claim = new StreamClaim(held.Value(0), _group, _nowMs) { Consumer = _consumer, Terms = _terms };
         if (_head == null)

@@ -3,24 +3,25 @@ namespace Kv.Storage;
 /// <summary>Large collections that a command works on in steps, between the turns of others. Their keys stay locked
 /// from the first step to the last.</summary>
 /// <remarks>
-/// Threads: any, one at a time by <see cref="_claim"/>. As with a <see cref="LongHold"/>, whoever meets the locked key
+/// Threads: any, one at a time by <see cref="_claim"/>. As with a <see cref="KeysHold"/>, whoever meets the locked key
 /// takes the claim and does the rest. That is always right here: the work has all the locks that it needs, and waits
 /// for nobody. The session is the store's own and stays online all the while, so the records stay where they are, also
 /// when their database is flushed. It has the locks, and the list that says which is which key's; the keys' bytes in
 /// that list are void.
 /// </remarks>
-internal sealed unsafe class LongUse : IHeldSteps
+internal sealed unsafe class HeldUse : IHeldSteps
 {
     private readonly Lock _claim = new();
-    private readonly LongHolds _holds;
+    private readonly SteppedHolds _holds;
     private readonly StoreSession _session;
-    private readonly ILongUse _use;
+    private readonly IHeldUse _use;
     private readonly nint[] _records;
     private bool _isDone;
 
-    /// <param name="session">Online, and this one's until <see cref="LongHolds.End(LongUse, StoreSession)"/>.</param>
+    /// <param name="session">Online, and this one's until
+    /// <see cref="SteppedHolds.End(HeldUse, StoreSession)"/>.</param>
     /// <param name="records">What will be locked.</param>
-    public LongUse(LongHolds holds, StoreSession session, nint[] records, ILongUse use)
+    public HeldUse(SteppedHolds holds, StoreSession session, nint[] records, IHeldUse use)
     {
         _holds = holds;
         _session = session;
@@ -42,7 +43,7 @@ internal sealed unsafe class LongUse : IHeldSteps
 
     /// <summary>Makes itself known, and takes over the locks, before anybody can work on it.</summary>
     /// <returns>False when there is no place for it.</returns>
-    public bool TryBegin(LongUse?[] places, KeyLocks locks, KeyList keys)
+    public bool TryBegin(HeldUse?[] places, KeyLocks locks, KeyList keys)
     {
         lock (_claim)
         {
@@ -59,7 +60,7 @@ internal sealed unsafe class LongUse : IHeldSteps
     }
 
     /// <summary>The same with the keys of a transaction, which goes on on this one's session.</summary>
-    public bool TryBegin(LongUse?[] places, TransactionKeys transaction)
+    public bool TryBegin(HeldUse?[] places, TransactionKeys transaction)
     {
         lock (_claim)
         {

@@ -5,7 +5,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Very many pending entries that become another consumer's, for XCLAIM.</summary>
-internal sealed class LongClaim : LongIds
+internal sealed class ClaimSteps : IdSteps
 {
     private const int FirstId = 5;
 
@@ -16,7 +16,7 @@ internal sealed class LongClaim : LongIds
     private ReplyWriter? _head;     // of the entries, whose number stands ahead of them
     private ReplyMark _begin;
 
-    private LongClaim(ref CommandContext context, uint group)
+    private ClaimSteps(ref CommandContext context, uint group)
         : base(ref context, FirstId)
     {
         _group = group;
@@ -27,9 +27,9 @@ internal sealed class LongClaim : LongIds
     /// <param name="group">What it is called in the region.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, uint group) =>
-        AreMany(ref context) && new LongClaim(ref context, group).TryBegin(ref context, held);
+        AreMany(ref context) && new ClaimSteps(ref context, group).TryBegin(ref context, held);
 
-    protected override bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, LongReply reply)
+    protected override bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, CollectedReply reply)
     {
         arguments.Skip(2);
         var claim = new StreamClaim(value, _group, _nowMs);
@@ -46,7 +46,7 @@ internal sealed class LongClaim : LongIds
         return true;
     }
 
-    protected override bool Do(HeldValue value, StreamId id, LongReply reply)
+    protected override bool Do(HeldValue value, StreamId id, CollectedReply reply)
     {
         var claim = new StreamClaim(value, _group, _nowMs) { Consumer = _consumer, Terms = _terms };
         if (claim.TryClaim(reply.Next(), id, out var outcome))
@@ -59,5 +59,5 @@ internal sealed class LongClaim : LongIds
         return false;
     }
 
-    protected override void End(LongReply reply) => _head!.EndArray(_begin, (int)Count);
+    protected override void End(CollectedReply reply) => _head!.EndArray(_begin, (int)Count);
 }

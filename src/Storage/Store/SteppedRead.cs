@@ -8,9 +8,9 @@ namespace Kv.Storage;
 /// As <see cref="StoreSession.ReadMany"/>: first all are read, then all are looked at again; between the two is an
 /// instant at which all held. Between steps epochs pass, so a record is known again by address, word and its segment's
 /// generation: together they never come back. Writers that spoil a round can do so for ever: then keys have to be held
-/// (<see cref="LongHold"/>). Threads: whoever runs the command, one at a time.
+/// (<see cref="KeysHold"/>). Threads: whoever runs the command, one at a time.
 /// </remarks>
-internal sealed unsafe class LongRead(Store store, int databaseNumber, int count, ILongWork work) : IDisposable
+internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int count, IManyKeysWork work) : IDisposable
 {
     private const int RoundsMax = 3;
 
@@ -33,7 +33,7 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
         if (_table == null) BeginRound(session);
         // Another table: what was read is of databases that may be gone.
         if (session.Table != _table) return EndRound(false);
-        int end = Math.Min(count, _next + LongHold.KeysPerStep);
+        int end = Math.Min(count, _next + KeysHold.KeysPerStep);
         Database? database = _table![databaseNumber];
         for (; _next < end; _next++)
         {
@@ -104,7 +104,7 @@ internal sealed unsafe class LongRead(Store store, int databaseNumber, int count
                 return;
             }
 
-            store.LongHolds.Wait(ref wait, record);
+            store.SteppedHolds.Wait(ref wait, record);
         }
     }
 

@@ -7,14 +7,14 @@ namespace Kv.Server.Execution;
 /// <summary>A command with very many arguments about one collection: what it is to add, to take out, or to look
 /// for.</summary>
 /// <remarks>The arguments are copied, those in blocks stay in the session's.</remarks>
-internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IArgumentUse
+internal unsafe class ArgumentSteps<TUse> : HeldSteps where TUse : struct, IArgumentUse
 {
     private readonly HeldCommand _command;
     private TUse _use;
     private int _at;
 
     /// <param name="first">The first argument of these.</param>
-    protected LongArguments(ref CommandContext context, int first, in TUse use)
+    protected ArgumentSteps(ref CommandContext context, int first, in TUse use)
     {
         _command = context.Args.Keep(context.Server.Store);
         _at = first;
@@ -35,7 +35,7 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
     public static bool TryBegin(ref CommandContext context, in HeldKey held, int first, in TUse use = default)
     {
         if (!IsWanted(ref context, context.Args.Count)) return false;
-        var work = new LongArguments<TUse>(ref context, first, use);
+        var work = new ArgumentSteps<TUse>(ref context, first, use);
         if (work.TryBegin(ref context, held, use.Head, count: 0)) return true;
         work.Dispose();
         return false;
@@ -47,10 +47,10 @@ internal unsafe class LongArguments<TUse> : LongElements where TUse : struct, IA
         _command.Dispose();
     }
 
-    protected sealed override bool Work(in HeldKeys held, LongReply reply) => Work(held.Value(0), reply);
+    protected sealed override bool Work(in HeldKeys held, CollectedReply reply) => Work(held.Value(0), reply);
 
-    /// <inheritdoc cref="Work(in HeldKeys, LongReply)"/>
-    protected bool Work(HeldValue value, LongReply reply)
+    /// <inheritdoc cref="Work(in HeldKeys, CollectedReply)"/>
+    protected bool Work(HeldValue value, CollectedReply reply)
     {
         long count = Count;
         for (var budget = new StepBudget(reply); _at < _command.Count && Status == StoreStatus.Ok && budget.TryTake();

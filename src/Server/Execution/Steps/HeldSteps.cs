@@ -8,15 +8,15 @@ namespace Kv.Server.Execution;
 /// <remarks>
 /// The keys are held from the handler's turn to the last step, so whatever the handler has found in them stays right.
 /// The reply is collected, and passed on when the keys are free again: a client that reads slowly holds up nobody.
-/// Threads: the session's; where another one needs the key, it does the rest (<see cref="LongUse"/>).
+/// Threads: the session's; where another one needs the key, it does the rest (<see cref="HeldUse"/>).
 /// </remarks>
-internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
+internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
 {
     /// <summary>Of what cannot end where a <see cref="StepBudget"/> does.</summary>
     protected const int ElementsPerStep = StepBudget.ElementsMax, BytesPerStep = StepBudget.BytesMax;
 
-    private LongReply? _reply;
-    private LongUse? _work;
+    private CollectedReply? _reply;
+    private HeldUse? _work;
     private ReplyHead _head;
     private StepsOwner _owner;
 
@@ -42,7 +42,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
     protected Exception? Failure => _work?.Failure;
 
     /// <summary>What is collected, once it has begun.</summary>
-    protected LongReply Reply => _reply!;
+    protected CollectedReply Reply => _reply!;
 
     /// <summary>Leaves a command to later turns, if it is about many elements.</summary>
     /// <param name="count">So many.</param>
@@ -78,11 +78,11 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
         _head = head;
         _owner = new StepsOwner(context);
         Count = count;
-        _reply = new LongReply(context.Server.Store,
+        _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
-    private bool HasBegun(ref CommandContext context, LongUse? work)
+    private bool HasBegun(ref CommandContext context, HeldUse? work)
     {
         _work = work;
         if (work != null) context.Continue(this);
@@ -115,7 +115,7 @@ internal abstract class LongElements : ICommandSteps, ILongUse, IDisposable
 
     /// <summary>Does a piece.</summary>
     /// <returns>True when everything is done.</returns>
-    protected abstract bool Work(in HeldKeys held, LongReply reply);
+    protected abstract bool Work(in HeldKeys held, CollectedReply reply);
 
     /// <summary>What follows when the keys are free again: the answer.</summary>
     /// <returns>True when nothing is left to do.</returns>

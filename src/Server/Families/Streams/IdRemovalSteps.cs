@@ -4,11 +4,11 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Very many entries deleted, for XDEL, or no longer pending in a group, for XACK.</summary>
-internal sealed class LongIdRemoval : LongIds
+internal sealed class IdRemovalSteps : IdSteps
 {
     private readonly uint _group;
 
-    private LongIdRemoval(ref CommandContext context, uint group)
+    private IdRemovalSteps(ref CommandContext context, uint group)
         : base(ref context, context.Args.Position)
     {
         _group = group;
@@ -18,9 +18,9 @@ internal sealed class LongIdRemoval : LongIds
     /// <param name="group">What it is called in the region; 0: entries are deleted.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, uint group) =>
-        AreMany(ref context) && new LongIdRemoval(ref context, group).TryBegin(ref context, held);
+        AreMany(ref context) && new IdRemovalSteps(ref context, group).TryBegin(ref context, held);
 
-    protected override bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, LongReply reply)
+    protected override bool TryBegin(HeldValue value, ref CommandArguments arguments, int ids, CollectedReply reply)
     {
         arguments.Skip(_group == 0 ? 1 : 2);
         bool areAll = arguments.Remaining == ids;
@@ -28,12 +28,12 @@ internal sealed class LongIdRemoval : LongIds
         return areAll;
     }
 
-    protected override bool Do(HeldValue value, StreamId id, LongReply reply)
+    protected override bool Do(HeldValue value, StreamId id, CollectedReply reply)
     {
         var stream = new StreamValue(value);
         if (_group == 0 ? stream.Delete(id) : stream.Groups.Acknowledge(_group, id)) Count++;
         return true;
     }
 
-    protected override void End(LongReply reply) => reply.Next().WriteInteger(Count);
+    protected override void End(CollectedReply reply) => reply.Next().WriteInteger(Count);
 }

@@ -8,7 +8,7 @@ namespace Kv.Server.Families;
 /// all before them of their register, which is the instant at which it happens.</summary>
 /// <remarks>The others raise nothing, whatever the key holds. Of a million different ones some 50,000 are left.
 /// Threads: the session's.</remarks>
-internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
+internal sealed unsafe class ObservationSteps : ICommandSteps, IDisposable
 {
     private const int ElementsPerStep = 4096;
 
@@ -17,7 +17,7 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
     private readonly HyperLogLog.Observation* _kept;
     private int _at, _count;
 
-    private LongObservations(ref CommandContext context, int first)
+    private ObservationSteps(ref CommandContext context, int first)
     {
         _command = context.Args.Keep(context.Server.Store);
         _at = first;
@@ -31,8 +31,8 @@ internal sealed unsafe class LongObservations : ICommandSteps, IDisposable
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, int first)
     {
-        if (!LongElements.IsWanted(ref context, context.Args.Count)) return false;
-        context.Continue(new LongObservations(ref context, first));
+        if (!HeldSteps.IsWanted(ref context, context.Args.Count)) return false;
+        context.Continue(new ObservationSteps(ref context, first));
         return true;
     }
 

@@ -11,7 +11,7 @@ namespace Kv.Server.Execution;
 /// In pieces of their own: one buffer would be copied whole each time it doubles. Threads: whoever runs the command.
 /// What is collected is charged to the store and, with the blocks that it refers to, bounded by max-reply-bytes.
 /// </remarks>
-internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
+internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDisposable
 {
     /// <summary>A piece is passed on in one step.</summary>
     private const int PieceBytes = 512 * 1024;
@@ -49,7 +49,7 @@ internal sealed unsafe class LongReply(Store store, long bytesMax) : IDisposable
     public ReplyWriter Next() => NextOutput().Reply;
 
     /// <summary>Adds what another one has collected, which is empty then.</summary>
-    public void TakeOver(LongReply other)
+    public void TakeOver(CollectedReply other)
     {
         if (other._pieces.Count == 0) return;
         (_bytes, _memory) = (Bytes + other._bytes, MemoryBytes + other._memory);

@@ -1,7 +1,7 @@
 namespace Kv.Storage;
 
 /// <summary>What is done to each of very many keys.</summary>
-internal enum LongAction : byte
+internal enum ManyKeysAction : byte
 {
     Read,
     Set,
@@ -10,9 +10,9 @@ internal enum LongAction : byte
 
 /// <summary>A command over very many keys: its keys, its values, and what takes its result.</summary>
 /// <remarks>Threads: any, one at a time. Keys and values stay where they are until the command has ended.</remarks>
-internal unsafe interface ILongWork : ISessionUser
+internal unsafe interface IManyKeysWork : ISessionUser
 {
-    LongAction Action { get; }
+    ManyKeysAction Action { get; }
 
     /// <summary>Set: nothing, if one of the keys is there.</summary>
     bool OnlyIfNoneExists { get; }

@@ -2,7 +2,7 @@ namespace Kv.Storage;
 
 /// <summary>What one command does with large collections, in steps.</summary>
 /// <remarks>Threads: any, one at a time, each sees what the one before it did.</remarks>
-internal interface ILongUse : ISessionUser
+internal interface IHeldUse : ISessionUser
 {
     /// <summary>Whether something was changed: then all of it is done, also when the one who asked for it has
     /// left.</summary>

@@ -6,10 +6,10 @@ namespace Kv.Storage;
 /// Phases: hash the keys and sort them into the order of locking (nothing is held); lock them all; look at each and get
 /// the memory for what it will be; change them; let go.
 /// </remarks>
-internal sealed unsafe class LongHold : SteppedHold
+internal sealed unsafe class KeysHold : SteppedHold
 {
     private readonly Store _store;
-    private readonly ILongWork _work;
+    private readonly IManyKeysWork _work;
     private readonly int _databaseNumber, _count;
     private readonly KeyOrder _order;
     private State* _states;
@@ -19,7 +19,7 @@ internal sealed unsafe class LongHold : SteppedHold
     private int _next, _locked;
     private bool _isAbandoned;
 
-    public LongHold(Store store, int database, int count, ILongWork work)
+    public KeysHold(Store store, int database, int count, IManyKeysWork work)
     {
         _store = store;
         _work = work;
@@ -128,7 +128,7 @@ internal sealed unsafe class LongHold : SteppedHold
     private void Begin()
     {
         // another's turn, and a step of it is done; asked again in the next
-        if (!_store.LongHolds.TryBegin(this, out var session)) return;
+        if (!_store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
         session.User = _work;
         session.BeginInnerTurn();
@@ -175,7 +175,7 @@ internal sealed unsafe class LongHold : SteppedHold
         int end = Math.Min(_count, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
-            if (_work.Action == LongAction.Read)
+            if (_work.Action == ManyKeysAction.Read)
             {
                 // In the order of the command, doubles and all.
                 _work.Read(_next, HeldOf(_order.PlaceOf(_next)).View);
@@ -186,7 +186,7 @@ internal sealed unsafe class LongHold : SteppedHold
             var held = HeldOf(_next);
             var status = StoreStatus.Ok;
             if (_work.OnlyIfNoneExists && held.Exists) status = StoreStatus.NotFound;
-            if (status == StoreStatus.Ok && _work.Action == LongAction.Set)
+            if (status == StoreStatus.Ok && _work.Action == ManyKeysAction.Set)
             {
                 var value = _work.Value(_order[_next].Index, out Block block);
                 status = _session.Changes.PrepareString(ref held, value, block);
@@ -198,7 +198,7 @@ internal sealed unsafe class LongHold : SteppedHold
             return;
         }
 
-        if (_next == _count) GoOn(_work.Action == LongAction.Read ? Phase.LetGo : Phase.Change);
+        if (_next == _count) GoOn(_work.Action == ManyKeysAction.Read ? Phase.LetGo : Phase.Change);
     }
 
     private void ChangeSome()
@@ -208,7 +208,7 @@ internal sealed unsafe class LongHold : SteppedHold
         {
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
-            if (_work.Action == LongAction.Set)
+            if (_work.Action == ManyKeysAction.Set)
             {
                 _session.Changes.FinishString(ref held, _work.Value(_order[_next].Index, out _));
             }
@@ -251,7 +251,7 @@ internal sealed unsafe class LongHold : SteppedHold
         _session.Changes.HeldAbsent = 0;
         _session.GoOffline();
         _session.User = null;
-        _store.LongHolds.End();
+        _store.SteppedHolds.End();
         if (IsAbandoned) FreeLists();
     }
 

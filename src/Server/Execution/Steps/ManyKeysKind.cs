@@ -1,7 +1,7 @@
 namespace Kv.Server.Execution;
 
-/// <summary>What a <see cref="LongCommand"/> does.</summary>
-internal enum LongKind : byte
+/// <summary>What a <see cref="ManyKeysCommand"/> does.</summary>
+internal enum ManyKeysKind : byte
 {
     /// <summary>MGET.</summary>
     GetAll,

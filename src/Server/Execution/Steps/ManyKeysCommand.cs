@@ -7,50 +7,50 @@ namespace Kv.Server.Execution;
 /// <summary>A command over more keys than one turn should work on: MGET, EXISTS, PFCOUNT, MSET, MSETNX, DEL and their
 /// like. It happens at one instant all the same.</summary>
 /// <remarks>
-/// Reads look without locking (<see cref="LongRead"/>) and only hold the keys when writers spoil that; writes hold them
-/// (<see cref="LongHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the session's;
-/// where another one finishes the hold, it works on what is here, behind the hold's claim.
+/// Reads look without locking (<see cref="SteppedRead"/>) and only hold the keys when writers spoil that; writes hold
+/// them (<see cref="KeysHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the
+/// session's; where another one finishes the hold, it works on what is here, behind the hold's claim.
 /// </remarks>
-internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
+internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDisposable
 {
     /// <summary>A command of more keys is done in steps.</summary>
-    public const int KeysMax = LongHold.KeysPerStep;
+    public const int KeysMax = KeysHold.KeysPerStep;
 
     private readonly Store _store;
     private readonly Session _session;
     private readonly HeldCommand _command;
     private readonly int _keys, _stride;
-    private readonly LongReply _reply;
-    private readonly LongKind _kind;
+    private readonly CollectedReply _reply;
+    private readonly ManyKeysKind _kind;
     private readonly StepsOwner _owner;
     private RegisterUnion _union;
-    private LongRead? _read;
-    private LongHold? _hold;
+    private SteppedRead? _read;
+    private KeysHold? _hold;
     private long _charged;
     private int _counted, _deletedSingly;
 
-    public LongCommand(ref CommandContext context, LongKind kind)
+    public ManyKeysCommand(ref CommandContext context, ManyKeysKind kind)
     {
         _store = context.Server.Store;
         _session = context.Session;
         _kind = kind;
         _owner = new StepsOwner(context);
-        _stride = kind is LongKind.SetAll or LongKind.SetAllIfNoneExists ? 2 : 1;
+        _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
-        _reply = new LongReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
+        _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
         _command = context.Args.Keep(_store);
-        if (kind == LongKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
-        if (Action == LongAction.Read) _read = new LongRead(_store, _session.Database, _keys, this);
-        else _hold = new LongHold(_store, _session.Database, _keys, this);
+        if (kind == ManyKeysKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
+        if (Action == ManyKeysAction.Read) _read = new SteppedRead(_store, _session.Database, _keys, this);
+        else _hold = new KeysHold(_store, _session.Database, _keys, this);
         Charge();
     }
 
     /// <inheritdoc/>
-    public LongAction Action => _kind switch
+    public ManyKeysAction Action => _kind switch
     {
-        LongKind.GetAll or LongKind.Count or LongKind.CountDistinct => LongAction.Read,
-        LongKind.DeleteAll => LongAction.Delete,
-        _ => LongAction.Set,
+        ManyKeysKind.GetAll or ManyKeysKind.Count or ManyKeysKind.CountDistinct => ManyKeysAction.Read,
+        ManyKeysKind.DeleteAll => ManyKeysAction.Delete,
+        _ => ManyKeysAction.Set,
     };
 
     /// <inheritdoc/>
@@ -60,7 +60,7 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     public string WorkName => _owner.Text;
 
     /// <inheritdoc/>
-    public bool OnlyIfNoneExists => _kind == LongKind.SetAllIfNoneExists;
+    public bool OnlyIfNoneExists => _kind == ManyKeysKind.SetAllIfNoneExists;
 
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
@@ -106,15 +106,15 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
     public void Restart()
     {
         _counted = 0;
-        if (_kind == LongKind.CountDistinct) _union.Restart();
+        if (_kind == ManyKeysKind.CountDistinct) _union.Restart();
         _reply.Restart();
     }
 
     /// <inheritdoc/>
     public void Read(int index, in ValueView value)
     {
-        if (_kind == LongKind.GetAll) _reply.Write(value);
-        else if (_kind == LongKind.CountDistinct) _union.Read(index, value);
+        if (_kind == ManyKeysKind.GetAll) _reply.Write(value);
+        else if (_kind == ManyKeysKind.CountDistinct) _union.Read(index, value);
         else if (value.Exists) _counted++;
     }
 
@@ -129,26 +129,27 @@ internal sealed unsafe class LongCommand : ICommandSteps, ILongWork, IDisposable
             if (!_read.HasFailed) return Answer(ref context, StoreStatus.Ok);
             _read.Dispose();
             _read = null;
-            _hold = new LongHold(_store, _session.Database, _keys, this);
+            _hold = new KeysHold(_store, _session.Database, _keys, this);
             Charge();
             return false;
         }
 
         if (!_hold!.Step()) return false;
         if (_hold.Failure != null) throw _hold.Failure;
-        if (_hold.Status == StoreStatus.OutOfMemory && _kind == LongKind.DeleteAll) return DeleteSingly(ref context);
+        if (_hold.Status == StoreStatus.OutOfMemory && _kind == ManyKeysKind.DeleteAll)
+            return DeleteSingly(ref context);
         return Answer(ref context, _hold.Status);
     }
 
     private bool Answer(ref CommandContext context, StoreStatus status)
     {
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
-        else if (_kind == LongKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok)
+        else if (_kind == ManyKeysKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok)
             context.Fail(Errors.For(_union.Status));
-        else if (_kind == LongKind.CountDistinct) context.Reply.WriteInteger(_union.Cardinality);
-        else if (_kind == LongKind.GetAll) return AnswerAll(ref context);
-        else if (_kind == LongKind.SetAll) context.Reply.WriteOk();
-        else if (_kind == LongKind.SetAllIfNoneExists) context.Reply.WriteInteger(status == StoreStatus.Ok ? 1 : 0);
+        else if (_kind == ManyKeysKind.CountDistinct) context.Reply.WriteInteger(_union.Cardinality);
+        else if (_kind == ManyKeysKind.GetAll) return AnswerAll(ref context);
+        else if (_kind == ManyKeysKind.SetAll) context.Reply.WriteOk();
+        else if (_kind == ManyKeysKind.SetAllIfNoneExists) context.Reply.WriteInteger(status == StoreStatus.Ok ? 1 : 0);
         else context.Reply.WriteInteger(_counted);
         return true;
     }

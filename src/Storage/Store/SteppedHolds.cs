@@ -6,7 +6,7 @@ namespace Kv.Storage;
 /// One at a time, so that those who meet a locked key know whom to finish, and long commands never wait for each
 /// other's keys. Those that have one key wait for nobody. Threads: any.
 /// </remarks>
-internal sealed unsafe class LongHolds(Store store) : IDisposable
+internal sealed unsafe class SteppedHolds(Store store) : IDisposable
 {
     /// <summary>An owner of a lock that is running is done by then, unless its thread is not.</summary>
     private const int SpinsMax = 64;
@@ -17,7 +17,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     /// for any of it.</summary>
     private const int ManySpins = 64 * SpinsMax;
 
-    private readonly LongUse?[] _uses = new LongUse?[UsesMax];
+    private readonly HeldUse?[] _uses = new HeldUse?[UsesMax];
     private readonly StoreSession?[] _idleSessions = new StoreSession?[UsesMax];
     private SteppedHold? _current;
     private StoreSession? _session;
@@ -53,7 +53,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     /// <summary>Takes locks over from a session's turn, for work in steps.</summary>
     /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this
     /// turn.</returns>
-    public LongUse? TryBegin(KeyLocks locks, KeyList keys, ILongUse use)
+    public HeldUse? TryBegin(KeyLocks locks, KeyList keys, IHeldUse use)
     {
         var session = TakeSession();
         if (session == null) return null;
@@ -62,7 +62,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
         // on.
         if (locks.AreIn(store.Table))
         {
-            var begun = new LongUse(this, session, locks.ListRecords(), use);
+            var begun = new HeldUse(this, session, locks.ListRecords(), use);
             if (begun.TryBegin(_uses, locks, keys)) return begun;
         }
 
@@ -73,7 +73,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     }
 
     /// <summary>The same for a transaction.</summary>
-    public LongUse? TryBegin(TransactionKeys transaction, ILongUse use)
+    public HeldUse? TryBegin(TransactionKeys transaction, IHeldUse use)
     {
         var session = TakeSession();
         if (session == null) return null;
@@ -81,7 +81,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
         // As above.
         if (transaction.Locks.AreIn(store.Table))
         {
-            var begun = new LongUse(this, session, transaction.Locks.ListRecords(), use);
+            var begun = new HeldUse(this, session, transaction.Locks.ListRecords(), use);
             if (begun.TryBegin(_uses, transaction)) return begun;
         }
 
@@ -92,7 +92,7 @@ internal sealed unsafe class LongHolds(Store store) : IDisposable
     }
 
     /// <summary>A command has let go of its key.</summary>
-    public void End(LongUse use, StoreSession session)
+    public void End(HeldUse use, StoreSession session)
     {
         for (int i = 0; i < UsesMax; i++) Interlocked.CompareExchange(ref _uses[i], null, use);
         Keep(session);

@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Very much that is pending in a group, or has to be looked at, for XPENDING.</summary>
-internal sealed class LongPending(PendingWalk walk) : LongElements
+internal sealed class PendingSteps(PendingWalk walk) : HeldSteps
 {
     private const int LooksAtOnce = 64;
 
@@ -20,7 +20,7 @@ internal sealed class LongPending(PendingWalk walk) : LongElements
         {
             // How much there is, is not known before: what was looked at is looked at again.
             reply.Rewind(begin);
-            if (new LongPending(walk).TryBegin(ref context, held, ReplyHead.Array, count: 0)) return;
+            if (new PendingSteps(walk).TryBegin(ref context, held, ReplyHead.Array, count: 0)) return;
             rest = walk;
             rest.Write(reply, held.Value, long.MaxValue, int.MaxValue);
         }
@@ -28,7 +28,7 @@ internal sealed class LongPending(PendingWalk walk) : LongElements
         reply.EndArray(begin, rest.Written);
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         bool isDone = false;
         for (var budget = new StepBudget(reply); !isDone && budget.TryTake(LooksAtOnce);)

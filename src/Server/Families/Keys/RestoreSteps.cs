@@ -8,7 +8,7 @@ namespace Kv.Server.Families;
 /// <summary>RESTORE: builds a value apart from all keys, a long one in steps, then makes it the value of its key, which
 /// is the instant at which it happens.</summary>
 /// <remarks>No key is held before that. Threads: the session's; whoever ends the session disposes it.</remarks>
-internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
+internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
 {
     /// <summary>Elements of a list in one step, or so much as they cost: some 150 us.</summary>
     private const long WorkPerStep = 4096;
@@ -19,7 +19,7 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
     private readonly Terms _terms;
     private PayloadReader _reader;
 
-    private LongRestore(ref CommandContext context, in Terms terms, in PayloadReader reader)
+    private RestoreSteps(ref CommandContext context, in Terms terms, in PayloadReader reader)
     {
         _terms = terms;
         _command = context.Args.Keep(context.Server.Store);
@@ -46,7 +46,7 @@ internal sealed unsafe class LongRestore : ICommandSteps, IDisposable
             var status = reader.Read(context.InTransaction ? long.MaxValue : WorkPerStep);
             isDone = status != RdbStatus.More;
             if (isDone) Finish(ref context, key, terms, ref reader.Value, status);
-            else context.Continue(new LongRestore(ref context, terms, reader));
+            else context.Continue(new RestoreSteps(ref context, terms, reader));
         }
         catch
         {

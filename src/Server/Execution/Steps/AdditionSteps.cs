@@ -4,12 +4,12 @@ namespace Kv.Server.Execution;
 
 /// <summary>A command that adds very much to one collection. All of it is read first, in steps without the key; what
 /// that sums up to is reserved before the first change.</summary>
-internal sealed unsafe class LongAdditions<TAdd> : LongArguments<TAdd> where TAdd : struct, IArgumentAddition
+internal sealed unsafe class AdditionSteps<TAdd> : ArgumentSteps<TAdd> where TAdd : struct, IArgumentAddition
 {
     private int _read;
     private bool _isRead;
 
-    private LongAdditions(ref CommandContext context, int first, in TAdd use)
+    private AdditionSteps(ref CommandContext context, int first, in TAdd use)
         : base(ref context, first, use)
     {
         _read = first;
@@ -21,7 +21,7 @@ internal sealed unsafe class LongAdditions<TAdd> : LongArguments<TAdd> where TAd
     public static bool TryBegin(ref CommandContext context, int first, in TAdd use = default)
     {
         if (!IsWanted(ref context, context.Args.Count) || context.Args.Failed) return false;
-        context.Continue(new LongAdditions<TAdd>(ref context, first, use));
+        context.Continue(new AdditionSteps<TAdd>(ref context, first, use));
         return true;
     }
 

@@ -6,7 +6,7 @@ namespace Kv.Server.Families;
 
 /// <summary>Many entries of several streams, for XREAD and XREADGROUP.</summary>
 /// <remarks>What a consumer was given before memory ended is given, as in one turn.</remarks>
-internal sealed class LongStreamRead : LongElements
+internal sealed class StreamReadSteps : HeldSteps
 {
     private const int EntriesAtOnce = 64;
 
@@ -21,7 +21,7 @@ internal sealed class LongStreamRead : LongElements
     private ReplyWriter? _head;     // of the stream's entries, whose number stands ahead of them
     private ReplyMark _begin;
 
-    private LongStreamRead(ref CommandContext context, in StreamReadArguments arguments,
+    private StreamReadSteps(ref CommandContext context, in StreamReadArguments arguments,
         scoped ReadOnlySpan<StreamId> ids)
     {
         _isMap = context.Reply.Version == RespVersion.Resp3;
@@ -54,7 +54,7 @@ internal sealed class LongStreamRead : LongElements
                     CountBehind(ref context, new StreamView(held[i].View), in arguments, ids[i],
                     StepBudget.OneTurnMax + 1 - found));
         if (!IsWanted(ref context, found)) return false;
-        var read = new LongStreamRead(ref context, in arguments, ids);
+        var read = new StreamReadSteps(ref context, in arguments, ids);
         return read.TryBegin(ref context, held, read._isMap ? ReplyHead.Map : ReplyHead.Array);
     }
 
@@ -71,7 +71,7 @@ internal sealed class LongStreamRead : LongElements
         return consumer.Exists ? consumer.Pending.CountSome(first, most) : 0;
     }
 
-    protected override bool Work(in HeldKeys held, LongReply reply)
+    protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         if (_group != null && !_hasConsumers && !TryFindConsumers(held))
         {
@@ -95,7 +95,7 @@ internal sealed class LongStreamRead : LongElements
     }
 
     /// <returns>True when the stream is done.</returns>
-    private bool WorkOnOne(HeldValue value, LongReply reply, ref StepBudget budget)
+    private bool WorkOnOne(HeldValue value, CollectedReply reply, ref StepBudget budget)
     {
         if (_head == null)
         {

@@ -16,11 +16,11 @@ public class CommandsDocumentTests
         var text = new StringBuilder();
         text.Append("# Commands\n\n");
         text.Append(
-            "Made from the command rows (`src/Server/Families`); do not edit. `KV_REWRITE=1 dotnet test -c Release "
-            + "--filter Tidy` renews it.\n\n");
+            "Made from the command rows (`src/Server/Families`); do not edit.\n"
+            + "`KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
         text.Append(
-            $"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`, `<one "
-            + $"| of>`, `again [again ...]`.\n");
+            $"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`,\n"
+            + "`<one | of>`, `again [again ...]`.\n");
         text.Append("\"Since\" is the version of Redis that had it first; access lists the ACL categories.\n");
 
         foreach (var group in rows.GroupBy(row => row.Group)
@@ -49,8 +49,19 @@ public class CommandsDocumentTests
                 + "group:\n\n");
         foreach (var group in missing.GroupBy(fact => fact.Group).OrderBy(group => group.Key, StringComparer.Ordinal))
         {
-            text.Append(
-                $"- {group.Key}: {string.Join(", ", group.Select(fact => fact.Name).Order(StringComparer.Ordinal))}\n");
+            var line = new StringBuilder($"- {group.Key}:");
+            foreach (string name in group.Select(fact => fact.Name).Order(StringComparer.Ordinal))
+            {
+                if (line.Length + name.Length > 117)
+                {
+                    text.Append(line).Append('\n');
+                    line.Clear().Append(' ');
+                }
+
+                line.Append(' ').Append(name).Append(',');
+            }
+
+            text.Append(line, 0, line.Length - 1).Append('\n');
         }
 
         return text.ToString();

@@ -55,6 +55,25 @@ public partial class DocumentTests
             select kind);
     }
 
+    // Longer may be tables, code, and a word that is.
+    [Fact]
+    public void Lines_of_text_have_at_most_120_columns()
+    {
+        var wide = new List<string>();
+        foreach (string path in Documents())
+        {
+            bool isCode = false;
+            foreach (var (number, line) in Repository.Read(path).Split('\n').Index())
+            {
+                if (line.TrimStart().StartsWith("```", StringComparison.Ordinal)) isCode = !isCode;
+                if (line.Length > 120 && !isCode && !NotText().IsMatch(line))
+                    wide.Add($"{path}:{number + 1}: {line.Length} columns");
+            }
+        }
+
+        Assert.Empty(wide);
+    }
+
     private static IEnumerable<string> Documents() => Repository.Files().Where(path =>
         path.EndsWith(".md", StringComparison.Ordinal) && !path.StartsWith("docs/reports/", StringComparison.Ordinal));
 
@@ -68,4 +87,7 @@ public partial class DocumentTests
     /// <summary>In backticks: a folder with a capital, and what is in it.</summary>
     [GeneratedRegex(@"`((?:src/|test/)?[A-Z]\w+(?:/\w+)*/[A-Z]\w+(?:\.cs)?)")]
     private static partial Regex SourcePath();
+
+    [GeneratedRegex(@"^\s*(\||#|<|!\[)|^ {4}|^\s*[^ ]*`?[^`]*`[^ ]*$")]
+    private static partial Regex NotText();
 }

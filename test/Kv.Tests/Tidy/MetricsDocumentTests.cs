@@ -25,8 +25,8 @@ public class MetricsDocumentTests
         var text = new StringBuilder();
         text.Append("# Metrics\n\n");
         text.Append(
-            "Made from the metric rows (`src/Server/Metrics`); do not edit. `KV_REWRITE=1 dotnet test -c Release "
-            + "--filter Tidy` renews it.\n\n");
+            "Made from the metric rows (`src/Server/Metrics`); do not edit.\n"
+            + "`KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
         text.Append(
             "`INFO [section ...]` shows them. The names are those that tools for Redis read; our own begin with "
             + "`kv_`.\n");

@@ -18,8 +18,8 @@ internal static unsafe class RegionTidying
 
     // A round that was of use is followed by the next when one of so many units is free: the later, the fewer are
     // copied for each that is won. The leaves of a list have spare of their own, so that less of its region may be free
-    // for the whole to be within 1.25 times.
-    private const uint NextShare = 6, ListNextShare = 8;
+    // for the whole to be within 1.25 times; and where memory is short, what was deleted is to have room again.
+    private const uint NextShare = 6, TightNextShare = 8;
     private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 256;
 
     /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before
@@ -59,8 +59,9 @@ internal static unsafe class RegionTidying
                 round.Collect(PagesPerStep * share);
                 return false;
             default:
+                bool isTight = value.Kind == ValueKind.List || value.Budget.IsNearlyFull;
                 return round.GiveBack(PiecesPerStep, isThorough ? uint.MaxValue : KeptFree,
-                    value.Kind == ValueKind.List ? ListNextShare : NextShare);
+                    isTight ? TightNextShare : NextShare);
         }
     }
 

@@ -297,6 +297,9 @@ internal static class CommandGenerators
         ["EVALSHA"] = "likewise",
         ["EVALSHA_RO"] = "likewise",
         ["SCRIPT"] = "likewise",
+        ["FUNCTION"] = "FunctionReferenceTests compares libraries and calls",
+        ["FCALL"] = "likewise",
+        ["FCALL_RO"] = "likewise",
         ["PFSELFTEST"] = "has nothing to compare, and takes half a second; transcripts",
     };
 

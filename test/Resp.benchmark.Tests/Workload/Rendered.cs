@@ -59,9 +59,15 @@ internal static class Rendered
             while (position < bytes.Length)
             {
                 table.Clear();
-                ParseStatus status = CommandParser.Parse(input, bytes.Length, ref position, table, limits,
-                    true, ref state,
-                    out int first, out int count);
+                int first, count;
+                ParseStatus status;
+                // Ends: a large command is taken out of the input some arguments at a time.
+                do
+                {
+                    status = CommandParser.Parse(input, bytes.Length, ref position, table, limits,
+                        true, ref state, out first, out count);
+                }
+                while (status == ParseStatus.NeedMoreData && state.IsInterrupted);
                 Assert.Equal(ParseStatus.Complete, status);
                 var words = new string[count];
                 for (int index = 0; index < count; index++)

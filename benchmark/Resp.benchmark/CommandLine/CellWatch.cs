@@ -1,9 +1,7 @@
 using System.Globalization;
-using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Native;
 using RespBenchmark.Network;
-using RespBenchmark.Reports;
 using RespBenchmark.Saturation;
 
 namespace RespBenchmark.CommandLine;

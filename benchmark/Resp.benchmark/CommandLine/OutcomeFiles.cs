@@ -1,5 +1,4 @@
 using RespBenchmark.Engine;
-using RespBenchmark.Measure;
 using RespBenchmark.Reports;
 using RespBenchmark.Saturation;
 

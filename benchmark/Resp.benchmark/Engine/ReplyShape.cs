@@ -1,5 +1,3 @@
-using RespBenchmark.Workload;
-
 namespace RespBenchmark.Engine;
 
 //   "$8\r\nxxxxxxxx\r\n"   header  "$8\r\n", 4 bytes compared          length 14

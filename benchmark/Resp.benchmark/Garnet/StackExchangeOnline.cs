@@ -2,7 +2,6 @@ using System.Diagnostics;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
-using RespBenchmark.Native;
 using RespBenchmark.Saturation;
 using RespBenchmark.Workload;
 

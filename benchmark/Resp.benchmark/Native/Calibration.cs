@@ -1,8 +1,6 @@
-using System.Diagnostics;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Network;
-using RespBenchmark.Reports;
 using RespBenchmark.Saturation;
 
 namespace RespBenchmark.Native;

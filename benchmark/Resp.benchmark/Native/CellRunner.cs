@@ -1,4 +1,3 @@
-using System.Globalization;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;

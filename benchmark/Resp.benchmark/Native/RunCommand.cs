@@ -1,7 +1,6 @@
 using System.Globalization;
 using RespBenchmark.CommandLine;
 using RespBenchmark.Network;
-using RespBenchmark.Reports;
 using RespBenchmark.Saturation;
 using RespBenchmark.Scenarios;
 

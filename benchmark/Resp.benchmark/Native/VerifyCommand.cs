@@ -3,7 +3,6 @@ using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;
-using RespBenchmark.Workload;
 
 namespace RespBenchmark.Native;
 

@@ -1,4 +1,3 @@
-using RespBenchmark.CommandLine;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using Kv.Lua.Compilation;
-using Kv.Lua.Libraries;
 
 namespace Kv.Lua;
 

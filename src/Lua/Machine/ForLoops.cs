@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Kv.Lua.Libraries;
 
 namespace Kv.Lua;
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Text;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Kv.Tests.Facts;

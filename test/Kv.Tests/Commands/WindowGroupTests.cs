@@ -1,7 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Text;
 using Kv.Protocol;
-using Kv.Server;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;

@@ -1,5 +1,4 @@
 using System.Globalization;
-using Kv.Tests.Harness;
 
 namespace Kv.Tests.Differential;
 

@@ -1,6 +1,5 @@
 using System.Text;
 using Kv.Storage;
-using Kv.Tests.Harness;
 using Kv.Tests.Storage;
 
 namespace Kv.Tests.Embedding;

@@ -1,4 +1,3 @@
-using Kv.Server;
 using Kv.Storage;
 using Kv.Tests.Harness;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Globalization;
 using Kv.Storage;
 using Kv.Tests.Harness;

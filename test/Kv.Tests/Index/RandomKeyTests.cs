@@ -1,4 +1,3 @@
-using Kv.Storage;
 using Kv.Tests.Storage;
 
 namespace Kv.Tests.Index;

@@ -1,4 +1,3 @@
-using Kv.Protocol;
 using Kv.Server;
 using Kv.Server.Execution;
 using Kv.Tests.Harness;

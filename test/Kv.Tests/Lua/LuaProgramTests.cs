@@ -1,5 +1,3 @@
-using Kv.Tests.Harness;
-
 namespace Kv.Tests.Lua;
 
 /// <summary>The programs of the folder, a file a chapter, print on Kv's machine what they print on Lua 5.1, however

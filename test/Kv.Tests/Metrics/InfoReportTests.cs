@@ -1,4 +1,3 @@
-using Kv.Server.Execution;
 using Kv.Server.Metrics;
 
 namespace Kv.Tests.Metrics;

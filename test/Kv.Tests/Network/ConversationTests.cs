@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using System.Text;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;

@@ -1,5 +1,4 @@
 using System.Text;
-using Kv.Server;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;

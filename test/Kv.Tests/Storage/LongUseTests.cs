@@ -1,6 +1,5 @@
 using System.Text;
 using Kv.Storage;
-using Kv.Tests.Harness;
 
 namespace Kv.Tests.Storage;
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using Kv.Server;
 using Kv.Storage;
 using Kv.Tests.Commands;
 using Kv.Tests.Harness;

@@ -1,5 +1,3 @@
-using Kv.Tests.Harness;
-
 namespace Kv.Tests.Transcripts;
 
 /// <summary>The transcripts of one command family: <c>== title</c> begins one.</summary>

@@ -1,7 +1,6 @@
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;
-using RespBenchmark.Workload;
 
 namespace RespBenchmark.Tests.Engine;
 

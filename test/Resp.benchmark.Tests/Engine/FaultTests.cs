@@ -2,7 +2,6 @@ using System.Net.Sockets;
 using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Network;
-using RespBenchmark.Workload;
 
 namespace RespBenchmark.Tests.Engine;
 

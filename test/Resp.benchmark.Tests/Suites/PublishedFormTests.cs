@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Text.RegularExpressions;
 using Kv.Tests.Harness;
 using RespBenchmark.CommandLine;
-using RespBenchmark.Engine;
 using RespBenchmark.Measure;
 using RespBenchmark.Native;
 using RespBenchmark.Reports;

@@ -1,4 +1,3 @@
-using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Families;

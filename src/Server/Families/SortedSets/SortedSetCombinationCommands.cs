@@ -1,4 +1,3 @@
-using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
 

@@ -42,10 +42,9 @@ public sealed class DumpTests : IDisposable
             byte[] random = new byte[length], letters = new byte[length], few = new byte[length];
             _random.NextBytes(random);
             for (int i = 0; i < length; i++) letters[i] = (byte)"ab"[_random.Next(2)];
-            byte[] words = Encoding.UTF8.GetBytes(
-                string.Concat(Enumerable.Range(0, (length / 2) + 1)
-                    .Select(_ => _random.Next(4) switch { 0 => "日本", 1 => "foo", 2 => "hello world ", _ => "é" })))[
-                    ..length];
+            string sentence = string.Concat(Enumerable.Range(0, (length / 2) + 1)
+                .Select(_ => _random.Next(4) switch { 0 => "日本", 1 => "foo", 2 => "hello world ", _ => "é" }));
+            byte[] words = Encoding.UTF8.GetBytes(sentence)[..length];
             foreach (byte[] text in (byte[][])[random, letters, few, words])
             {
                 Both("SET", "k", text);

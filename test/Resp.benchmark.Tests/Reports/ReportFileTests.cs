@@ -106,8 +106,9 @@ public class ReportFileTests
         string[] lines = ReportCsv.Write(SampleReport.Closed()).Split('\n');
 
         Assert.Equal(
-            "target,op,conns,depth,mode,loops,keys,value_bytes,dist,rate,rep,seconds,ops,ops_s,errors,nils,bytes_out,bytes_in,mean_us,"
-            + "min_us,p50_us,p90_us,p95_us,p99_us,p999_us,max_us,lag_p99_us,client_hot,client_cpu,server_hot,server_cpu,server_rss,verdict,headroom,steady",
+            "target,op,conns,depth,mode,loops,keys,value_bytes,dist,rate,rep,seconds,ops,ops_s,errors,nils,"
+            + "bytes_out,bytes_in,mean_us,min_us,p50_us,p90_us,p95_us,p99_us,p999_us,max_us,lag_p99_us,"
+            + "client_hot,client_cpu,server_hot,server_cpu,server_rss,verdict,headroom,steady",
             lines[0]);
         Assert.Equal(1 + 2 * SampleReport.Conns.Length * SampleReport.Reps + 1 + 1, lines.Length);
         Assert.StartsWith("A,GET,1,1,window,2,1000000,128,uniform,,1,15,1333583,88905.6,0,12,", lines[1],

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace Kv.Storage;
 
 /// <summary>A string where it was found, nothing about it being unusual: held as bytes, behind a short key, its time
@@ -21,4 +23,27 @@ internal readonly unsafe struct FoundString(byte* record, ulong word, int offset
     public byte* Bytes => Record + Offset;
 
     public int Length => RecordWord.ValueBytes(Word);
+
+    /// <summary>Whether it was not written to since it was found.</summary>
+    public bool IsUnchanged
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get
+        {
+            Volatile.ReadBarrier();     // the value before the word again
+            return RecordWord.Same(Storage.Record.ReadWord(Record), Word);
+        }
+    }
+
+    /// <summary>A record's string, if it is of this key, held as bytes, and has not expired.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static FoundString In(byte* record, byte* key, int length, long nowMs)
+    {
+        ulong word = Storage.Record.ReadWord(record);
+        int offset = RecordWord.KeyOffset(word);
+        if (!RecordWord.IsPlainString(word, length) || !Storage.Record.BytesEqual(record + offset, key, length))
+            return default;
+        if (Storage.Record.IsExpired(record, word, nowMs)) return default;      // whoever looks closer removes it
+        return new FoundString(record, word, offset + length);
+    }
 }

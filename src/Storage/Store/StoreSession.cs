@@ -105,6 +105,10 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>What the session's transaction holds; null outside of one.</summary>
     internal TransactionKeys? Transaction => _transaction;
 
+    // Kept: the next transaction uses its lists again.
+    private TransactionKeys OwnTransaction =>
+        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
+
     /// <summary>Asks ahead for the memory of what commands will use.</summary>
     internal LookAhead LookAhead { get; }
 
@@ -266,31 +270,12 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as
     /// bytes.</summary>
     /// <param name="hint">Of the key; its bytes are those behind the pointer.</param>
-    /// <returns>What it finds is valid when <see cref="IsSame"/> says so behind its use. Not found proves
+    /// <returns>What it finds is valid when <see cref="FoundString.IsUnchanged"/> after its use. Not found proves
     /// nothing.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal FoundString FindString(ulong hint, byte* key, int length)
     {
-        return hint == 0 | !_hintsHold ? default : AsString(_log.Pointer(hint), key, length);
-    }
-
-    /// <summary>A record, if it is of this key and a string that is held as bytes and has not expired.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private FoundString AsString(byte* record, byte* key, int length)
-    {
-        ulong word = Record.ReadWord(record);
-        int offset = RecordWord.KeyOffset(word);
-        if (!RecordWord.IsPlainString(word, length) || !Record.BytesEqual(record + offset, key, length)) return default;
-        if (Record.IsExpired(record, word, NowMs)) return default;      // whoever looks closer removes it
-        return new FoundString(record, word, offset + length);
-    }
-
-    /// <summary>Whether a value was not written to since it was found.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal bool IsSame(in FoundString found)
-    {
-        Volatile.ReadBarrier();     // the value before the word again
-        return RecordWord.Same(Record.ReadWord(found.Record), found.Word);
+        return hint == 0 | !_hintsHold ? default : FoundString.In(_log.Pointer(hint), key, length, NowMs);
     }
 
     /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the
@@ -358,7 +343,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (record == null) return false;
         fixed (byte* name = key.Bytes, bytes = value)
         {
-            FoundString found = AsString(record, name, key.Bytes.Length);
+            FoundString found = FoundString.In(record, name, key.Bytes.Length, NowMs);
             return found.Exists && TryOverwrite(found, bytes, value.Length, expiryMs);
         }
     }
@@ -599,8 +584,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
     public StoreStatus BeginTransaction(KeyList keys)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
-        var status = _transactionKeys.Locks.Acquire(keys);
+        var status = OwnTransaction.Locks.Acquire(keys);
         if (status != StoreStatus.Ok) return status;
         EnterTransaction();
         return StoreStatus.Ok;
@@ -626,8 +610,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
     internal void AdoptTransaction(TransactionKeys other)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
-        _transactionKeys.Locks.TakeOver(other.Locks);
+        OwnTransaction.Locks.TakeOver(other.Locks);
         other.Arrivals.MoveTo(_arrivals);       // they are served when the keys are free
         _changes.SetClock(other.NowMs);
         EnterTransaction();
@@ -636,9 +619,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Begins a transaction whose keys are locked one by one, in the order of locking.</summary>
     internal KeyLocks PrepareTransaction(Database?[] table, int keys)
     {
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
-        _transactionKeys.Locks.Begin(table, keys);
-        return _transactionKeys.Locks;
+        OwnTransaction.Locks.Begin(table, keys);
+        return OwnTransaction.Locks;
     }
 
     /// <summary>All of those are locked: operations work on them from here on.</summary>

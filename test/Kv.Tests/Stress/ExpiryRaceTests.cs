@@ -33,7 +33,7 @@ public sealed unsafe class ExpiryRaceTests(ITestOutputHelper output)
                     {
                         if (!string1.Exists) return;
                         (long first, long second) = (((long*)string1.Bytes)[0], ((long*)string1.Bytes)[1]);
-                        if (!session.IsSame(string1)) return;
+                        if (!string1.IsUnchanged) return;
                         Assert.Equal(first, second);
                         Assert.True(first > session.NowMs, $"a value of {first} at {session.NowMs}");
                         Interlocked.Increment(ref found);

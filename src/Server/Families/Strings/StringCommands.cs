@@ -160,7 +160,7 @@ internal static unsafe class StringCommands
             var reply = context.Reply;
             var mark = reply.Mark();
             reply.WriteBulk(found.Bytes, found.Length);
-            if (context.Store.IsSame(found)) return;
+            if (found.IsUnchanged) return;
             reply.Rewind(mark);
         }
 

@@ -2,10 +2,14 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//   0       4       8    12    16           20     24      28     32        64             72       76      80      84      88               312
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+-------+----------------+------------------+------------------+
-//  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | found | spare | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
-//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+-------+----------------+------------------+------------------+
+//   0       4       8    12    16           20     24      28     32        64             72       76      80      84
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+--
+//  | pages | phase | at | end | next round | room | limit | used | walk 32 | run, units 8 | pieces | share | found |
+//  +-------+-------+----+-----+------------+------+-------+------+---------+--------------+--------+-------+-------+--
+//   84      88               312
+//  +-------+----------------+------------------+-------------------+
+//  | spare | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
+//  +-------+----------------+------------------+-------------------+
 //   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must
 //   be free, in 1,024ths, when the next round begins; bytes that the next piece to be moved needs; units in memory at
 //   which moving ends; units that the region had a while ago; how far the walk over the collection is; a free piece
@@ -13,8 +17,8 @@ namespace Kv.Storage;
 //   are expected to fit into; units of pages that were emptied; what was in the lists and has not been looked at; in a
 //   round, the first of the free pieces that begin in a page and are in no list
 //   free units: of a page, 0 to 512, and two bits:  15 the page is closed, what is free in it is in no list
-//                                                   14 the page is the system's, all of it is free, and no free piece
-// begins in it
+//                                                   14 the page is the system's, all of it is free, and no free
+//                                                      piece begins in it
 //
 //  A round:  sort       free pieces go from the lists to the pages that they begin in; then the sparsest pages are closed
 //            join       page after page they are put in order, those that lie side by side become one, and go back to the lists, but for

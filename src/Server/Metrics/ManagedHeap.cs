@@ -9,18 +9,23 @@ namespace Kv.Server.Metrics;
 /// runtime's streams, code. What is charged by itself (subscriptions, watched keys, places of blocked clients) counts
 /// at once when it comes and goes. What is dead and not collected does not count; when that is much, because many such
 /// things went, a collection is asked for: the runtime itself collects only when something new is allocated, and a
-/// server whose clients have left may stand still.
+/// server whose clients have left may stand still. While writes are refused for the lack of memory, less is much, and
+/// it is looked at more often: a write must not be refused for what is dead.
 /// </remarks>
 internal sealed class ManagedHeap : IDisposable
 {
     /// <summary>What may be dead without a collection, and what share of all that is alive.</summary>
     private const long DeadBytesMin = 16 * 1024 * 1024, DeadShare = 4;
 
+    /// <summary>The same while writes are refused.</summary>
+    private const long DeadBytesMinWhenOver = 1024 * 1024, DeadShareWhenOver = 16;
+
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(250);
 
     /// <summary>Ten seconds: until what was asked for is asked for again, and until a heap that has stayed large is
-    /// looked at anew. The latter takes twice as long each time, up to a quarter of an hour.</summary>
-    private const int PatienceTicks = 40, AgainTicksMax = 3600;
+    /// looked at anew. The latter takes twice as long each time, up to a quarter of an hour, or to half a minute while
+    /// writes are refused.</summary>
+    private const int PatienceTicks = 40, AgainTicksMax = 3600, AgainTicksMaxWhenOver = 120;
 
     private readonly MemoryBudget _budget;
     private readonly IHeapFigures _figures;
@@ -45,6 +50,9 @@ internal sealed class ManagedHeap : IDisposable
     internal void Look()
     {
         long charged = _budget.ManagedBytes;
+        bool isOver = _budget.IsOver;
+        (long deadMin, long share) =
+            isOver ? (DeadBytesMinWhenOver, DeadShareWhenOver) : (DeadBytesMin, DeadShare);
         _chargedMost = Math.Max(_chargedMost, charged);
         long collections = _figures.FullCollections;
         if (collections != _collections)
@@ -57,17 +65,18 @@ internal sealed class ManagedHeap : IDisposable
             _chargedMost = charged;
             // Much more than before may have been on its way out, charged no more and not let go of yet: then it is
             // looked at twice.
-            _isDoubted = heap > _usual + DeadBytesMin && !_isDoubted;
+            _isDoubted = heap > _usual + deadMin && !_isDoubted;
             if (!_isDoubted) _usual = heap;
             _patience = 0;
-            _again = heap < before - DeadBytesMin ? PatienceTicks : Math.Min(2 * _again, AgainTicksMax);
+            _again = heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, AgainTicksMax);
             _untilAgain = _again;
         }
 
         long dead = _chargedMost - charged;
-        bool isMuchDead = dead > Math.Max(DeadBytesMin, (charged + _budget.HeapBytes) / DeadShare);
+        bool isMuchDead = dead > Math.Max(deadMin, (charged + _budget.HeapBytes) / share);
         // What was alive in the middle of something may be dead long since, and nothing is allocated any more.
-        bool isLarge = _budget.HeapBytes > _atStart + DeadBytesMin && --_untilAgain <= 0;
+        if (isOver) _untilAgain = Math.Min(_untilAgain, AgainTicksMaxWhenOver);
+        bool isLarge = _budget.HeapBytes > _atStart + deadMin && --_untilAgain <= 0;
         if (_patience > 0)
         {
             _patience--;        // it may be under way

@@ -120,6 +120,33 @@ public sealed class ManagedHeapTests : IDisposable
         Assert.Equal(wanted, _heap.Wanted);
     }
 
+    // What is dead would keep writes refused: it counts until it is collected.
+    [Fact]
+    public void Little_is_enough_while_writes_are_refused()
+    {
+        Collect(live: 15 * Mb);
+        for (int i = 0; i < 5000; i++) _managed.Look();
+        Assert.Equal(0, _heap.Wanted);
+        _budget.MaxBytes = 12 * Mb;
+        for (int i = 0; i < 120 && _heap.Wanted == 0; i++) _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+        Collect(live: 3 * Mb);
+        Assert.False(_budget.IsOver);
+    }
+
+    [Fact]
+    public void It_is_looked_at_more_often_while_writes_are_refused_than_otherwise()
+    {
+        Collect(live: 50 * Mb);
+        _budget.MaxBytes = 12 * Mb;
+        for (int i = 0, wanted = _heap.Wanted; i < 20; i++, wanted = _heap.Wanted)
+        {
+            Collect(live: 50 * Mb);
+            for (int look = 0; look < 120; look++) _managed.Look();
+            Assert.NotEqual(wanted, _heap.Wanted);
+        }
+    }
+
     // One in the background takes a while.
     [Fact]
     public void What_was_asked_for_is_not_asked_for_with_each_look()

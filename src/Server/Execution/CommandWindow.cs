@@ -56,6 +56,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private readonly CommandTable _names;
     private readonly StoreSession _store;
     private readonly SessionOutput _output;
+    private readonly CommandRunner _runner;
     private readonly Dispatcher _dispatcher;
     private readonly WorkerCounters _counters;
     private readonly IWindowOwner _owner;
@@ -88,7 +89,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _counters = counters;
         _owner = owner;
         _output = new SessionOutput(server.Store);
-        _dispatcher = new Dispatcher(server, store, counters, _output);
+        _runner = new CommandRunner(server, store, counters, _output);
+        _dispatcher = new Dispatcher(server, store, _runner, _output);
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(WindowSlot)), 64);
         new Span<WindowSlot>(_slots, CommandsMax).Clear();
         store.User = this;
@@ -191,7 +193,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         Begin();
         _table.Dispose();
-        _dispatcher.Dispose();
+        _runner.Dispose();
         _output.Dispose();
         lock (_slotsGuard)
         {
@@ -414,7 +416,6 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 int failed = (int)(_executing - _slots);
                 CountStretch(failed + 1);
                 _dispatcher.FailCommand(input.Session, exception);
-                if (_store.HasArrivals) _dispatcher.ServeArrivals();
                 ReleaseBlocks(input.Session);
                 LookAtShare();
                 from = failed + 1;
@@ -424,7 +425,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     private void ExecuteFrom(int from, int count)
     {
-        var context = _dispatcher.NewContext();
+        var context = _runner.NewContext();
         bool guarded = _dispatcher.IsGuarded;
         for (int i = from; i < count;)
         {
@@ -479,9 +480,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private WindowSlot* ExecuteRun(ref CommandContext context, WindowSlot* slot, WindowSlot* end, ref WindowInput input)
     {
         var session = context.Session;
-        var reply = context.Reply;
+        var runner = _runner;
         var buffer = _output.Buffer;
-        var store = _store;
         Argument* items = _table.Items;
         long kind = *(long*)&slot->Kind;
         var command = _commands[slot->Kind.Command];
@@ -503,16 +503,12 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             // Before each of them, though they are 32 at most: 32 SETRANGEs can be 16 GB.
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
-                _dispatcher.RunSlow(ref context, items + slot->First);      // which may have to wait for room
+                _dispatcher.Run(ref context, items + slot->First);      // which may have to wait for room
                 return slot + 1;        // of a subcommand, perhaps: the context has its row
             }
 
-            store.Select(session.Database);
-            reply.BeginReply();
-            handler(ref context);
-            counts.Calls++;
-            if (!reply.IsDone) _dispatcher.FinishSlow(ref context);
-            if (store.HasArrivals) _dispatcher.ServeArrivals();
+            runner.Begin(session);
+            runner.Call(ref context, handler, ref counts);
             slot++;
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
@@ -594,7 +590,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         else
         {
             context.Command = _commands[slot->Kind.Command];
-            _dispatcher.RunSlow(ref context, items);
+            _dispatcher.Run(ref context, items);
         }
 
         ReleaseBlocks(session);
@@ -635,9 +631,9 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         bool isMuch = _output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes;
         if (isMuch && Flush() >= ShareBytes) EndShare();
         if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
-        if (_dispatcher.SlowSince == 0) return;
-        CountShare(_dispatcher.SlowSince, Stopwatch.GetTimestamp());
-        _dispatcher.SlowSince = 0;
+        if (_runner.SlowSince == 0) return;
+        CountShare(_runner.SlowSince, Stopwatch.GetTimestamp());
+        _runner.SlowSince = 0;
     }
 
     /// <summary>Hands all replies so far to the owner.</summary>

@@ -11,7 +11,7 @@ namespace Kv.Server.Execution;
 /// name (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
 /// Threads: one worker or lease.
 /// </remarks>
-internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput output, WorkerCounters counters)
+internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput output)
 {
     /// <summary>Of a larger one even the keys are found and locked in steps.</summary>
     private const int SizeAtOnceMax = 4096;
@@ -133,7 +133,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     {
         var session = context.Session;
         var exec = context.Command;
-        int start = dispatcher.ReplyStart;
+        int start = _reply.ReplyStart;
         ReplyTooLargeException? tooLarge = null;
         // Keys that are held are what steps can go on with; one who stands alone does all of it now.
         bool mayLeave = context.Store.Transaction != null;
@@ -156,7 +156,7 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
 
                 try
                 {
-                    if (RunOne(ref context, queued)) budget.AskClock();
+                    if (runner.RunPart(ref context, queued)) budget.AskClock();
                 }
                 catch (ReplyTooLargeException exception)
                 {
@@ -182,45 +182,4 @@ internal sealed unsafe class TransactionRun(Dispatcher dispatcher, SessionOutput
     /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks
     /// at the clock.</summary>
     public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
-
-    /// <summary>Runs one of the commands; its reply is one of the array's.</summary>
-    /// <returns>Whether it is one that works in steps when it is alone: it may have been long.</returns>
-    public bool RunOne(ref CommandContext context, in QueuedCommand queued)
-    {
-        var session = context.Session;
-        var command = queued.Command;
-        bool hasSteps = false;
-        context.Command = command;
-        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
-        if (command.Container != null) context.Args.Skip(1);
-        context.Store.Select(session.Database);
-        _reply.BeginPart();
-        try
-        {
-            Fault.Point("transaction.command");
-            ref var counts = ref counters.ByCommand[command.Id];
-            long begin = counts.Begin();
-            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made
-            // may be too much.
-            if (context.Store.HasLetGoOfMuch) context.Store.FreeBetweenCommands();
-            if ((command.Flags & CommandFlags.DenyOom) != 0 && context.Server.Store.IsOverBudget)
-                context.Fail(Errors.OutOfMemory);
-            else command.Handler!(ref context);
-            hasSteps = session.Steps != null;
-            // Ends: each step gets on, and what EXEC runs waits for nobody.
-            while (session.Steps is { } steps)
-                if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
-            counts.Calls++;
-            if (begin != 0) counts.End(begin, 1, command);
-            if (!_reply.IsDone) dispatcher.FinishSlow(ref context);
-            // CLIENT REPLY OFF and SKIP answer nothing; the array still has a place for them.
-            if (output.Buffer.Length == dispatcher.ReplyStart) _reply.WriteNull();
-        }
-        catch (Exception exception)
-        {
-            dispatcher.FailPart(session, exception);
-        }
-
-        return hasSteps;
-    }
 }

@@ -45,7 +45,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private readonly SessionOutput _output;
     private readonly Session _standIn;
     private readonly List<LuaString> _keys = [], _argv = [];
-    private Dispatcher? _dispatcher, _steppedDispatcher;
+    private CommandRunner? _runner, _steppedRunner;
     private StoreSession? _store, _homeStore;
     private WorkerCounters? _stepCounters, _homeCounters;
     private ScriptCode? _script;
@@ -143,7 +143,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         _stepCounters = _server.Counters.Borrow();
         _store = session;
-        _steppedDispatcher = new Dispatcher(_server, session, _stepCounters, _output);
+        _steppedRunner = new CommandRunner(_server, session, _stepCounters, _output);
     }
 
     /// <inheritdoc/>
@@ -231,8 +231,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         if (Find(items, count) is not { } command) return Fail(ref call, isProtected, ScriptErrors.UnknownCommand);
         if (RefusalOf(command, count) is { } refusal) return Refuse(ref call, isProtected, command, refusal);
         bool writes = (command.Flags & CommandFlags.Write) != 0;
-        var context = _dispatcher!.NewContext();
-        if (_steppedDispatcher != null) context = _steppedDispatcher.NewContext();
+        var runner = _steppedRunner ?? _runner!;
+        var context = runner.NewContext();
         context.Session = _standIn;
         if (!_isAlone && (writes || !HasKeysOf(ref context, command, items, count)))
         {
@@ -245,7 +245,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
         if (writes) Volatile.Write(ref _hasWritten, true);
         _output.Reply.Version = Version;
-        context.Transactions.RunOne(ref context, new QueuedCommand(command, items, count, null));
+        runner.RunPart(ref context, new QueuedCommand(command, items, count, null));
         var value = ReplyValues.Take(_machine, _output, _server.Store, out var error);
         if (error == null) return call.Return(value);
         if (isProtected)
@@ -560,8 +560,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         _store = store;
         if (_homeStore == store) return;
-        _dispatcher?.Dispose();
-        _dispatcher = new Dispatcher(_server, store, counters, _output);
+        _runner?.Dispose();
+        _runner = new CommandRunner(_server, store, counters, _output);
         (_homeStore, _homeCounters) = (store, counters);
     }
 
@@ -569,7 +569,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     public void Discard()
     {
         _engine.CountMachineBytes(-_countedBytes);
-        _dispatcher?.Dispose();
+        _runner?.Dispose();
         _output.Dispose();
         _arguments.Dispose();
     }
@@ -579,8 +579,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         if (_work != null) _engine.RemoveRunning(this);
         _work?.Dispose();
         _work = null;
-        _steppedDispatcher?.Dispose();
-        _steppedDispatcher = null;
+        _steppedRunner?.Dispose();
+        _steppedRunner = null;
         if (_stepCounters != null) _server.Counters.GiveBack(_stepCounters);
         _stepCounters = null;
     }

@@ -240,7 +240,7 @@ internal sealed class Session : ISubscriber
     internal MessageQueue? Messages => _messages;
 
     /// <summary>Writes the messages that wait for this client, before anything that must come behind them.</summary>
-    /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them behind it.</remarks>
+    /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them after it.</remarks>
     internal void WriteMessages(ReplyWriter reply)
     {
         if (TakeMessages()) WriteTakenMessages(reply, bytesMax: int.MaxValue);

@@ -13,7 +13,7 @@ internal interface ICommandSteps
     /// <summary>Whether it holds keys or an epoch. Then it is done whether its client reads or not, and writes nothing
     /// to the client until it has let go.</summary>
     /// <remarks>
-    /// What holds something in the meantime holds up others, who never waited for that client. The dispatcher checks
+    /// What holds something in the meantime holds up others, who never waited for that client. The runner checks
     /// that nothing is written, the transports go on with it though the client's output is paused
     /// (<see cref="Sessions.Session.GoesOn"/>).
     /// </remarks>

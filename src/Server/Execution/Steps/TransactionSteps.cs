@@ -7,7 +7,7 @@ namespace Kv.Server.Execution;
 /// <summary>A long EXEC, or the rest of one: its keys stay held, so it happens at one instant, and others have turns in
 /// between.</summary>
 /// <remarks>
-/// The commands run on the store session that has the keys, with a dispatcher and an output of their own, for a
+/// The commands run on the store session that has the keys, with a runner and an output of their own, for a
 /// stand-in of the client's session: so any thread may run them, while the client's own one goes on sending. What they
 /// do to the session itself is therefore left out: a queue with such commands is run in one turn
 /// (<see cref="IsPlain"/>). Threads: whoever steps the work; the client's own begins and ends it. Where another one
@@ -26,7 +26,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private readonly SessionOutput _output;
     private readonly HashSet<int> _databases = [];
     private readonly WorkerCounters _counters;
-    private Dispatcher? _dispatcher;
+    private CommandRunner? _runner;
     private IHeldSteps? _work;
     private QueuedKeys _keys;
     private int _at, _watchesAdded;
@@ -147,14 +147,14 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     /// <inheritdoc/>
     public void Begin(StoreSession session)
     {
-        _dispatcher = new Dispatcher(_server, session, _counters, _output);
+        _runner = new CommandRunner(_server, session, _counters, _output);
         _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
     }
 
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)
     {
-        var context = _dispatcher!.NewContext();
+        var context = _runner!.NewContext();
         context.Session = _standIn;
         var budget = new StepBudget(_reply);
         for (; _at < _transaction.QueuedCount; _at++)
@@ -230,7 +230,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         bool isLong = true;
         try
         {
-            isLong = context.Transactions.RunOne(ref context, queued);
+            isLong = _runner!.RunPart(ref context, queued);
             if (!_isTooLarge) _reply.Take(_output, start: 0);
         }
         catch (ReplyTooLargeException)
@@ -252,7 +252,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         _isOver = true;
         if (!isLeft) _transaction.Close();
         _reply.Dispose();
-        _dispatcher?.Dispose();
+        _runner?.Dispose();
         _output.Dispose();
         _server.Counters.GiveBack(_counters);
     }

@@ -1,0 +1,188 @@
+using System.Text;
+using Kv.Protocol;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Execution;
+
+/// <summary>Whether a command may run now: its arguments, who asks, the state of the server, memory.</summary>
+/// <remarks>Threads: one worker or lease.</remarks>
+internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, CommandRunner runner,
+    SessionOutput output)
+{
+    /// <summary>Bytes of an unknown subcommand that the error repeats.</summary>
+    private const int EchoBytes = 128;
+
+    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server. (Whether there is
+    /// memory is asked before each command that may need some.)</summary>
+    public bool IsGuarded =>
+        server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
+
+    /// <summary>Whether a key may be too long: by default every argument that arrives is short enough.</summary>
+    private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;
+
+    /// <summary>Makes all checks.</summary>
+    /// <param name="items">The command's arguments, to be kept should it have to wait; null: it may not.</param>
+    /// <returns>Whether it may run. The context then names the row of the subcommand, or the row that
+    /// refused.</returns>
+    public CheckResult Check(ref CommandContext context, Argument* items)
+    {
+        if (!TryRefuse(ref context)) return CheckResult.Refused;
+        var room = FindRoom(ref context, items);
+        if (room != CheckResult.Runs) return room;
+        return MustWait(ref context, items) ? CheckResult.Waits : CheckResult.Runs;
+    }
+
+    /// <summary>The checks before a handler, in the order in which Redis makes them.</summary>
+    /// <returns>False when the command has been answered with an error. The context then names the row that
+    /// refused.</returns>
+    private bool TryRefuse(ref CommandContext context)
+    {
+        var command = context.Command;
+        int count = context.Args.Count;
+        if (command.Subcommands.Length > 0 && (count > 1 || command.Handler == null))
+        {
+            if (count < 2)
+                return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+            var found = command.FindSubcommand(context.Args[1].Span);
+            if (found == null)
+            {
+                return Refuse(ref context, [.. "ERR unknown subcommand '"u8, .. Cut(context.Args[1].Span),
+                    .. "'. Try "u8, .. Text(command.Name), .. " HELP."u8]);
+            }
+
+            context.Command = command = found;
+            context.Args.Skip(1);
+        }
+
+        if (!command.Takes(count))
+            return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+        var gate = context.Session.Gate;
+        if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0)
+            return Refuse(ref context, Errors.NoAuth);
+        if ((gate & SessionGate.Multi) != 0 && (command.Flags & CommandFlags.NoMulti) != 0)
+            return Refuse(ref context, "ERR Command not allowed inside a transaction"u8);
+        if ((gate & SessionGate.Reserved) != 0 && Admission.IsTurnedAway(server, context.Session, command))
+            return Refuse(ref context, Errors.MaxClients);
+        if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
+        {
+            return Refuse(ref context,
+                Text(
+                $"ERR Can't execute '{command.FullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET "
+                + $"are allowed in this context"));
+        }
+
+        if (server.Options.NoPubSub && command.Group == CommandGroup.PubSub)
+            return Refuse(ref context, "ERR publish/subscribe is switched off (no-pubsub)"u8);
+        if (server.Options.NoObj && IsOfObjects(command.Group))
+            return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
+        if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
+        return true;
+    }
+
+    /// <summary>At maxmemory: what needs memory waits while what is dead is given back, and is refused when that is not
+    /// enough.</summary>
+    private CheckResult FindRoom(ref CommandContext context, Argument* items)
+    {
+        var session = context.Session;
+        long deadline = session.RoomDeadlineTickMs;
+        if (!server.Store.IsOverBudget || !NeedsRoom(session, context.Command))
+        {
+            if (deadline != 0) session.RoomDeadlineTickMs = 0;
+            return CheckResult.Runs;
+        }
+
+        var room = store.AskRoom();
+        long now = server.TickMs;
+        bool isLate = deadline != 0 && now >= deadline;
+        if (room != StoreRoom.Soon || isLate || items == null)
+        {
+            session.RoomDeadlineTickMs = 0;
+            if (isLate) server.RoomWaits.Remove(session);
+            if (room == StoreRoom.Free) return CheckResult.Runs;
+            Refuse(ref context, Errors.OutOfMemory);
+            return CheckResult.Refused;
+        }
+
+        if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + RoomWaits.WaitMsMax;
+        Hold(ref context, deadline);
+        server.RoomWaits.Add(session);
+        // Who decides wakes those who are in the list: what was decided before this one was is seen here.
+        if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
+        return CheckResult.Waits;
+    }
+
+    /// <summary>Keeps the command until its session is woken, or a time has come.</summary>
+    private void Hold(ref CommandContext context, long deadlineTickMs)
+    {
+        context.Session.Held = context.Args.Keep(server.Store);
+        context.Session.Park(deadlineTickMs);
+        output.Rewind(new ReplyMark(output.Reply.ReplyStart, 0));
+    }
+
+    /// <summary>What may need memory: EXEC, if something queued does. What reads is queued above the limit, too, as in
+    /// Redis 7.4; multi-queue-limit bounds it.</summary>
+    private static bool NeedsRoom(Session session, Command command) =>
+        (command.Flags & CommandFlags.DenyOom) != 0
+        || (session.InMulti && command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0);
+
+    private bool HasTooLongKey(Command command, in CommandArguments args)
+    {
+        long most = server.Options.MaxKeyBytes;
+        foreach (var spec in command.Keys)
+        {
+            if ((spec.Access & KeyAccess.NotKey) != 0
+                || KeyFinder.Find(spec, args, 0, out var range) != KeySearch.Found) continue;
+            for (int i = 0; i < range.Count; i++)
+            {
+                if (args[range.First + i * range.Step].Length > most) return true;
+            }
+        }
+
+        return false;
+    }
+
+    private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error)
+    {
+        var session = context.Session;
+        if (session.InMulti) session.Transaction!.Abort();
+        if (context.Command.Name == "EXEC")
+        {
+            session.Transaction?.Close();
+            error = (byte[])[.. Errors.ExecAbortBecause, .. error.StartsWith("ERR "u8) ? error[4..] : error];
+        }
+
+        runner.Reject(context.Command, error);
+        return false;
+    }
+
+    /// <summary>CLIENT PAUSE: the command is kept, and run when the pause has ended.</summary>
+    private bool MustWait(ref CommandContext context, Argument* items)
+    {
+        if (!server.Pause.IsActive || items == null) return false;
+        var flags = context.Command.Flags;
+        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
+        bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
+        // CLIENT itself always runs: somebody must be able to end the pause.
+        if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
+        if (!server.Pause.Holds(writes)) return false;
+        Hold(ref context, long.MaxValue);
+        // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else
+        // will. (The pause's lock is between the holding and this look, as it is between its end and that one.)
+        if (!server.Pause.Holds(writes)) context.Session.Unpark();
+        return true;
+    }
+
+    private static bool IsForSubscribers(Command command) => command.Name is
+        "SUBSCRIBE" or "PSUBSCRIBE" or "SSUBSCRIBE" or "UNSUBSCRIBE" or "PUNSUBSCRIBE" or "SUNSUBSCRIBE" or "PING"
+        or "QUIT" or "RESET";
+
+    private static bool IsOfObjects(CommandGroup group) => group is
+        CommandGroup.List or CommandGroup.Set or CommandGroup.SortedSet or CommandGroup.Hash or CommandGroup.Geo
+        or CommandGroup.Stream;
+
+    private static ReadOnlySpan<byte> Cut(ReadOnlySpan<byte> text) =>
+        text.Length <= EchoBytes ? text : text[..EchoBytes];
+
+    private static byte[] Text(string text) => Encoding.Latin1.GetBytes(text);
+}

@@ -237,6 +237,7 @@ public sealed class KvServer : IAsyncDisposable
 
     private async Task StopTransportsAsync(CancellationToken cancellation)
     {
+        Scripts.BeginStop();
         var stopping = _transport?.StopAsync(cancellation) ?? Task.FromResult(true);
         var stoppingInProcess = _inProcess == null || _inProcess == _transport
             ? Task.FromResult(true) : _inProcess.StopAsync(cancellation);

@@ -83,6 +83,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     public bool Holds => false;
 
     /// <inheritdoc/>
+    public bool GoesOnInPause => true;      // its reply is there
+
+    /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
         int state = Volatile.Read(ref _state);      // acquire: the reply is there when it says so

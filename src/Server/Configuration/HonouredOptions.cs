@@ -193,9 +193,14 @@ internal static class HonouredOptions
         {
             Summary = "most keys that a client watches", Change = OptionChange.Live,
         },
+        new Option<long>("busy-reply-threshold", Int64, o => o.BusyReplyThreshold, (o, v) => o.BusyReplyThreshold = v)
+        {
+            Summary = "milliseconds of a script before others are told BUSY; 0 never",
+            Change = OptionChange.Live, Aliases = ["lua-time-limit"],
+        },
         new Option<long>("script-time-limit", Int64, o => o.ScriptTimeLimit, (o, v) => o.ScriptTimeLimit = v)
         {
-            Summary = "milliseconds a script may run; 0 any time", Change = OptionChange.Live,
+            Summary = "milliseconds a script may run that has changed nothing; 0 any time", Change = OptionChange.Live,
         },
         new Option<long>("script-memory-limit", new BytesType(1 << 20, int.MaxValue), o => o.ScriptMemoryLimit,
             (o, v) => o.ScriptMemoryLimit = v)

@@ -71,7 +71,6 @@ internal static class KeptOptions
         {
             Change = OptionChange.AtStart, Aliases = ["bio-cpulist"],
         },
-        new Option<long>("busy-reply-threshold", Int64, 5000) { Aliases = ["lua-time-limit"] },
         new Option<bool>("cluster-allow-pubsubshard-when-down", YesNo, true),
         new Option<bool>("cluster-allow-reads-when-down", YesNo, false),
         new Option<bool>("cluster-allow-replica-migration", YesNo, true),

@@ -31,7 +31,7 @@ internal static class OptionHelp
             string value = option.Read(defaults);
             string byDefault = value.Length is > 0 and < 32 && !option.IsStartOnly && !option.IsSwitch
                 ? $" ({value})" : "";
-            text.Append(CultureInfo.InvariantCulture, $"\n  {names,-34}{option.Summary}{byDefault}");
+            text.Append(CultureInfo.InvariantCulture, $"\n  {names,-33} {option.Summary}{byDefault}");
         }
 
         int others = OptionTable.Rows.Count(o => o.Class != OptionClass.Honoured);

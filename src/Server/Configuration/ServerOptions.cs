@@ -111,7 +111,12 @@ public sealed class ServerOptions
     public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
         64 << 20;
 
-    /// <summary>Milliseconds a script may run; 0 any time.</summary>
+    /// <summary>Milliseconds after which others do not wait for a script any more, but are told BUSY; 0
+    /// never.</summary>
+    public long BusyReplyThreshold { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
+        5000;
+
+    /// <summary>Milliseconds a script may run that has changed nothing; 0 any time.</summary>
     public long ScriptTimeLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 5000;
 
     /// <summary>Bytes a running script may hold.</summary>

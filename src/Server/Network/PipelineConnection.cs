@@ -389,11 +389,13 @@ internal sealed class PipelineConnection : ISessionOwner
         // for themselves.
         await Task.Yield();
         var lease = await _leases.RentAsync().ConfigureAwait(false);
+        bool isTurnedAway;
         try
         {
             lease.Counters.BytesIn += _readAhead;
             _readAhead = 0;
             lease.Run(this, default);
+            isTurnedAway = lease.Store.IsTurnedAway;
         }
         finally
         {
@@ -401,6 +403,7 @@ internal sealed class PipelineConnection : ISessionOwner
         }
 
         lock (_guard) ChargeLatched();
+        if (isTurnedAway) await Task.Delay(1).ConfigureAwait(false);        // most wait for a long pause to end
     }
 
     private async ValueTask WriteMessagesAsync()

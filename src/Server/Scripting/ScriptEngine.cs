@@ -15,6 +15,7 @@ internal sealed class ScriptEngine(KvServer server)
     private readonly ConcurrentDictionary<StoreSession, ConcurrentStack<ScriptRun>> _idle = [];
     private readonly List<ScriptRun> _running = [];
     private long _alone, _machineBytes;
+    private int _stopping, _busyWithFunction;
 
     public ScriptCache Cache { get; } = new(() => server.Options.ScriptCacheLimit, server.Store.ChargeManaged);
 
@@ -53,6 +54,23 @@ internal sealed class ScriptEngine(KvServer server)
 
     public void CountMachineBytes(long more) => Interlocked.Add(ref _machineBytes, more);
 
+    /// <summary>Whether the server stops: scripts that take long are ended.</summary>
+    // Volatile: a script looks again.
+    public bool IsStopping => Volatile.Read(ref _stopping) != 0;
+
+    public void BeginStop() => Volatile.Write(ref _stopping, 1);
+
+    /// <summary>What others are told while a script takes long that stands alone.</summary>
+    public ReadOnlySpan<byte> BusyReply => IsBusyWithFunction ? ScriptErrors.BusyWithFunction : ScriptErrors.Busy;
+
+    /// <summary>Whether the script that took long last is a function.</summary>
+    // Volatile: written before others go on to ask.
+    public bool IsBusyWithFunction
+    {
+        get => Volatile.Read(ref _busyWithFunction) != 0;
+        set => Volatile.Write(ref _busyWithFunction, value ? 1 : 0);
+    }
+
     public void CountAlone() => Interlocked.Increment(ref _alone);
 
     /// <summary>Makes a script known that takes more than one turn.</summary>
@@ -67,15 +85,17 @@ internal sealed class ScriptEngine(KvServer server)
     }
 
     /// <summary>SCRIPT KILL and FUNCTION KILL: ends every running one that has changed nothing.</summary>
-    /// <param name="isAny">Whether one is running.</param>
-    /// <returns>Whether one was ended.</returns>
-    public bool TryKill(bool isFunction, string reason, out bool isAny)
+    /// <param name="isBusy">Whether one that stands alone is what all are told of.</param>
+    /// <returns>Why none was ended; nothing when one was.</returns>
+    public ReadOnlySpan<byte> Kill(bool isFunction, bool isBusy)
     {
         lock (_running)
         {
             var some = _running.Where(run => run.IsOfFunction == isFunction).ToList();
-            isAny = some.Count > 0;
-            return some.Count(run => run.TryKill(reason)) > 0;
+            if (some.Count(run => run.TryKill()) > 0) return [];
+            // In the reference there is but one.
+            bool hasWritten = some.Count > 0 || (isBusy && _running.Exists(run => run.HasWritten));
+            return hasWritten ? ScriptErrors.Unkillable : isBusy ? BusyReply : ScriptErrors.NotBusy;
         }
     }
 

@@ -5,6 +5,10 @@ internal static class ScriptErrors
 {
     public static ReadOnlySpan<byte> NoScript => "NOSCRIPT No matching script. Please use EVAL."u8;
     public static ReadOnlySpan<byte> NotBusy => "NOTBUSY No scripts in execution right now."u8;
+    public static ReadOnlySpan<byte> Busy =>
+        "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."u8;
+    public static ReadOnlySpan<byte> BusyWithFunction =>
+        "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."u8;
     public static ReadOnlySpan<byte> Unkillable =>
         "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the "u8
         + "script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."u8;
@@ -25,8 +29,8 @@ internal static class ScriptErrors
     public const string NotAllowed = "ERR This Redis command is not allowed from script";
     public const string ReadOnly = "ERR Write commands are not allowed from read-only scripts.";
     public const string OverMemory = "OOM command not allowed when used memory > 'maxmemory'.";
-    public const string Killed = "Script killed by user with SCRIPT KILL.";
-    public const string FunctionKilled = "Script killed by user with FUNCTION KILL.";
+    public const string Killed = "Script killed by user with SCRIPT KILL...";
+    public const string Stopped = "the server stops";
     public const string LoadTimeout = "ERR FUNCTION LOAD timeout";
     public const string TookTooLong = "script ran longer than script-time-limit";
 }

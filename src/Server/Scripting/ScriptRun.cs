@@ -11,8 +11,8 @@ namespace Kv.Server.Scripting;
 
 //                 nothing held, or the declared keys are             all others stand still
 //  Begin ──► script runs ──────────────► done ──► reply      ┌─► script runs ──► done ──► reply
-//                 │  its turn is over                          │
-//                 ├──► steps, the keys stay held ──► done      │
+//                 │  its turn is over                          │        │  busy-reply-threshold is over
+//                 ├──► steps, the keys stay held ──► done      │        └──► LoneRest, others are told BUSY ──► done
 //                 │  it is about to write, or needs a key      │
 //                 └──► that it has not declared ───────────────┘  from the start: nothing has been changed so far
 
@@ -31,6 +31,12 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
     /// <summary>A library that takes longer to load is refused: nobody else of the worker goes on meanwhile.</summary>
     private const int LoadMsMax = 100;
+
+    /// <summary>A longer script is not waited for when the server stops.</summary>
+    private const int StopMsMax = 1000;
+
+    // What has become of it: only a script that has changed nothing can be killed.
+    private const int Harmless = 0, Written = 1, Killed = 2;
 
     private static readonly LuaString FCall = new("FCALL");
     private static readonly LuaString Keys = new("KEYS"), Argv = new("ARGV"), Err = new("err"),
@@ -53,12 +59,15 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private LuaFunction? _body;
     private LuaString? _raised;
     private HeldUse? _work;
+    private LoneRest? _rest;
     private StepsOwner _owner;
     private LuaOutcome _outcome;
     private long _begin;
     private long _countedBytes;
     private int _database;
-    private bool _isReadOnly, _isAlone, _wantsAlone, _hasWritten, _waitsToBeAlone, _isRaisedCounted, _isLoading;
+    private int _fate;
+    private bool _isReadOnly, _isAlone, _wantsAlone, _waitsToBeAlone, _isRaisedCounted, _isLoading;
+    private bool _isInTransaction, _isKnown, _takesLong;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
     {
@@ -82,13 +91,16 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     }
 
     /// <summary>Whether it has changed something, perhaps.</summary>
-    public bool HasWritten => Volatile.Read(ref _hasWritten);
+    public bool HasWritten => Volatile.Read(ref _fate) == Written;
 
     /// <inheritdoc/>
     public bool HasChanged => true;     // a client that goes does not stop its script
 
     /// <inheritdoc/>
     public bool Holds => _work is { IsDone: false };
+
+    /// <inheritdoc/>
+    public bool GoesOnInPause => _waitsToBeAlone || _rest != null;
 
     /// <inheritdoc/>
     public string WorkName => _owner.Text;
@@ -100,7 +112,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _script = script;
         _isReadOnly = isReadOnly;
         _owner = new StepsOwner(context);
-        _isAlone = _wantsAlone = _hasWritten = _waitsToBeAlone = false;
+        _isAlone = _wantsAlone = _waitsToBeAlone = _takesLong = false;
+        _isInTransaction = context.InTransaction;
+        _fate = Harmless;
         _begin = 0;
         _database = context.Session.Database;
         Bind(context.Store, context.Counters);
@@ -109,7 +123,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         int first = context.Args.Position;
         for (int i = 0; i < keys; i++) _keys.Add(new LuaString(context.Args.NextBytes()));
         while (context.Args.Remaining > 0) _argv.Add(new LuaString(context.Args.NextBytes()));
-        if (context.InTransaction)
+        if (_isInTransaction)
         {
             // EXEC has stopped all others for it.
             _isAlone = true;
@@ -132,7 +146,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
-        if (_waitsToBeAlone) RunAlone(ref context);
+        if (_rest != null) TryEndRest(ref context);
+        else if (_waitsToBeAlone) RunAlone(ref context);
         else if (_work == null) RunHere(ref context, hasEnd: true, isBegun: true);
         else if (_work.Step(context.Store)) Finish(ref context);
         return context.Reply.Owed == 0;
@@ -141,6 +156,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <inheritdoc/>
     public void Begin(StoreSession session)
     {
+        Debug.Assert(_steppedRunner == null, "it leaves its worker once");
         _stepCounters = _server.Counters.Borrow();
         _store = session;
         _steppedRunner = new CommandRunner(_server, session, _stepCounters, _output);
@@ -197,17 +213,19 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
     /// <summary>Has it end with an error soon, if it has changed nothing. From any thread.</summary>
     /// <returns>False: it has.</returns>
-    public bool TryKill(string reason)
+    public bool TryKill()
     {
-        if (HasWritten) return false;
-        _machine.Stop(reason);
+        // Interlocked: a script that is about to change something does it or is killed.
+        if (Interlocked.CompareExchange(ref _fate, Killed, Harmless) == Written) return false;
+        _machine.Stop(ScriptErrors.Killed);
         return true;
     }
 
-    /// <summary>The client has left: a script that holds keys is run to its end by a thread of the pool.</summary>
+    /// <summary>The client has left: a script that holds keys, or stands alone, is run to its end by a thread of the
+    /// pool.</summary>
     public void Dispose()
     {
-        if (_script == null) return;
+        if (_script == null || _rest?.TryLeave() == true) return;
         if (_work is not { IsDone: false })
         {
             End();
@@ -240,10 +258,12 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             return call.Wait(Never);
         }
 
-        bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !_hasWritten
+        bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && _fate != Written
             && (_script!.Flags & ScriptFlags.AllowOom) == 0 && _server.Store.IsOverBudget;
         if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
-        if (writes) Volatile.Write(ref _hasWritten, true);
+        // Interlocked: see TryKill.
+        if (writes && _fate != Written && Interlocked.CompareExchange(ref _fate, Written, Harmless) == Killed)
+            return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
         runner.RunPart(ref context, new QueuedCommand(command, items, count, null));
         var value = ReplyValues.Take(_machine, _output, _server.Store, out var error);
@@ -363,7 +383,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
         if (isLeft)
         {
-            _engine.AddRunning(this);
+            MakeKnown();
             context.Continue(this);
         }
         else
@@ -381,13 +401,15 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         // Ends: with the script, or its time.
         while (RunOn(isTurn: true) == LuaOutcome.Suspended)
         {
-            if (!hasEnd) continue;
-            if (!isBegun)
+            MakeKnown();
+            if (!hasEnd)
             {
-                _engine.AddRunning(this);
-                context.Continue(this);
+                // EXEC has stopped all others.
+                if (_takesLong) context.Store.MarkPauseLong();
+                continue;
             }
 
+            if (!isBegun) context.Continue(this);
             return;
         }
 
@@ -397,6 +419,14 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Runs while all others stand still; waits for later turns as long as they cannot be stopped.</summary>
     private void RunAlone(ref CommandContext context)
     {
+        if (context.Store.IsTurnedAway)
+        {
+            // It has waited for its turn, and now others are told this.
+            context.Fail(_engine.BusyReply);
+            End();
+            return;
+        }
+
         if (!context.Store.TryPauseOthers())
         {
             if (!_waitsToBeAlone) context.Continue(this);
@@ -404,24 +434,81 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             return;
         }
 
+        _waitsToBeAlone = false;
+        _engine.CountAlone();
         try
         {
             _isAlone = true;
             _script!.RunsAlone = true;
             Bind(context.Store, context.Counters);
             Start();
-            // Ends: with the script, or its time.
+            // Ends: with the script, or its time, or as somebody else's work.
             while (RunOn() == LuaOutcome.Suspended)
             {
+                MakeKnown();
+                if (_takesLong && TryLeave(ref context)) return;
             }
         }
         finally
         {
-            context.Store.EndPause();
+            if (_rest == null) context.Store.EndPause();
         }
 
-        _engine.CountAlone();
         Finish(ref context);
+    }
+
+    /// <summary>Has a thread of the pool run the rest, alone in the store.</summary>
+    /// <returns>False: the store has all the sessions that it can have.</returns>
+    private bool TryLeave(ref CommandContext context)
+    {
+        if (!_server.Store.TryCreateSession(out var session))
+        {
+            context.Store.MarkPauseLong();
+            return false;
+        }
+
+        // Parked before it can be woken.
+        context.Session.Park(long.MaxValue);
+        context.Continue(this);
+        session.TakePause(context.Store);
+        _rest = new LoneRest(this, context.Session, session);
+        _server.Remainders.Start(_rest.Run);
+        return true;
+    }
+
+    /// <summary>For <see cref="LoneRest"/>: runs to its end with a session that has stopped all others.</summary>
+    public void RunRest(StoreSession session)
+    {
+        Begin(session);
+        // Ends: with the script, or when it is killed, or with the server.
+        while (RunOn() == LuaOutcome.Suspended)
+        {
+        }
+
+        // Before others can take what was brought for those who wait.
+        _steppedRunner!.ServeArrivals();
+    }
+
+    private void TryEndRest(ref CommandContext context)
+    {
+        if (!_rest!.IsDone)
+        {
+            // Woken for another reason. Parked first, then looked again: LoneRest is done before it wakes.
+            context.Session.Park(long.MaxValue);
+            Interlocked.MemoryBarrier();
+            if (!_rest.IsDone) return;
+            context.Session.EndPark();
+        }
+
+        Finish(ref context);
+    }
+
+    /// <summary>Others may ask for its end, from the second look on.</summary>
+    private void MakeKnown()
+    {
+        if (_isKnown) return;
+        _isKnown = true;
+        _engine.AddRunning(this);
     }
 
     /// <summary>Begins the script, with nothing of what ran before.</summary>
@@ -444,7 +531,14 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             _machine.Begin(_script!.Chunk);
         }
 
+        KeepKilled();
         _outcome = LuaOutcome.Suspended;
+    }
+
+    /// <summary>What has begun anew is still to end.</summary>
+    private void KeepKilled()
+    {
+        if (Volatile.Read(ref _fate) == Killed) _machine.Stop(ScriptErrors.Killed);
     }
 
     private void BeginLoading(LuaChunk chunk)
@@ -468,6 +562,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         EndLoading();
         if (_body == null) return false;
         _machine.Begin(_body, NewList(_keys), NewList(_argv));
+        KeepKilled();
         return true;
     }
 
@@ -493,22 +588,29 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             long now = Stopwatch.GetTimestamp();
             if (_begin == 0) _begin = now;
             if (end == 0) end = now + (Stopwatch.Frequency / (isTurn ? 1000 : 2000));
-            if (IsTooLate(now)) _machine.Stop(ScriptErrors.TookTooLong);
+            LookAtTime(now);
             if (now >= end) return _outcome;
         }
         while (true);
     }
 
-    private bool IsTooLate(long now)
+    private void LookAtTime(long now)
     {
-        long limitMs = _server.Options.ScriptTimeLimit;
-        return limitMs != 0 && Stopwatch.GetElapsedTime(_begin, now).TotalMilliseconds > limitMs;
+        long ms = (long)Stopwatch.GetElapsedTime(_begin, now).TotalMilliseconds;
+        long limitMs = _server.Options.ScriptTimeLimit, thresholdMs = _server.Options.BusyReplyThreshold;
+        // In EXEC its worker goes on with nothing else, and might be the only one that could kill it.
+        bool mayBeEnded = _isInTransaction || !HasWritten;
+        if (limitMs != 0 && ms > limitMs && mayBeEnded) _machine.Stop(ScriptErrors.TookTooLong);
+        if (_engine.IsStopping && ms > StopMsMax) _machine.Stop(ScriptErrors.Stopped);
+        if (_takesLong || thresholdMs == 0 || ms <= thresholdMs) return;
+        _takesLong = true;
+        if (_isAlone) _engine.IsBusyWithFunction = IsOfFunction;
     }
 
     /// <summary>Answers, when the script has ended, or has it begin anew.</summary>
     private void Finish(ref CommandContext context)
     {
-        if (_work?.Failure is { } failure)
+        if ((_work?.Failure ?? _rest?.Failure) is { } failure)
         {
             End();
             throw failure;
@@ -549,6 +651,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private byte[] ErrorMessage()
     {
         var error = _machine.Error;
+        if (_fate == Killed) return Encoding.Latin1.GetBytes("ERR " + ScriptErrors.Killed);
         return error.AsTable is { } table && table[Err].AsString is { } told ? told.Span.ToArray()
             : error.AsString is { } raised && ReferenceEquals(raised, _raised) ? raised.Span.ToArray()
             : [.. "ERR "u8, .. error.AsString is { } message ? message.Span
@@ -576,9 +679,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
     private void EndSteps()
     {
-        if (_work != null) _engine.RemoveRunning(this);
         _work?.Dispose();
         _work = null;
+        _rest = null;
         _steppedRunner?.Dispose();
         _steppedRunner = null;
         if (_stepCounters != null) _server.Counters.GiveBack(_stepCounters);
@@ -588,7 +691,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private void End()
     {
         if (_script == null) return;
-        _engine.RemoveRunning(this);
+        if (_isKnown) _engine.RemoveRunning(this);
+        _isKnown = false;
         EndSteps();
         _script = null;
         _raised = null;

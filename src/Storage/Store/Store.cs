@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Storage;
 
@@ -154,15 +155,20 @@ public sealed class Store : IDisposable
     /// <summary>A session for a thread that stays; whoever asked for it disposes it.</summary>
     /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/>
     /// already.</exception>
-    public StoreSession CreateSession()
+    public StoreSession CreateSession() => TryCreateSession(out var session) ? session
+        : throw new InvalidOperationException(
+            $"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
+
+    /// <returns>False: the store has all its sessions.</returns>
+    internal bool TryCreateSession([NotNullWhen(true)] out StoreSession? session)
     {
         lock (_freeSlots)
         {
-            if (!_freeSlots.TryPop(out int slot))
-                throw new InvalidOperationException(
-                    $"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
+            session = null;
+            if (!_freeSlots.TryPop(out int slot)) return false;
             _sessions++;
-            return _sessionOfSlot[slot] = new StoreSession(this, slot);
+            session = _sessionOfSlot[slot] = new StoreSession(this, slot);
+            return true;
         }
     }
 

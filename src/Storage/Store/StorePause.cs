@@ -7,6 +7,8 @@ namespace Kv.Storage;
 /// A session that is in a turn is waited for, one that begins a turn waits until the pause is over; offline ones are
 /// none the wiser. So nobody is stopped in the middle of anything, or holds a lock: the one who goes on works as ever.
 /// Threads: any. One who wants a pause while another has it gets none, ends its turn, and is stopped with the others.
+/// A pause that lasts too long can be called so (<see cref="MarkLong"/>): those who have something to say to their
+/// clients then go on with their turns, online, and leave the store's keys alone until it is over.
 /// </remarks>
 internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : IDisposable
 {
@@ -14,23 +16,36 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     /// longer.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(5);
 
-    private readonly ManualResetEventSlim _over = new(true);
-    private int _claimed, _requested;
+    private readonly ManualResetEventSlim _over = new(true), _overOrLong = new(true);
+    private int _claimed, _requested, _long;
 
     // Volatile: who reads 0 in this very moment goes online behind a full fence, and looks again.
     public bool IsRequested => Volatile.Read(ref _requested) != 0;
+
+    /// <summary>Whether the pause that there is has been called too long.</summary>
+    // Volatile: who sees it end sees all that was done in it.
+    public bool IsLong => Volatile.Read(ref _long) != 0;
 
     /// <returns>False when another has it, or some session did not come to its turn's end in time: nobody is
     /// stopped.</returns>
     public bool TryBegin(int slot)
     {
-        if (Interlocked.CompareExchange(ref _claimed, 1, 0) != 0) return false;
+        long start = Stopwatch.GetTimestamp();
+        var wait = new SpinWait();
+        // Ends: in time. Another has it; or has let the others go on already, and this one is faster than it can say
+        // so.
+        while (Interlocked.CompareExchange(ref _claimed, 1, 0) != 0)
+        {
+            if (IsRequested || Stopwatch.GetElapsedTime(start) > Patience) return false;
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
+
         _over.Reset();
+        _overOrLong.Reset();
         // full fence: before the slots are read; pairs with the one in EpochTable.Enter
         Interlocked.Exchange(ref _requested, 1);
-        long start = Stopwatch.GetTimestamp();
         // Ends: in time.
-        var wait = new SpinWait();
+        start = Stopwatch.GetTimestamp();
         while (true)
         {
             // A long command has its keys locked between the turns of those who work on it, who are being stopped.
@@ -44,18 +59,34 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
         return false;
     }
 
+    /// <summary>Says that the pause lasts long. By the one who has it.</summary>
+    public void MarkLong()
+    {
+        Volatile.Write(ref _long, 1);
+        _overOrLong.Set();
+    }
+
     public void End()
     {
-        Volatile.Write(ref _requested, 0);      // release: what was done comes before
+        Volatile.Write(ref _long, 0);           // release: what was done comes before
+        Volatile.Write(ref _requested, 0);      // release: likewise
         _over.Set();
+        _overOrLong.Set();
         Volatile.Write(ref _claimed, 0);
     }
 
     /// <summary>Waits, offline, until the others go on.</summary>
-    public void WaitForEnd()
+    /// <param name="orLong">Or until it is said that this takes long.</param>
+    public void WaitForEnd(bool orLong)
     {
-        if (IsRequested) _over.Wait();
+        if (!IsRequested) return;
+        if (orLong) _overOrLong.Wait();
+        else _over.Wait();
     }
 
-    public void Dispose() => _over.Dispose();
+    public void Dispose()
+    {
+        _over.Dispose();
+        _overOrLong.Dispose();
+    }
 }

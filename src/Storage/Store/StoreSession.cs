@@ -34,7 +34,7 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly ManyReader _manyReader;
     private long _addedBytes;
     private readonly KeyArrivals _arrivals;
-    private bool _pausesOthers;
+    private bool _pausesOthers, _isTurnedAway;
     private TransactionKeys? _transaction, _transactionKeys;
 
     internal StoreSession(Store store, int slot)
@@ -125,6 +125,13 @@ public sealed unsafe class StoreSession : IDisposable
         BeginTurnOnline();
     }
 
+    /// <summary>The same for what goes on at a time of before.</summary>
+    internal void BeginTurn(long nowMs)
+    {
+        BeginTurn();
+        _changes.SetClock(nowMs);
+    }
+
     /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause
     /// already.</summary>
     internal void BeginInnerTurn()
@@ -171,20 +178,30 @@ public sealed unsafe class StoreSession : IDisposable
     private void GoOnline()
     {
         _holder = Thread.CurrentThread;
+        var pause = _store.Pause;
         // Ends: a pause does; a session that is online before another is asked for is waited for. Its own does not stop
         // it.
         while (true)
         {
-            if (_store.Pause.IsRequested && !_pausesOthers)
+            if (pause.IsRequested && !_pausesOthers)
             {
                 _store.Epochs.Leave(_slot);
-                _store.Pause.WaitForEnd();
+                pause.WaitForEnd(AnswersInPause);
             }
 
             _store.Epochs.Enter(_slot);     // with a full fence: either it is seen here, or this session there
-            if (!_store.Pause.IsRequested || _pausesOthers) return;
+            _isTurnedAway = AnswersInPause && !_pausesOthers && pause.IsLong;
+            if (!pause.IsRequested || _pausesOthers || _isTurnedAway) return;
         }
     }
+
+    /// <summary>Whether its turns go on in a pause that lasts long, so that clients can be told.</summary>
+    internal bool AnswersInPause { get; set; }
+
+    /// <summary>Whether this turn goes on in somebody else's long pause: nothing may be done with keys.</summary>
+    /// <remarks>Once it says no, that holds for the rest of the turn: the pause is over, and another one waits for this
+    /// session, which is online.</remarks>
+    internal bool IsTurnedAway => _isTurnedAway && (_isTurnedAway = _store.Pause.IsLong);
 
     /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
     /// segments can be given back from here on.</summary>
@@ -655,6 +672,21 @@ public sealed unsafe class StoreSession : IDisposable
     {
         _pausesOthers = false;
         _store.Pause.End();
+    }
+
+    /// <summary>Says that the pause lasts long: <see cref="AnswersInPause"/>.</summary>
+    internal void MarkPauseLong() => _store.Pause.MarkLong();
+
+    /// <summary>Takes over what another session does alone in the store, in the middle of its turn: the pause, the time
+    /// and those who wait for what was changed. The pause is called long.</summary>
+    internal void TakePause(StoreSession other)
+    {
+        _pausesOthers = true;
+        _changes.SetClock(other.NowMs);
+        other._arrivals.MoveTo(_arrivals);
+        other._pausesOthers = false;
+        other._isTurnedAway = true;
+        _store.Pause.MarkLong();
     }
 
     /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped

@@ -19,6 +19,9 @@ internal interface ICommandSteps
     /// </remarks>
     bool Holds { get; }
 
+    /// <summary>Whether its next step does nothing with keys while somebody else stands alone in the store.</summary>
+    bool GoesOnInPause => false;
+
     /// <summary>Does one piece of the work.</summary>
     /// <returns>True when the command is done and its reply written.</returns>
     bool Step(ref CommandContext context);

@@ -227,6 +227,11 @@ internal static class ServerCommands
             context.Fail("ERR No shutdown in progress."u8);
             return;
         }
+        if (!noSave && context.Store.IsTurnedAway)
+        {
+            context.Fail(context.Server.Scripts.BusyReply);
+            return;
+        }
         if (save && !force)
         {
             context.Server.Log.LogWarning(

@@ -124,9 +124,7 @@ internal static class FunctionCommands
 
     private static void Kill(ref CommandContext context)
     {
-        bool isKilled = context.Server.Scripts.TryKill(isFunction: true, ScriptErrors.FunctionKilled, out bool isAny);
-        if (isKilled) context.Reply.WriteOk();
-        else context.Fail(isAny ? ScriptErrors.Unkillable : ScriptErrors.NotBusy);
+        ScriptCommands.Kill(ref context, isFunction: true);
     }
 
     private static void List(ref CommandContext context)
@@ -200,6 +198,12 @@ internal static class FunctionCommands
 
     private static void Stats(ref CommandContext context)
     {
+        if (context.Store.IsTurnedAway && !context.Server.Scripts.IsBusyWithFunction)
+        {
+            context.Fail(context.Server.Scripts.BusyReply);
+            return;
+        }
+
         var reply = context.Reply;
         var functions = context.Server.Scripts.Functions;
         reply.WriteMap(2);

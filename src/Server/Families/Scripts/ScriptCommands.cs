@@ -88,9 +88,15 @@ internal static class ScriptCommands
 
     private static void Kill(ref CommandContext context)
     {
-        if (context.Server.Scripts.TryKill(isFunction: false, ScriptErrors.Killed, out bool isAny))
-            context.Reply.WriteOk();
-        else context.Fail(isAny ? ScriptErrors.Unkillable : ScriptErrors.NotBusy);
+        Kill(ref context, isFunction: false);
+    }
+
+    /// <summary>SCRIPT KILL and FUNCTION KILL.</summary>
+    internal static void Kill(ref CommandContext context, bool isFunction)
+    {
+        var refusal = context.Server.Scripts.Kill(isFunction, isBusy: context.Store.IsTurnedAway);
+        if (refusal.IsEmpty) context.Reply.WriteOk();
+        else context.Fail(refusal);
     }
 
     private static void Debug(ref CommandContext context)

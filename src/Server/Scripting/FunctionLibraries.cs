@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
 
@@ -10,6 +11,9 @@ namespace Kv.Server.Scripting;
 /// lock.</remarks>
 internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration>, string?> load, Action<long> charge)
 {
+    /// <summary>Several libraries are loaded in so long: nobody else of the worker goes on meanwhile.</summary>
+    private const int ReadMsMax = 1000;
+
     private readonly Lock _changes = new();
     private volatile Content _now = new([], new Dictionary<string, LibraryFunction>());
 
@@ -43,6 +47,42 @@ internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration
         return name;
     }
 
+    /// <summary>Reads the texts of several libraries.</summary>
+    /// <exception cref="ScriptRefusedException">One is none, or two do not go together, or they take too long to load;
+    /// the message is the reply.</exception>
+    public List<FunctionLibrary> Read(IReadOnlyList<byte[]> texts)
+    {
+        long begin = Stopwatch.GetTimestamp();
+        var libraries = new List<FunctionLibrary>();
+        foreach (byte[] text in texts)
+        {
+            string name = FunctionLibrary.ReadName(text, out _);
+            if (libraries.Exists(other => other.Name == name))
+                throw new ScriptRefusedException($"ERR Library '{name}' already exists");
+            libraries.Add(FunctionLibrary.Read(text, load));
+            FunctionsOf(libraries);
+            if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > ReadMsMax)
+                throw new ScriptRefusedException(ScriptErrors.LoadTimeout);
+        }
+
+        return libraries;
+    }
+
+    /// <summary>Adds libraries, at one instant.</summary>
+    /// <exception cref="ScriptRefusedException">Something of them is there already; the message is the reply, and
+    /// nothing has changed.</exception>
+    public void Add(List<FunctionLibrary> libraries, LibraryPolicy policy)
+    {
+        lock (_changes)
+        {
+            bool IsNamedAnew(FunctionLibrary old) => libraries.Exists(library => library.Name == old.Name);
+            IEnumerable<FunctionLibrary> stay = policy == LibraryPolicy.Flush ? [] : _now.Libraries;
+            if (policy == LibraryPolicy.Append && stay.FirstOrDefault(IsNamedAnew) is { } twice)
+                throw new ScriptRefusedException($"ERR Library {twice.Name} already exists");
+            Publish([.. stay.Where(library => !IsNamedAnew(library)), .. libraries]);
+        }
+    }
+
     /// <returns>False: there is none of the name.</returns>
     public bool Remove(string name)
     {
@@ -68,6 +108,14 @@ internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration
 
     private void Publish(FunctionLibrary[] libraries)
     {
+        var functions = FunctionsOf(libraries);
+        long before = Bytes;
+        _now = new Content(libraries, functions);
+        charge(Bytes - before);
+    }
+
+    private static Dictionary<string, LibraryFunction> FunctionsOf(IEnumerable<FunctionLibrary> libraries)
+    {
         // As the reference has it: libraries differ by case, functions do not.
         var functions = new Dictionary<string, LibraryFunction>(StringComparer.OrdinalIgnoreCase);
         foreach (var function in libraries.SelectMany(library => library.Functions))
@@ -76,9 +124,7 @@ internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration
                 throw new ScriptRefusedException($"ERR Function {function.Name} already exists");
         }
 
-        long before = Bytes;
-        _now = new Content(libraries, functions);
-        charge(Bytes - before);
+        return functions;
     }
 
     private sealed record Content(FunctionLibrary[] Libraries, Dictionary<string, LibraryFunction> Functions);

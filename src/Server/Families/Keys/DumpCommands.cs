@@ -43,24 +43,8 @@ internal static class DumpCommands
             status = writer.Output.Status;
         }
 
-        if (status == StoreStatus.NotFound)
-        {
-            context.Reply.WriteNull();
-        }
-        else if (status != StoreStatus.Ok)
-        {
-            writer.Output.Forget();
-            context.Fail(Errors.For(status));
-        }
-        else if (writer.Output.IsInBlock)
-        {
-            Block block = writer.Output.TakeBlock(out int first);
-            context.Output.WriteBlock(context.Reply, block, first, (int)block.Length - first);
-        }
-        else
-        {
-            context.Reply.WriteBulk(writer.Output.Written);
-        }
+        if (status == StoreStatus.NotFound) context.Reply.WriteNull();
+        else PayloadReply.Write(ref context, writer.Output, status);
     }
 
     private static StoreStatus Write(ref CommandContext context, in Key key, RdbValueWriter writer, out bool isLong)

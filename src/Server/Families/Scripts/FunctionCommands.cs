@@ -3,6 +3,7 @@ using Kv.Lua;
 using Kv.Server.Execution;
 using Kv.Server.Patterns;
 using Kv.Server.Scripting;
+using Kv.Storage;
 
 namespace Kv.Server.Families;
 
@@ -26,6 +27,12 @@ internal static class FunctionCommands
                     Usage = "library-name", Summary = "Deletes a library and its functions.",
                     Complexity = "O(N) where N is the number of functions.", Since = "7.0.0",
                     Group = CommandGroup.Scripting, Flags = Changes, Tips = OfAll,
+                },
+                new("DUMP", arity: 2, Dump)
+                {
+                    Summary = "Returns all libraries in the form that FUNCTION RESTORE takes.",
+                    Complexity = "O(N) where N is the length of the texts.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = CommandFlags.NoScript,
                 },
                 new("FLUSH", arity: -2, Flush)
                 {
@@ -54,6 +61,13 @@ internal static class FunctionCommands
                     Usage = "[REPLACE] function-code",
                     Summary = "Makes a library of functions, and returns its name.",
                     Complexity = "O(N) where N is the length of the text.", Since = "7.0.0",
+                    Group = CommandGroup.Scripting, Flags = Changes | CommandFlags.DenyOom, Tips = OfAll,
+                },
+                new("RESTORE", arity: -3, Restore)
+                {
+                    Usage = "serialized-value [FLUSH | APPEND | REPLACE]",
+                    Summary = "Adds the libraries that FUNCTION DUMP returned, here or at a Redis server.",
+                    Complexity = "O(N) where N is the length of the texts.", Since = "7.0.0",
                     Group = CommandGroup.Scripting, Flags = Changes | CommandFlags.DenyOom, Tips = OfAll,
                 },
                 new("STATS", arity: 2, Stats)
@@ -103,15 +117,69 @@ internal static class FunctionCommands
         else context.Fail(ScriptErrors.NoLibrary);
     }
 
-    private static void Flush(ref CommandContext context)
+    private static void Dump(ref CommandContext context)
     {
-        if (context.Args.Remaining > 1)
+        var output = context.Output.ValueWriter.Output;
+        LibraryPayload.Write(output, context.Server.Options.RdbCompression,
+            context.Server.Scripts.Functions.All.Select(library => library.Code));
+        PayloadReply.Write(ref context, output, output.Status);
+    }
+
+    private static void Restore(ref CommandContext context)
+    {
+        if (FailsAbove(ref context, 2)) return;
+        var payload = context.Args.NextBytes();
+        var policy = LibraryPolicy.Append;
+        if (context.Args.Remaining == 1)
         {
-            context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
-                .. "'. Try FUNCTION HELP."u8]);
+            if (context.Args.TryKeyword("FLUSH"u8)) policy = LibraryPolicy.Flush;
+            else if (context.Args.TryKeyword("REPLACE"u8)) policy = LibraryPolicy.Replace;
+            else if (!context.Args.TryKeyword("APPEND"u8))
+            {
+                context.Fail("ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."u8);
+                return;
+            }
+        }
+
+        var status = LibraryPayload.Read(payload, context.Server.Store, context.Server.Options.ProtoMaxBulkLen,
+            out var texts);
+        try
+        {
+            // What comes before a mistake is looked at first, as in the reference.
+            var libraries = context.Server.Scripts.Functions.Read(texts);
+            if (status == RdbStatus.Ok)
+            {
+                context.Server.Scripts.Functions.Add(libraries, policy);
+                context.Reply.WriteOk();
+                return;
+            }
+        }
+        catch (ScriptRefusedException exception)
+        {
+            context.Fail(ResultReply.OneLine(Encoding.Latin1.GetBytes(exception.Message)));
             return;
         }
 
+        context.Fail(status switch
+        {
+            RdbStatus.BadChecksum => "ERR DUMP payload version or checksum are wrong"u8,
+            RdbStatus.Unknown => "ERR given type is not a function"u8,
+            RdbStatus.OutOfMemory => Errors.OutOfMemory,
+            _ => "ERR Failed loading library payload"u8,
+        });
+    }
+
+    private static bool FailsAbove(ref CommandContext context, int argumentsMax)
+    {
+        if (context.Args.Remaining <= argumentsMax) return false;
+        context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
+            .. "'. Try FUNCTION HELP."u8]);
+        return true;
+    }
+
+    private static void Flush(ref CommandContext context)
+    {
+        if (FailsAbove(ref context, 1)) return;
         if (context.Args.Remaining == 1 && !context.Args.TryKeyword("ASYNC"u8) && !context.Args.TryKeyword("SYNC"u8))
         {
             context.Fail("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"u8);

@@ -1,0 +1,27 @@
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Families;
+
+/// <summary>Answers with what was written as RDB files have it.</summary>
+internal static class PayloadReply
+{
+    /// <param name="status">What has become of it.</param>
+    public static void Write(ref CommandContext context, RdbOutput output, StoreStatus status)
+    {
+        if (status != StoreStatus.Ok)
+        {
+            output.Forget();
+            context.Fail(Errors.For(status));
+        }
+        else if (output.IsInBlock)
+        {
+            Block block = output.TakeBlock(out int first);
+            context.Output.WriteBlock(context.Reply, block, first, (int)block.Length - first);
+        }
+        else
+        {
+            context.Reply.WriteBulk(output.Written);
+        }
+    }
+}

@@ -39,8 +39,11 @@ internal ref struct CommandContext
     /// when the time has passed.</summary>
     public readonly bool MayBlock => !InTransaction;
 
-    /// <summary>Whether EXEC runs the command: nothing may be left to a later turn, and nobody waits.</summary>
+    /// <summary>Whether EXEC runs the command: it waits for nobody, and for no key.</summary>
     public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
+
+    /// <summary>Whether a part of the command may be left to later turns: not where EXEC does all in one.</summary>
+    public readonly bool MayStep => Session.Transaction is not { IsRunning: true, Pace: TransactionPace.AtOnce };
 
     /// <summary>A large string that has to move for the command does so in this turn
     /// (<see cref="StringRoom"/>).</summary>
@@ -82,6 +85,16 @@ internal ref struct CommandContext
     /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is
     /// done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
+
+    /// <summary>In the first turn of EXEC: leaves a command that takes long to later ones, which begin it anew. So
+    /// nothing may have been changed.</summary>
+    /// <returns>False: it may begin now.</returns>
+    public readonly bool TryPostpone()
+    {
+        if (Session.Transaction is not { IsRunning: true, Pace: TransactionPace.FirstTurn }) return false;
+        Session.Steps = Postponed.Instance;
+        return true;
+    }
 
     /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on
     /// them at once.</summary>

@@ -75,16 +75,22 @@ internal sealed unsafe class CommandRunner : IDisposable
 
     /// <summary>Runs one of several commands that are answered together, to its end: EXEC's, a script's.</summary>
     /// <remarks>Those who wait for what it has changed are served when all of them have run.</remarks>
-    /// <returns>Whether it is one that works in steps when it is alone: it may have been long.</returns>
-    public bool RunPart(ref CommandContext context, in QueuedCommand queued)
+    public void RunPart(ref CommandContext context, in QueuedCommand queued)
+    {
+        if (TryRunPart(ref context, queued)) return;
+        // Ends: each step gets on, and what runs together waits for nobody.
+        while (!TryStepPart(ref context, queued))
+        {
+        }
+    }
+
+    /// <summary>The same, but for what the command leaves to its steps.</summary>
+    /// <returns>False: there are some, and its reply is not whole yet.</returns>
+    public bool TryRunPart(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
-        var command = queued.Command;
-        bool hasSteps = false;
-        context.Command = command;
-        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
-        if (command.Container != null) context.Args.Skip(1);
-        _store.Select(session.Database);
+        var command = BeginPart(ref context, queued);
+        PartHasThrown = false;
         _reply.BeginPart();
         try
         {
@@ -97,22 +103,65 @@ internal sealed unsafe class CommandRunner : IDisposable
             if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else command.Handler!(ref context);
-            hasSteps = session.Steps != null;
-            // Ends: each step gets on, and what runs together waits for nobody.
-            while (session.Steps is { } steps)
-                if (steps.Step(ref context) && session.Steps == steps) session.Steps = null;
+            bool isDone = session.Steps == null;
+            // It will be begun anew, and is counted then.
+            if (!isDone && session.Transaction!.Pace == TransactionPace.FirstTurn) return false;
             counts.Calls++;
             if (begin != 0) counts.End(begin, 1, command);
+            if (!isDone) return false;
             if (!_reply.IsDone) Finish(ref context);
             // CLIENT REPLY OFF and SKIP answer nothing; an array still has a place for them.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
         }
         catch (Exception exception)
         {
-            Fail(session, exception);
+            FailPart(session, exception);
         }
 
-        return hasSteps;
+        return true;
+    }
+
+    /// <summary>Takes the next step of the command that has left some.</summary>
+    /// <returns>True when it is done, and its reply whole.</returns>
+    public bool TryStepPart(ref CommandContext context, in QueuedCommand queued)
+    {
+        var session = context.Session;
+        var command = BeginPart(ref context, queued);
+        try
+        {
+            long begin = Stopwatch.GetTimestamp();
+            var steps = session.Steps!;
+            bool isDone = steps.Step(ref context);
+            _counters.ByCommand[command.Id].AddStep(begin);
+            if (isDone && session.Steps == steps) session.Steps = null;
+            if (session.Steps != null) return false;
+            if (!_reply.IsDone) Finish(ref context);
+        }
+        catch (Exception exception)
+        {
+            FailPart(session, exception);
+        }
+
+        return true;
+    }
+
+    /// <summary>Whether the last of several commands threw: its reply is one error then, whatever it had
+    /// written.</summary>
+    public bool PartHasThrown { get; private set; }
+
+    private Command BeginPart(ref CommandContext context, in QueuedCommand queued)
+    {
+        context.Command = queued.Command;
+        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+        if (queued.Command.Container != null) context.Args.Skip(1);
+        _store.Select(context.Session.Database);
+        return queued.Command;
+    }
+
+    private void FailPart(Session session, Exception exception)
+    {
+        PartHasThrown = true;
+        Fail(session, exception);
     }
 
     /// <summary>Does the next step of what the session's last command has left to later turns.</summary>

@@ -48,6 +48,9 @@ internal static class Errors
     public static ReadOnlySpan<byte> TooManyBesideSession =>
         "EXECABORT Transaction discarded because of: more than 10000 commands, and among them some that are about "u8
         + "the connection or the server"u8;
+    public static ReadOnlySpan<byte> TooManyWalks =>
+        "EXECABORT Transaction discarded because of: more than 16 commands KEYS and SCAN, which together look at "u8
+        + "more than 500000 keys"u8;
     public static ReadOnlySpan<byte> NoCluster => "ERR This instance has cluster support disabled"u8;
     public static ReadOnlySpan<byte> Internal => "ERR internal error, see the server's log"u8;
 

@@ -22,8 +22,9 @@ internal unsafe struct QueuedKeys(KvServer server, int database)
             if (most-- <= 0) return true;
             ref readonly var queued = ref commands[_command];
             var command = queued.Command;
-            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom) return false;
             var args = new CommandArguments(queued.Items, queued.Count, null!, 0, 0, 0, queued.Blocks);
+            if (command.UnnamedKeysFrom > 0 && queued.Count >= command.UnnamedKeysFrom
+                && command.UsesUnnamedKeys?.Invoke(args) != false) return false;
             if (command.Name == "SELECT" && NumberText.TryParseInt64(args[1].Span, out long chosen))
             {
                 // The same test as its own: a number that is refused changes nothing.

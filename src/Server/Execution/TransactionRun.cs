@@ -20,6 +20,10 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     /// most.</summary>
     private const int CommandsAtOnceMax = 10_000;
 
+    /// <summary>While all others stand still, commands may look at so many keys: some 30 ms. But so many commands at
+    /// all of them, however many those are.</summary>
+    private const int VisitsMax = 500_000, WalksAlwaysMax = 16;
+
     private readonly ReplyWriter _reply = output.Reply;
     private bool _isLeft;
 
@@ -59,7 +63,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
 
             transaction.Watches.AddTo(context.Store.Keys);
             if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
-            else RunAll(ref context, transaction);
+            else RunAll(ref context, transaction, mayLeave: true);
             return true;
         }
         finally
@@ -70,11 +74,17 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
 
     private bool TryExecuteAlone(ref CommandContext context, Transaction transaction)
     {
+        if (LooksTooLong(ref context, transaction))
+        {
+            context.Fail(Errors.TooManyWalks);
+            return true;
+        }
+
         if (!context.Store.TryPauseOthers()) return false;
         try
         {
             transaction.Watches.RemoveExpired(context.Store);
-            RunUnlessChanged(ref context, transaction);
+            RunUnlessChanged(ref context, transaction, mayLeave: false);
         }
         finally
         {
@@ -82,6 +92,26 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         }
 
         return true;
+    }
+
+    /// <summary>Whether the commands look at all keys too often: nobody else does anything meanwhile.</summary>
+    private static bool LooksTooLong(ref CommandContext context, Transaction transaction)
+    {
+        if (transaction.QueuedCount <= WalksAlwaysMax) return false;
+        var store = context.Server.Store;
+        long keys = 0, visits = 0;
+        for (int i = 0; i < context.Server.Options.Databases; i++) keys = Math.Max(keys, store.Count(i));
+        int walks = 0;
+        for (int i = 0; i < transaction.QueuedCount; i++)
+        {
+            ref readonly var queued = ref transaction.Commands[i];
+            // SCAN with a count may be as much.
+            if (queued.Command.Name != "KEYS" && (queued.Command.Name != "SCAN" || queued.Count <= 2)) continue;
+            walks++;
+            visits += keys;
+        }
+
+        return walks > WalksAlwaysMax && visits > VisitsMax;
     }
 
     private void ExecuteHeld(ref CommandContext context, Transaction transaction)
@@ -104,7 +134,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
 
         try
         {
-            RunUnlessChanged(ref context, transaction);
+            RunUnlessChanged(ref context, transaction, mayLeave: true);
         }
         finally
         {
@@ -113,10 +143,10 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     }
 
     /// <summary>With the watched keys locked, or alone: nobody changes one any more.</summary>
-    private void RunUnlessChanged(ref CommandContext context, Transaction transaction)
+    private void RunUnlessChanged(ref CommandContext context, Transaction transaction, bool mayLeave)
     {
         if (transaction.Watches.HaveChanged) _reply.WriteNullArray();
-        else RunAll(ref context, transaction);
+        else RunAll(ref context, transaction, mayLeave);
     }
 
     /// <summary>Lists the keys of all commands.</summary>
@@ -129,34 +159,31 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             .TryAdd(transaction.Commands, keys, int.MaxValue, out _);
     }
 
-    private void RunAll(ref CommandContext context, Transaction transaction)
+    /// <param name="mayLeave">Whether later turns may go on with it: not where all others stand still.</param>
+    private void RunAll(ref CommandContext context, Transaction transaction, bool mayLeave)
     {
         var session = context.Session;
         var exec = context.Command;
         int start = _reply.ReplyStart;
         ReplyTooLargeException? tooLarge = null;
-        // Keys that are held are what steps can go on with; one who stands alone does all of it now.
-        bool mayLeave = context.Store.Transaction != null;
+        // The blocks of an output are in one queue: others' could not be told apart from these.
+        if (output.ReferenceCount != 0) mayLeave = false;
         var budget = new StepBudget(output.Buffer);
+        transaction.Pace = mayLeave ? TransactionPace.FirstTurn : TransactionPace.AtOnce;
         transaction.IsRunning = true;
         session.IsInReply = true;       // messages wait until the array is whole
         session.Steps = null;
         try
         {
             _reply.WriteArray(transaction.QueuedCount);
-            for (int at = 0; at < transaction.QueuedCount; at++)
+            for (int at = 0; at < transaction.QueuedCount;)
             {
                 ref readonly var queued = ref transaction.Commands[at];
-                if (mayLeave && !budget.TryTake(CostOf(queued.Command)))
-                {
-                    mayLeave = false;
-                    _isLeft = tooLarge == null && TransactionSteps.TryBegin(ref context, transaction, exec, at, start);
-                    if (_isLeft) break;
-                }
-
+                bool isDone = transaction.Pace == TransactionPace.AtOnce || budget.TryTake(CostOf(queued.Command));
                 try
                 {
-                    if (runner.RunPart(ref context, queued)) budget.AskClock();
+                    if (transaction.Pace == TransactionPace.AtOnce) runner.RunPart(ref context, queued);
+                    else isDone = isDone && TryRunNow(ref context, queued);
                 }
                 catch (ReplyTooLargeException exception)
                 {
@@ -164,6 +191,15 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
                 }
 
                 if (tooLarge != null) output.Rewind(new ReplyMark(start, 1));
+                if (isDone)
+                {
+                    at++;
+                    continue;
+                }
+
+                transaction.Pace = TransactionPace.AtOnce;
+                _isLeft = tooLarge == null && TransactionSteps.TryBegin(ref context, transaction, exec, at, start);
+                if (_isLeft) break;
             }
         }
         finally
@@ -182,4 +218,15 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks
     /// at the clock.</summary>
     public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
+
+    /// <summary>Runs one of the commands if that does not take long.</summary>
+    /// <returns>False: nothing was done.</returns>
+    private bool TryRunNow(ref CommandContext context, in QueuedCommand queued)
+    {
+        int start = output.Buffer.Length;
+        if (runner.TryRunPart(ref context, queued)) return true;
+        context.Session.EndSteps();
+        output.Rewind(new ReplyMark(start, 0));
+        return false;
+    }
 }

@@ -27,6 +27,9 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
     /// <summary>EXEC is running the commands.</summary>
     public bool IsRunning { get; set; }
 
+    /// <summary>Whether they may take more than this turn.</summary>
+    public TransactionPace Pace { get; set; }
+
     public int QueuedCount => _queue.Count;
 
     public long QueuedBytes => _queue.Bytes;
@@ -71,6 +74,7 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
         _queue.Dispose();
         Watches.Dispose();
         IsAborted = IsRunning = NeedsAll = false;
+        Pace = TransactionPace.AtOnce;
         session.InMulti = false;
     }
 

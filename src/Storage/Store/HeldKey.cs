@@ -21,7 +21,7 @@ internal readonly ref struct HeldKey
 
     /// <summary>Has work on the key done in steps, in later turns. The key is the work's from here on.</summary>
     /// <returns>Null when that cannot be just now: do it all in this turn.</returns>
-    public HeldUse? TryBeginUse(IHeldUse use) => _session.TryBeginUse(ref _held, use);
+    public IHeldSteps? TryBeginUse(IHeldUse use) => _session.TryBeginUse(ref _held, use);
 
     /// <summary>Lets go: others see what was done. A key without a value is gone.</summary>
     public void Dispose()

@@ -118,7 +118,7 @@ public readonly unsafe ref struct HeldKeys
 
     /// <summary>Has work on the keys done in steps, in later turns. The keys are the work's from here on.</summary>
     /// <returns>Null when that cannot be just now: do it all in this turn.</returns>
-    internal HeldUse? TryBeginUse(IHeldUse use) => _locks.TryBeginUse(_keys, use);
+    internal IHeldSteps? TryBeginUse(IHeldUse use) => _locks.TryBeginUse(_keys, use);
 
     /// <summary>The value of a key, for a collection to work on.</summary>
     internal HeldValue Value(int index) => new(_changes, ref Held(index));

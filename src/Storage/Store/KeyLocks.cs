@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
@@ -164,8 +165,18 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
     /// <summary>Has work on the keys done in steps: what the session holds goes over to it.</summary>
     /// <returns>Null when that cannot be just now: the session holds the keys as before.</returns>
-    public HeldUse? TryBeginUse(KeyList keys, IHeldUse use) =>
-        _lender != null || session.Transaction != null ? null : longHolds.TryBegin(this, keys, use);
+    public IHeldSteps? TryBeginUse(KeyList keys, IHeldUse use) =>
+        _lender != null ? new BorrowedUse(session, this, keys, use) : longHolds.TryBegin(this, keys, use);
+
+    /// <summary>Borrows one key.</summary>
+    /// <param name="held">Where the lender has it.</param>
+    public void Borrow(KeyLocks lender, ref HeldRecord held)
+    {
+        TakeOver(held);
+        _lender = lender;
+        _held[0].LenderIndex = (int)((HeldRecord*)Unsafe.AsPointer(ref held) - lender._held);
+        Debug.Assert((uint)_held[0].LenderIndex < (uint)lender._count, "it is one of the lender's");
+    }
 
     /// <summary>The records that are held.</summary>
     public nint[] ListRecords()
@@ -193,6 +204,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         (_capacity, other._capacity) = (other._capacity, _capacity);
         (_count, other._count) = (other._count, 0);
         Table = other.Table;
+        _lender = other._lender;
+        other._lender = null;
     }
 
     /// <summary>Begins to lock keys one by one, in the one order.</summary>
@@ -236,6 +249,13 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         _count = 1;
     }
 
+    // The word in memory says what the record is now, still locked, as after any of the transaction's commands.
+    private static void Return(KeyLocks lender, in HeldRecord held)
+    {
+        lender[held.LenderIndex] = held;
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+    }
+
     /// <summary>Gives that up again: the caller still has it.</summary>
     public void GiveBack() => _count = 0;
 
@@ -245,7 +265,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         for (int i = 0; i < _count; i++)
         {
             changes.GiveUpPrepared(ref _held[i]);
-            if (_lender != null) _lender[_held[i].LenderIndex] = _held[i];
+            if (_lender != null) Return(_lender, _held[i]);
             else changes.LetGo(ref _held[i]);
         }
 

@@ -46,11 +46,11 @@ public sealed unsafe class StoreSession : IDisposable
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
         _arrivals = _changes.Arrivals;
-        _locks = new KeyLocks(this, _changes, store.SteppedHolds);
+        _locks = NewLocks();
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
-        Keys = new KeyList(_hash);
+        Keys = NewKeyList();
     }
 
     /// <summary>Unix milliseconds as of the start of the turn; never goes back.</summary>
@@ -92,6 +92,10 @@ public sealed unsafe class StoreSession : IDisposable
     }
 
     internal KeyLocks Locks => _locks;
+
+    internal KeyLocks NewLocks() => new(this, _changes, _store.SteppedHolds);
+
+    internal KeyList NewKeyList() => new(_hash);
 
     /// <summary>The databases as of now, or as of when a transaction began.</summary>
     internal Database?[] Table => _transaction?.Table ?? _store.Table;
@@ -529,9 +533,9 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Has work on a held key done in steps: what the caller holds goes over to it.</summary>
     /// <returns>Null when that cannot be just now: the caller holds the key as before.</returns>
-    internal HeldUse? TryBeginUse(ref HeldRecord held, IHeldUse use)
+    internal IHeldSteps? TryBeginUse(ref HeldRecord held, IHeldUse use)
     {
-        if (_transaction != null) return null;
+        if (_transaction != null) return new BorrowedUse(this, ref held, use);
         _locks.TakeOver(held);
         Keys.SetToHeld();
         var begun = _locks.TryBeginUse(Keys, use);

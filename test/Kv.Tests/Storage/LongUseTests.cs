@@ -120,7 +120,7 @@ public sealed class LongUseTests
             test.Session.Keys.Add(second, set.Length, 0);
             test.Session.Keys.Add(second, set.Length, 0);
             var work = new CopyWork();
-            HeldUse use;
+            IHeldSteps use;
             using (var held = test.Session.Hold(test.Session.Keys)) use = held.TryBeginUse(work)!;
             Assert.False(use.Step());
             test.Begin();
@@ -171,7 +171,7 @@ public sealed class LongUseTests
         set.Settle();
     }
 
-    private static HeldUse Begin(TestStore test, string key, out Work work, bool changes = false)
+    private static IHeldSteps Begin(TestStore test, string key, out Work work, bool changes = false)
     {
         work = new Work { HasChanged = changes };
         using var held = test.Session.Hold(test.Session.Key(Encoding.Latin1.GetBytes(key)), DataType.Set);

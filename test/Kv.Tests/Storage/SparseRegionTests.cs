@@ -55,7 +55,7 @@ public sealed class SparseRegionTests
         Fill(test, "list");
         string left = Shrink(test, "list");
         using var rebuild = new RegionRebuild(test.Store);
-        HeldUse use;
+        IHeldSteps use;
         using (var held = test.Session.Hold(test.Session.Key("list"u8), DataType.List))
             use = held.TryBeginUse(rebuild)!;
         Assert.False(use.Step());

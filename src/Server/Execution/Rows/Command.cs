@@ -56,6 +56,9 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// never.</summary>
     public int UnnamedKeysFrom { get; init; }
 
+    /// <summary>Whether a call with so many arguments does; null: each may.</summary>
+    public ArgumentTest? UsesUnnamedKeys { get; init; }
+
     /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0:
     /// none.</summary>
     public byte Member { get; init; }

@@ -80,11 +80,16 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
         CheckSize();
     }
 
-    /// <summary>The same of the last bytes of an output that has no blocks.</summary>
-    public void TakeFirst(SessionOutput from, int start)
+    /// <summary>Writes what was taken where it came from: nothing is collected.</summary>
+    public void GiveBack(SessionOutput to)
     {
-        AddPiece();
-        _pieces[^1].Reply.WriteRaw(from.Buffer.Span[start..], 0);
+        // Ends: there are so many pieces.
+        while (!PassOn(to))
+        {
+        }
+
+        _pieces.Clear();
+        _bytes = _memory = _passed = 0;
     }
 
     /// <summary>How much is collected.</summary>

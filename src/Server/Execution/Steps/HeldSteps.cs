@@ -16,7 +16,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     protected const int ElementsPerStep = StepBudget.ElementsMax, BytesPerStep = StepBudget.BytesMax;
 
     private CollectedReply? _reply;
-    private HeldUse? _work;
+    private IHeldSteps? _work;
     private ReplyHead _head;
     private StepsOwner _owner;
 
@@ -48,13 +48,14 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <param name="count">So many.</param>
     /// <returns>False: do it all in this turn.</returns>
     public static bool IsWanted(ref CommandContext context, long count) =>
-        count > StepBudget.OneTurnMax && !context.InTransaction;
+        count > StepBudget.OneTurnMax && context.MayStep;
 
     /// <summary>Begins; the key is the work's.</summary>
     /// <param name="count">Elements of the reply, or its number.</param>
     /// <returns>False: do it all in this turn.</returns>
     protected bool TryBegin(ref CommandContext context, scoped HeldKey held, ReplyHead head, long count)
     {
+        if (Postpone(ref context)) return true;
         Prepare(ref context, head, count);
         return HasBegun(ref context, held.TryBeginUse(this));
     }
@@ -62,6 +63,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>The same with several keys.</summary>
     protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head, long count = 0)
     {
+        if (Postpone(ref context)) return true;
         Prepare(ref context, head, count);
         return HasBegun(ref context, held.TryBeginUse(this));
     }
@@ -69,8 +71,16 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>The same with streams.</summary>
     protected bool TryBegin(ref CommandContext context, scoped HeldStreams held, ReplyHead head)
     {
+        if (Postpone(ref context)) return true;
         Prepare(ref context, head, count: 0);
         return HasBegun(ref context, held.TryBeginUse(this));
+    }
+
+    private bool Postpone(ref CommandContext context)
+    {
+        if (!context.TryPostpone()) return false;
+        Dispose();
+        return true;
     }
 
     private void Prepare(ref CommandContext context, ReplyHead head, long count)
@@ -82,7 +92,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
     }
 
-    private bool HasBegun(ref CommandContext context, HeldUse? work)
+    private bool HasBegun(ref CommandContext context, IHeldSteps? work)
     {
         _work = work;
         if (work != null) context.Continue(this);

@@ -15,7 +15,7 @@ internal static class HeldWork
     public static void Run<TWork>(ref CommandContext context, in HeldKey held, TWork work)
         where TWork : struct, IValueWork
     {
-        if (!context.InTransaction && work.IsLong(held.Value) && ValueSteps<TWork>.TryBegin(ref context, held, work))
+        if (context.MayStep && work.IsLong(held.Value) && ValueSteps<TWork>.TryBegin(ref context, held, work))
             return;
         RunWhole(context.Reply, held.Value, ref work);
     }
@@ -26,7 +26,7 @@ internal static class HeldWork
         TWork work)
         where TWork : struct, IValueWork
     {
-        if (!context.InTransaction && work.IsLong(held.Value(index))
+        if (context.MayStep && work.IsLong(held.Value(index))
             && ValueSteps<TWork>.TryBegin(ref context, held, index, key, work)) return;
         RunWhole(context.Reply, key, held.Value(index), work);
     }
@@ -36,7 +36,7 @@ internal static class HeldWork
     public static void Run<TWork>(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> key, TWork work)
         where TWork : struct, IValueWork
     {
-        if (!context.InTransaction && work.IsLong(held.Value)
+        if (context.MayStep && work.IsLong(held.Value)
             && ValueSteps<TWork>.TryBegin(ref context, held, key, work)) return;
         RunWhole(context.Reply, key, held.Value, work);
     }
@@ -56,7 +56,7 @@ internal static class HeldWork
     public static void Run<TWork>(ref CommandContext context, in HeldKeys held, TWork work)
         where TWork : struct, IKeysWork
     {
-        if (!context.InTransaction && work.IsLong(held) && KeysSteps<TWork>.TryBegin(ref context, held, work)) return;
+        if (context.MayStep && work.IsLong(held) && KeysSteps<TWork>.TryBegin(ref context, held, work)) return;
         try
         {
             var head = Begin(context.Reply, work, out var begin, out bool isAhead);

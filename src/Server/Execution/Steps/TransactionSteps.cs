@@ -30,7 +30,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private IHeldSteps? _work;
     private QueuedKeys _keys;
     private int _at, _watchesAdded;
-    private bool _areFound, _hasChanged, _isTooLarge, _isOver;
+    private bool _areFound, _hasChanged, _isTooLarge, _isOver, _isInCommand, _isPartTaken;
 
     private TransactionSteps(ref CommandContext context, Transaction transaction, Command exec, int at)
     {
@@ -86,17 +86,20 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
 
     /// <summary>Leaves the rest of a transaction to later turns.</summary>
     /// <param name="at">Its first command that has not run.</param>
-    /// <param name="start">Where in the output the reply begins.</param>
+    /// <param name="start">Where in the output the reply begins. Blocks that are referred to are all of this
+    /// reply.</param>
     /// <returns>False: do all of it in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, Transaction transaction, Command exec, int at, int start)
     {
-        // The blocks of an output are in one queue: only the last session's could be told apart, so none may be there.
-        if (context.Output.ReferenceCount != 0 || !IsPlain(transaction, at)) return false;
+        if (!IsPlain(transaction, at)) return false;
         var steps = new TransactionSteps(ref context, transaction, exec, at);
-        steps._reply.TakeFirst(context.Output, start);      // before others can go on with it
-        var work = context.Store.TryBeginUseOfTransaction(steps);
+        steps._reply.Take(context.Output, start);       // before others can go on with it
+        IHeldSteps? work = context.Store.Transaction == null
+            ? new TransactionHold(context.Server.Store, steps)      // of no key, but long all the same
+            : context.Store.TryBeginUseOfTransaction(steps);
         if (work == null)
         {
+            steps._reply.GiveBack(context.Output);
             steps.End(isLeft: true);
             return false;
         }
@@ -148,6 +151,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     public void Begin(StoreSession session)
     {
         _runner = new CommandRunner(_server, session, _counters, _output);
+        _transaction.Pace = TransactionPace.Steps;
         _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
     }
 
@@ -160,8 +164,9 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         for (; _at < _transaction.QueuedCount; _at++)
         {
             ref readonly var queued = ref _transaction.Commands[_at];
-            if (!budget.TryTake(TransactionRun.CostOf(queued.Command))) return false;
-            if (Run(ref context, queued)) budget.AskClock();
+            if (!_isInCommand && !budget.TryTake(TransactionRun.CostOf(queued.Command))) return false;
+            if (_isInCommand) budget.AskClock();
+            if (!Run(ref context, queued)) return false;
         }
 
         return true;
@@ -224,25 +229,37 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         return _reply.Begin(context.Output);
     }
 
-    /// <returns>Whether it may have been long.</returns>
+    /// <summary>Runs a command, or a step of the one that is in the middle of its own.</summary>
+    /// <returns>True when it is done.</returns>
     private bool Run(ref CommandContext context, in QueuedCommand queued)
     {
-        bool isLong = true;
+        bool wasInCommand = _isInCommand, isDone = true;
         try
         {
-            isLong = _runner!.RunPart(ref context, queued);
+            _standIn.Blocks = queued.Blocks;
+            isDone = wasInCommand
+                ? _runner!.TryStepPart(ref context, queued) : _runner!.TryRunPart(ref context, queued);
+            // A part of its reply was taken already: an error would come behind that.
+            if (_runner.PartHasThrown && _isPartTaken) throw new ReplyTooLargeException(_reply.Bytes);
+            _isPartTaken = !isDone && (_isPartTaken || _output.Buffer.Length > 0);
             if (!_isTooLarge) _reply.Take(_output, start: 0);
         }
         catch (ReplyTooLargeException)
         {
             _isTooLarge = true;     // the rest is run all the same
+            _isPartTaken = false;
             _reply.Restart();
         }
+        finally
+        {
+            _standIn.Blocks = null;
+        }
 
-        if (!_isTooLarge) return isLong;
+        _isInCommand = !isDone;
+        if (!_isTooLarge) return isDone;
         _output.DropReferences(int.MaxValue);
         _output.Buffer.Clear();
-        return isLong;
+        return isDone;
     }
 
     /// <param name="isLeft">Whether the transaction goes on elsewhere.</param>
@@ -250,6 +267,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     {
         if (_isOver) return;
         _isOver = true;
+        _standIn.EndSteps();
         if (!isLeft) _transaction.Close();
         _reply.Dispose();
         _runner?.Dispose();

@@ -87,7 +87,7 @@ internal static class BitmapCommands
         set.On = context.Args.NextInt64(0, 1, "ERR bit is not an integer or out of range"u8) == 1;
         if (!context.Args.Finish(context.Reply)) return;
 
-        set.StaysPut = !context.MovesAtOnce && !context.InTransaction;
+        set.StaysPut = !context.MovesAtOnce && context.MayStep;
         var status = context.Store.Update(key, DataType.String, ref set);
         if (set.MustMove)
         {

@@ -11,7 +11,7 @@ internal sealed class GeoSearchSteps(GeoSearch search, bool stores) : HeldSteps
     /// <summary>Goes on with a search that has only begun; it is disposed by this.</summary>
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKeys held, GeoSearch search, bool stores) =>
-        !context.InTransaction && new GeoSearchSteps(search, stores)
+        context.MayStep && new GeoSearchSteps(search, stores)
             .TryBegin(ref context, held, stores ? ReplyHead.Number : ReplyHead.Array);
 
     public override void Dispose()

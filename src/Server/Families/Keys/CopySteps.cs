@@ -16,7 +16,7 @@ internal sealed class CopySteps(Store store) : HeldSteps
     public static bool TryBegin(ref CommandContext context, in HeldKeys held)
     {
         HeldValue source = held.Value(0);
-        return source.HoldsRegion && source.Region.UsedBytes > BytesMax && !context.InTransaction
+        return source.HoldsRegion && source.Region.UsedBytes > BytesMax && context.MayStep
             && new CopySteps(context.Server.Store).TryBegin(ref context, held, ReplyHead.Number);
     }
 

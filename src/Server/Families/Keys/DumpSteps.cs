@@ -19,7 +19,8 @@ internal sealed class DumpSteps : ICommandSteps, IDisposable
     /// <returns>False: do it all in this turn.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held)
     {
-        if (context.InTransaction || !ValueDump.IsLong(held)) return false;
+        if (!context.MayStep || !ValueDump.IsLong(held)) return false;
+        if (context.TryPostpone()) return true;
         var dump = new DumpSteps(ref context);
         if (dump._dump.TryBegin(held))
         {

@@ -43,7 +43,7 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
         bool isDone = false;
         try
         {
-            var status = reader.Read(context.InTransaction ? long.MaxValue : WorkPerStep);
+            var status = reader.Read(context.MayStep ? WorkPerStep : long.MaxValue);
             isDone = status != RdbStatus.More;
             if (isDone) Finish(ref context, key, terms, ref reader.Value, status);
             else context.Continue(new RestoreSteps(ref context, terms, reader));

@@ -25,6 +25,7 @@ internal static class SortCommand
                 KeySpec.Unknown(KeyAccess.OW | KeyAccess.Update),
             ],
             UnnamedKeysFrom = 4,        // SORT key GET pattern
+            UsesUnnamedKeys = HasPattern,
         },
         new("SORT_RO", arity: -2, SortReadOnly)
         {
@@ -42,8 +43,17 @@ internal static class SortCommand
                 KeySpec.Unknown(KeyAccess.RO | KeyAccess.Access),
             ],
             UnnamedKeysFrom = 4,
+            UsesUnnamedKeys = HasPattern,
         },
     ];
+
+    /// <summary>Whether some other key may be read, or written to: only a pattern with a star looks one up.</summary>
+    private static bool HasPattern(in CommandArguments args)
+    {
+        for (int i = 2; i < args.Count; i++)
+            if (args[i].Span.Contains((byte)'*') || CommandName.Equal("STORE"u8, args[i].Span)) return true;
+        return false;
+    }
 
     private static void Sort(ref CommandContext context)
     {

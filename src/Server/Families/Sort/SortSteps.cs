@@ -29,7 +29,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
     private readonly int _database;
     private readonly StepsOwner _owner;
     private KeyWatches? _watches;
-    private HeldUse? _work;
+    private IHeldSteps? _work;
     private ListBuilder _list;
     private NameScratch _name;
     private DataType _type;
@@ -158,7 +158,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
             case Phase.Begin:
                 return !TryBegin(ref context);
             case Phase.Gather:
-                if (!_work!.Step()) return false;
+                if (!_work!.Step(context.Store)) return false;
                 if (_work.Failure is { } failure) throw failure;
                 _work.Dispose();
                 _work = null;
@@ -223,10 +223,11 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
         Decide((int)count);
         Go(Phase.Weigh);
         if (_toGather == 0) return true;
-        if (_toGather > AtOnceMax && !context.InTransaction && !_isAlone && held.Value.Kind is ValueKind.List
+        if (_toGather > AtOnceMax && context.MayStep && !_isAlone && held.Value.Kind is ValueKind.List
             or ValueKind.Set or ValueKind.SortedSet)
         {
             _isLong = true;
+            if (context.TryPostpone()) return !Go(Phase.Gather);
             _work = held.TryBeginUse(this);
             if (_work != null) return !Go(Phase.Gather);
         }

@@ -43,7 +43,7 @@ internal readonly ref struct HeldStreams
     public bool Exists(int index) => _isOne ? _one.Status == StoreStatus.Ok : _many.Exists(index);
 
     /// <inheritdoc cref="HeldKeys.TryBeginUse"/>
-    public HeldUse? TryBeginUse(IHeldUse use) => _isOne ? _one.TryBeginUse(use) : _many.TryBeginUse(use);
+    public IHeldSteps? TryBeginUse(IHeldUse use) => _isOne ? _one.TryBeginUse(use) : _many.TryBeginUse(use);
 
     public void Dispose()
     {

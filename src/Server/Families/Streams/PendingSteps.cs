@@ -16,7 +16,7 @@ internal sealed class PendingSteps(PendingWalk walk) : HeldSteps
         var reply = context.Reply;
         var begin = reply.BeginArray();
         PendingWalk rest = walk;
-        if (!rest.Write(reply, held.Value, context.InTransaction ? long.MaxValue : StepBudget.OneTurnMax, int.MaxValue))
+        if (!rest.Write(reply, held.Value, context.MayStep ? StepBudget.OneTurnMax : long.MaxValue, int.MaxValue))
         {
             // How much there is, is not known before: what was looked at is looked at again.
             reply.Rewind(begin);

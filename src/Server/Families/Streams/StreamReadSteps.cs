@@ -46,7 +46,7 @@ internal sealed class StreamReadSteps : HeldSteps
     public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments,
         scoped ReadOnlySpan<StreamId> ids)
     {
-        if (arguments.Count <= StepBudget.OneTurnMax / ids.Length || context.InTransaction) return false;
+        if (arguments.Count <= StepBudget.OneTurnMax / ids.Length || !context.MayStep) return false;
         long found = 0;
         for (int i = 0; i < ids.Length && found <= StepBudget.OneTurnMax; i++)
             if (held.Exists(i))

@@ -21,7 +21,9 @@ internal sealed class StreamTrimSteps(StreamTrim trim, long removed, StreamId ad
     {
         var stream = new StreamValue(held.Value);
         long removed = 0;
-        if (!stream.Trim(in trim, ref removed, context.InTransaction ? long.MaxValue : LeavesPerStep))
+        // It cannot be begun anew, so in the first turn of EXEC all is removed.
+        bool mayStep = context.Session.Transaction is not { IsRunning: true, Pace: not TransactionPace.Steps };
+        if (!stream.Trim(in trim, ref removed, mayStep ? LeavesPerStep : long.MaxValue))
         {
             if (new StreamTrimSteps(trim, removed, added, !added.IsZero)
                 .TryBegin(ref context, held, added.IsZero ? ReplyHead.Number : ReplyHead.None, removed)) return;

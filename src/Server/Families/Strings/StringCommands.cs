@@ -405,7 +405,7 @@ internal static unsafe class StringCommands
 
     private static void RunSplice(ref CommandContext context, in Key key, ref SpliceString splice)
     {
-        splice.StaysPut = !context.MovesAtOnce && !context.InTransaction;
+        splice.StaysPut = !context.MovesAtOnce && context.MayStep;
         var status = context.Store.Update(key, DataType.String, ref splice);
         if (splice.MustMove)
         {

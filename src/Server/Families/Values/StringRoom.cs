@@ -39,6 +39,7 @@ internal sealed unsafe class StringRoom : HeldSteps
     {
         using var held = context.Store.Hold(key, DataType.String);
         if (held.Status != StoreStatus.Ok || held.Value.View.Block.IsNone) return false;
+        if (context.TryPostpone()) return true;
         var room = new StringRoom(ref context, length);
         if (room.TryBegin(ref context, held, ReplyHead.None, count: 0)) return true;
         room.Dispose();

@@ -15,7 +15,7 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     private const long BytesMax = 256 * 1024, WorkPerStep = 2048, ChecksumBytesPerStep = 256 * 1024;
 
     private readonly RdbValueWriter _writer = new(store);
-    private HeldUse? _work;
+    private IHeldSteps? _work;
     private Block _text;
     private PartialChecksum _sum;
 

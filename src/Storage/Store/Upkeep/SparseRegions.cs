@@ -118,7 +118,7 @@ internal sealed class SparseRegions(Store store)
         if (noted.Database.IsDropped) return true;
         session.Use(noted.Database);
         using var rebuild = new RegionRebuild(store);
-        HeldUse? use = null;
+        IHeldSteps? use = null;
         bool isWanted, copies, isDone = false;
         using (var held = session.Hold(session.Key(noted.Key), DataType.Any))
         {

@@ -10,7 +10,7 @@ internal interface ITransport
 
     /// <summary>A client that takes nothing of what it is owed for so long is not waited for when the server
     /// stops.</summary>
-    const int StopUnreadMs = 500;
+    const int StopUnreadMs = 2000;
 
     string Name { get; }
 

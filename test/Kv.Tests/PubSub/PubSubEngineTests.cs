@@ -110,9 +110,9 @@ public class PubSubEngineTests
         foreach (byte[] name in names) Assert.Equal(1, _engine.Publish(name, "x"u8));
     }
 
-    // B04. Publishers number their messages; one subscriber stays throughout, others come and go.
+    // Publishers number their messages; one subscriber stays throughout, others come and go.
     [Fact]
-    public async Task Messages_reach_who_stays_in_order_while_others_come_and_go()
+    public async Task Known_B04_messages_reach_who_stays_in_order_while_others_come_and_go()
     {
         const int Publishers = 3, Messages = 3000;
         var (steady, byPattern) = (new RecordingSubscriber(), new RecordingSubscriber());

@@ -6,9 +6,44 @@ namespace Kv.Tests.PubSub;
 /// <summary>Publish and subscribe between connections, over every worker of a server.</summary>
 public class PubSubServerTests
 {
-    // B03. The frozen one has its limit in bytes; whoever reads, and who publishes, goes on.
+    // The limit by default; of what is on its way the kernel has some megabytes, too.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Known_B03_a_frozen_subscriber_of_many_is_closed_at_32_MB_and_the_rest_go_on(string transport)
+    {
+        const int Rest = 300, PieceBytes = 60_000, PiecesMax = 100_000_000 / PieceBytes;
+        using var server = KvInstance.Start("--worker-threads", "2", "--transport", transport);
+        using RespClient frozen = server.Connect(), publisher = server.Connect();
+        var rest = Enumerable.Range(0, Rest).Select(_ => server.Connect()).ToList();
+        try
+        {
+            frozen.Ok("SUBSCRIBE all large");
+            foreach (var reader in rest) reader.Ok("SUBSCRIBE all");
+            byte[] piece = new byte[PieceBytes];
+            int pieces = 0, numbers = 0;
+            // Ends: when the subscriber is gone.
+            while (publisher.Command("PUBLISH"u8.ToArray(), "large"u8.ToArray(), piece).Integer == 1)
+            {
+                Assert.True(++pieces < PiecesMax, $"{pieces} x 60 KB are unread, and it is still there");
+                if (pieces % 50 == 0)
+                    Assert.InRange(publisher.Ok($"PUBLISH all {++numbers}").Integer, Rest, Rest + 1);
+            }
+
+            Assert.Equal(Rest, publisher.Ok($"PUBLISH all {++numbers}").Integer);
+            foreach (var reader in rest)
+                for (int number = 1; number <= numbers; number++)
+                    Assert.Equal($"{number}", reader.Read().Items![2].String);
+            Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
+            Until(() => publisher.Info("kv_mem_messages") == "0");
+            Assert.Equal($"{Rest + 1}", publisher.Info("connected_clients"));
+        }
+        finally
+        {
+            rest.ForEach(reader => reader.Dispose());
+        }
+    }
+
     [Fact]
-    public void A_subscriber_that_does_not_read_is_closed_and_nobody_else_notices()
+    public void Known_B03_a_subscriber_that_does_not_read_is_closed_and_nobody_else_notices()
     {
         const int Messages = 4000;
         using var server = KvInstance.Start("--worker-threads", "2", "--client-output-buffer-limit", "pubsub 1mb 0 0");
@@ -30,9 +65,9 @@ public class PubSubServerTests
         Assert.Equal("0", publisher.Info("kv_mem_messages"));
     }
 
-    // B04, through sockets: subscribers come, go and vanish while others publish; the counts return to 0.
+    // Through sockets: subscribers come, go and vanish while others publish; the counts return to 0.
     [Fact]
-    public async Task Counts_return_to_zero_after_subscribers_came_and_vanished()
+    public async Task Known_B04_counts_return_to_zero_after_subscribers_came_and_vanished()
     {
         using var server = KvInstance.Start("--worker-threads", "2");
         using RespClient steady = server.Connect(), publisher = server.Connect();
@@ -64,9 +99,9 @@ public class PubSubServerTests
         Assert.Equal("0", publisher.Info("kv_mem_messages"));
     }
 
-    // B05. On one RESP3 connection: its own replies and messages from elsewhere, none inside another.
+    // On one RESP3 connection: its own replies and messages from elsewhere, none inside another.
     [Fact]
-    public async Task Pushes_never_split_a_reply()
+    public async Task Known_B05_pushes_never_split_a_reply()
     {
         const int Gets = 10_000, Messages = 2000;
         using var server = KvInstance.Start("--worker-threads", "2");
@@ -197,6 +232,46 @@ public class PubSubServerTests
             > UNSUBSCRIBE
             < >["unsubscribe" "a" :0]
             """);
+    }
+
+    [Fact]
+    public void Known_B01_a_message_of_its_own_publisher_is_delivered_once()
+    {
+        using var server = KvInstance.Start();
+        Transcript.Run(server, """
+            > SUBSCRIBE ch
+            < >["subscribe" "ch" :1]
+            > PUBLISH ch alone
+            < :1
+            < >["message" "ch" "alone"]
+            > EVAL "return redis.call('PUBLISH', 'ch', 'of a script')" 0
+            < :1
+            < >["message" "ch" "of a script"]
+            > MULTI
+            < +OK
+            > PUBLISH ch queued
+            < +QUEUED
+            > EXEC
+            < [:1]
+            < >["message" "ch" "queued"]
+            > PING
+            < +PONG
+            """, resp: 3);
+    }
+
+    [Fact]
+    public void Known_B02_and_B05_a_subscriber_of_RESP2_may_do_little_and_gets_PING_as_a_message()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        Assert.Equal("[\"unsubscribe\" $-1 :0]", client.Ok("UNSUBSCRIBE").ToString());
+        client.Ok("SUBSCRIBE ch");
+        Assert.StartsWith("ERR Can't execute 'get': only (P|S)SUBSCRIBE", client.Command("GET k").String,
+            StringComparison.Ordinal);
+        Assert.Equal("[\"pong\" \"\"]", client.Ok("PING").ToString());
+        Assert.Equal("[\"pong\" \"hello\"]", client.Ok("PING hello").ToString());
+        Assert.Equal("[\"unsubscribe\" \"ch\" :0]", client.Ok("UNSUBSCRIBE").ToString());
+        Assert.True(client.Ok("GET k").IsNull);
     }
 
     [Fact]

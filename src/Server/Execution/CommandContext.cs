@@ -86,12 +86,16 @@ internal ref struct CommandContext
     /// done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
 
+    /// <summary>Whether a part of the command that is left to later turns means to begin all of it anew: in the first turn
+    /// of EXEC.</summary>
+    public readonly bool IsBegunAnew => Session.Transaction is { IsRunning: true, Pace: TransactionPace.FirstTurn };
+
     /// <summary>In the first turn of EXEC: leaves a command that takes long to later ones, which begin it anew. So
     /// nothing may have been changed.</summary>
     /// <returns>False: it may begin now.</returns>
     public readonly bool TryPostpone()
     {
-        if (Session.Transaction is not { IsRunning: true, Pace: TransactionPace.FirstTurn }) return false;
+        if (!IsBegunAnew) return false;
         Session.Steps = Postponed.Instance;
         return true;
     }

@@ -20,9 +20,6 @@ internal struct ListTake
     /// <summary>How many are taken.</summary>
     public readonly long Count => _range.Count;
 
-    /// <summary>Whether the list is no longer what it was.</summary>
-    public readonly bool HasChanged => _rest.HasChanged;
-
     /// <summary>Writes some, or removes some when all are written.</summary>
     /// <returns>True when all are removed.</returns>
     public bool Run<TSink, TBudget>(HeldValue value, TSink sink, ref TBudget budget)

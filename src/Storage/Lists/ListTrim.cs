@@ -9,16 +9,14 @@ internal struct ListTrim(long first, long count)
     private const int ElementsAtOnce = 4096, LeavesAtOnce = 1024, RoundCost = IStepBudget.WholePiece;
 
     private long _first = first;
-
-    /// <summary>Whether the list is no longer what it was.</summary>
-    public bool HasChanged { get; private set; }
+    private bool _hasChanged;
 
     /// <summary>Removes some.</summary>
     /// <returns>True when only those are left that stay.</returns>
     public bool Run<TBudget>(HeldValue value, ref TBudget budget) where TBudget : struct, IStepBudget
     {
-        if (!HasChanged) value.BeginChange();
-        HasChanged = true;
+        if (!_hasChanged) value.BeginChange();
+        _hasChanged = true;
         if (count == 0)
         {
             value.Delete();

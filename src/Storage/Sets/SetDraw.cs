@@ -6,9 +6,6 @@ internal struct SetDraw(long count)
 {
     private long _left = count;
 
-    /// <summary>Whether the set is no longer what it was.</summary>
-    public bool HasChanged { get; private set; }
-
     /// <summary>Writes some and removes them.</summary>
     /// <returns>True when all are removed.</returns>
     public bool Run<TSink, TBudget>(HeldValue value, TSink sink, ref TBudget budget)
@@ -16,7 +13,6 @@ internal struct SetDraw(long count)
     {
         if (_left == 0) return true;
         var set = new SetValue(value);
-        HasChanged = true;
         if (value.Kind == ValueKind.Set && _left > 1)
         {
             var batch = new MemberBatch();

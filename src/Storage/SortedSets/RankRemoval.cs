@@ -9,9 +9,6 @@ internal struct RankRemoval(long first, long count)
 
     private long _left = count;
 
-    /// <summary>Whether the set is no longer what it was.</summary>
-    public bool HasChanged { get; private set; }
-
     /// <summary>Removes some.</summary>
     /// <returns>True when all are removed.</returns>
     public bool Run<TBudget>(HeldValue value, ref TBudget budget) where TBudget : struct, IStepBudget
@@ -22,7 +19,6 @@ internal struct RankRemoval(long first, long count)
         {
             long some = TBudget.IsBounded ? Math.Min(_left, RemovedAtOnce) : _left;
             if (!budget.TryTake(some)) return false;
-            HasChanged = true;
             // Those that go move down to the place of those that have gone.
             set.RemoveAt(first, some);
             _left -= some;

@@ -4,6 +4,8 @@ namespace Kv.Storage;
 /// <remarks>A stream without entries stays: its last id must not come again, and its groups go on.</remarks>
 internal readonly unsafe ref struct StreamValue(HeldValue value)
 {
+    private const long LeavesAtOnce = 64;
+
     private readonly HeldValue _value = value;
 
     /// <summary>What a new key's record needs, for <see cref="StoreSession.Hold(in Key, DataType, int)"/>.</summary>
@@ -73,19 +75,23 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
     public long Trim(in StreamTrim trim)
     {
         long removed = 0;
-        Trim(in trim, ref removed, long.MaxValue);
+        var budget = default(Unbounded);
+        Trim(in trim, ref removed, ref budget);
         return removed;
     }
 
     /// <summary>The same in pieces.</summary>
     /// <param name="removed">How many have been, 0 at first.</param>
-    /// <param name="leavesMost">At most so many leaves are taken out.</param>
     /// <returns>True when it has ended.</returns>
-    public bool Trim(in StreamTrim trim, ref long removed, long leavesMost)
+    public bool Trim<TBudget>(in StreamTrim trim, ref long removed, ref TBudget budget)
+        where TBudget : struct, IStepBudget
     {
         // Nobody reads a stream without the lock: noted afterwards.
         long before = removed;
-        bool isDone = Stream.Trim(in trim, ref removed, leavesMost);
+        bool isDone = false;
+        // Ends: each round removes some, or is the last.
+        while (!isDone && budget.TryTake(IStepBudget.WholePiece))
+            isDone = Stream.Trim(in trim, ref removed, TBudget.IsBounded ? LeavesAtOnce : long.MaxValue);
         if (removed != before) _value.BeginChange();
         if (isDone && removed != 0) _value.TidyRegion();
         return isDone;

@@ -92,6 +92,14 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
         _bytes = _memory = _passed = 0;
     }
 
+    /// <summary>Copies the last bytes of an output, among which are no blocks, to where the first are collected.</summary>
+    public void TakeFirst(SessionOutput from, int start)
+    {
+        if (from.Buffer.Length == start) return;
+        AddPiece();
+        _pieces[^1].Reply.WriteRaw(from.Buffer.Span[start..], 0);
+    }
+
     /// <summary>How much is collected.</summary>
     public long Bytes => _pieces.Count == 0 ? 0 : _bytes + BytesOf(_pieces[^1]);
 

@@ -1,3 +1,4 @@
+using Kv.Protocol;
 using Kv.Server.Families;
 using Kv.Storage;
 
@@ -34,6 +35,9 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
 
     /// <summary>The name of the key, where it is in front of the array of the elements, in one of both.</summary>
     protected byte[]? Key { get; init; }
+
+    /// <summary>Where in the client's output is what has been written in the handler's turn; null: nothing was.</summary>
+    protected ReplyMark? Written { get; init; }
 
     /// <summary>Why nothing came of it.</summary>
     protected StoreStatus Status { get; set; }
@@ -90,13 +94,22 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
         Count = count;
         _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
+        // Before others can go on with it.
+        if (Written is { } begin) _reply.TakeFirst(context.Output, begin.Length);
     }
 
     private bool HasBegun(ref CommandContext context, IHeldSteps? work)
     {
         _work = work;
-        if (work != null) context.Continue(this);
-        return work != null;
+        if (work == null)
+        {
+            _reply!.Dispose();
+            return false;
+        }
+
+        if (Written is { } begin) context.Reply.Rewind(begin);
+        context.Continue(this);
+        return true;
     }
 
     /// <inheritdoc/>

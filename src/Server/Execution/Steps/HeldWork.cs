@@ -20,6 +20,28 @@ internal static class HeldWork
         RunWhole(context.Reply, held.Value, ref work);
     }
 
+    /// <summary>The same of work that cannot say beforehand how much it is: it begins in this turn, and what that has no
+    /// room for is left to later ones.</summary>
+    public static void RunOpen<TWork>(ref CommandContext context, in HeldKey held, TWork work)
+        where TWork : struct, IOpenWork
+    {
+        var target = new DirectTarget(context.Reply);
+        var head = Begin(context.Reply, work, out var begin, out bool isAhead);
+        bool isDone = false;
+        // What has changed something cannot be begun anew.
+        if (context.MayStep && !(TWork.Changes && context.IsBegunAnew))
+        {
+            var turn = new TurnBudget();
+            isDone = work.Run(held.Value, target, ref turn);
+            if (!isDone && ValueSteps<TWork>.TryBegin(ref context, held, work, begin)) return;
+        }
+
+        var budget = default(Unbounded);
+        // Ends: each piece gets on.
+        while (!isDone) isDone = work.Run(held.Value, target, ref budget);
+        End(context.Reply, head, begin, isAhead, work);
+    }
+
     /// <summary>The same on one of several keys that are held, whose name is the first part of the reply.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Run<TWork>(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> key,
@@ -74,6 +96,12 @@ internal static class HeldWork
         }
     }
 
+    /// <summary>Why nothing came of work that is done.</summary>
+    // Asked only of what has one: the body that the interface gives to others would be called on a box.
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static StoreStatus StatusOf<TWork>(in TWork work) where TWork : struct, IHeldWork =>
+        TWork.MayFail ? work.Status : StoreStatus.Ok;
+
     // One copy for each work: what is small is not to notice that it could be large.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static void RunWhole<TWork>(ReplyWriter reply, HeldValue value, ref TWork work)
@@ -106,10 +134,11 @@ internal static class HeldWork
     private static void End<TWork>(ReplyWriter reply, ReplyHead head, ReplyMark begin, bool isAhead, in TWork work)
         where TWork : struct, IHeldWork
     {
-        if (work.Status != StoreStatus.Ok)
+        var status = StatusOf(work);
+        if (status != StoreStatus.Ok)
         {
             reply.Rewind(begin);
-            reply.WriteError(Errors.For(work.Status));
+            reply.WriteError(Errors.For(status));
         }
         else if (!isAhead)
         {

@@ -13,22 +13,25 @@ internal interface IHeldWork
     /// yet.</summary>
     long Count { get; }
 
-    /// <summary>Why nothing came of it; right at the end.</summary>
-    StoreStatus Status { get; }
+    /// <summary>Whether it changes the value before its last piece: then, once it has begun, all of it is done, whoever
+    /// has left.</summary>
+    static virtual bool Changes => false;
 
-    /// <summary>Whether the value is no longer what it was: then all of it is done, whoever has left.</summary>
-    bool HasChanged { get; }
+    /// <summary>Whether nothing may come of it: then it has a <see cref="Status"/>.</summary>
+    static virtual bool MayFail => false;
+
+    /// <summary>Why nothing came of it; right at the end.</summary>
+    StoreStatus Status => StoreStatus.Ok;
 
     /// <summary>Before it goes on in later turns: copies what it needs of the command's arguments.</summary>
-    void Keep();
+    void Keep()
+    {
+    }
 }
 
-/// <summary>With one value.</summary>
-internal interface IValueWork : IHeldWork
+/// <summary>With one value, as much as shows only when it is done.</summary>
+internal interface IOpenWork : IHeldWork
 {
-    /// <summary>Whether it is too much for one turn.</summary>
-    bool IsLong(HeldValue value);
-
     /// <summary>Does a piece.</summary>
     /// <param name="value">The same one each time; nobody else sees or changes it in between.</param>
     /// <param name="reply">Takes the elements.</param>
@@ -38,13 +41,20 @@ internal interface IValueWork : IHeldWork
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget;
 }
 
+/// <summary>With one value, of which it is known how much there is to do.</summary>
+internal interface IValueWork : IOpenWork
+{
+    /// <summary>Whether it is too much for one turn.</summary>
+    bool IsLong(HeldValue value);
+}
+
 /// <summary>With the values of several keys. Whoever is given one to run disposes it.</summary>
 internal interface IKeysWork : IHeldWork, IDisposable
 {
     /// <summary>Whether it is too much for one turn.</summary>
     bool IsLong(in HeldKeys held);
 
-    /// <inheritdoc cref="IValueWork.Run"/>
+    /// <inheritdoc cref="IOpenWork.Run"/>
     bool Run<TReply, TBudget>(in HeldKeys held, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget;
 }

@@ -1,9 +1,10 @@
+using Kv.Protocol;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
 /// <summary>Work on a value in steps.</summary>
-internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IValueWork
+internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IOpenWork
 {
     private readonly int _index;
     private TWork _work;
@@ -16,12 +17,17 @@ internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IValue
     }
 
     /// <inheritdoc/>
-    public override bool HasChanged => _work.HasChanged;
+    public override bool HasChanged => TWork.Changes;
 
     /// <summary>Begins; the key is the work's.</summary>
     /// <returns>False when that cannot be just now: nothing was done.</returns>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, in TWork work) =>
         new ValueSteps<TWork>(work).TryBegin(ref context, held, work.Head, count: 0);
+
+    /// <summary>The same with work that has begun.</summary>
+    /// <param name="begin">Where in the client's output is what it has written.</param>
+    public static bool TryBegin(ref CommandContext context, in HeldKey held, in TWork work, ReplyMark begin) =>
+        new ValueSteps<TWork>(work) { Written = begin }.TryBegin(ref context, held, work.Head, count: 0);
 
     /// <summary>The same with the key's name in the reply.</summary>
     public static bool TryBegin(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> key, in TWork work) =>
@@ -37,7 +43,7 @@ internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IValue
         var budget = new StepBudget(reply);
         bool isDone = _work.Run(held.Value(_index), new CollectedTarget(reply), ref budget);
         Count = _work.Count;
-        Status = _work.Status;
+        Status = HeldWork.StatusOf(_work);
         return isDone;
     }
 }
@@ -54,7 +60,7 @@ internal sealed class KeysSteps<TWork> : HeldSteps where TWork : struct, IKeysWo
     }
 
     /// <inheritdoc/>
-    public override bool HasChanged => _work.HasChanged;
+    public override bool HasChanged => TWork.Changes;
 
     /// <summary>Begins; keys and work are its own.</summary>
     /// <returns>False when that cannot be just now: nothing was done, and the work is the caller's.</returns>
@@ -72,7 +78,7 @@ internal sealed class KeysSteps<TWork> : HeldSteps where TWork : struct, IKeysWo
         var budget = new StepBudget(reply);
         bool isDone = _work.Run(held, new CollectedTarget(reply), ref budget);
         Count = _work.Count;
-        Status = _work.Status;
+        Status = HeldWork.StatusOf(_work);
         return isDone;
     }
 }

@@ -11,15 +11,9 @@ internal struct SortedSetTakeWork(SortedSetTake take, ScoreForm form) : IValueWo
 
     public readonly long Count => form.Elements(take.Count);
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => take.HasChanged;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => take.Count > StepBudget.OneTurnMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

@@ -287,43 +287,8 @@ internal static class GeoCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         if (query.IsAroundMember) GeoHash.Decode(score, out query.Area.Longitude, out query.Area.Latitude);
-        var search = new GeoSearch(context.Server.Store, query);
-        // Most searches look at few places, however many the set has: only what goes on is left to steps.
-        bool isFound = !held.Exists(0) || search.Find(new SortedSetValue(held.Value(0)).View, StepBudget.OneTurnMax);
-        if (!isFound && GeoSearchSteps.TryBegin(ref context, held, search, query.StoreKey != 0)) return;
-        try
-        {
-            // Ends: each round gets on.
-            while (!isFound) isFound = search.Find(new SortedSetValue(held.Value(0)).View, int.MaxValue);
-
-            if (query.StoreKey != 0) Store(ref context, held, search);
-            else Answer(ref context, search);
-        }
-        finally
-        {
-            search.Dispose();
-        }
-    }
-
-    private static void Answer(ref CommandContext context, GeoSearch search)
-    {
-        context.Reply.WriteArray(search.Count);
-        while (search.TryWrite(context.Reply))
-        {
-            // Ends: with what was found.
-        }
-    }
-
-    private static void Store(ref CommandContext context, in HeldKeys held, GeoSearch search)
-    {
-        StoreStatus status;
-        while (!search.Store(held.Value(1), int.MaxValue, out status))
-        {
-            // Ends: each round gets on.
-        }
-
-        if (status == StoreStatus.Ok) context.Reply.WriteInteger(search.Count);
-        else context.Fail(Errors.For(status));
+        HeldWork.Run(ref context, held,
+            new GeoSearchWork(new GeoSearch(context.Server.Store, query), stores: query.StoreKey != 0));
     }
 
     /// <summary>Very many places and members for GEOADD.</summary>

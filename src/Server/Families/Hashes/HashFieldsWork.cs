@@ -27,19 +27,11 @@ internal struct HashFieldsWork : IValueWork
 
     public readonly long Count => _count >= 0 ? _count : _all.Written;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => false;
-
     readonly bool IValueWork.IsLong(HeldValue value) => IsLong(value);
 
     /// <summary>Whether there are too many for one turn.</summary>
     public static bool IsLong(HeldValue value) =>
         value.Kind == ValueKind.Hash && new HashValue(value).Count > StepBudget.OneTurnMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

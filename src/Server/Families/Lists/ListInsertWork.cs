@@ -11,10 +11,9 @@ internal struct ListInsertWork(KeptArgument pivot, KeptArgument element, ListSea
     /// <summary>How long the list is then; -1: there is no such element.</summary>
     public long Count { get; private set; } = -1;
 
-    public StoreStatus Status { get; private set; } = StoreStatus.Ok;
+    public static bool MayFail => true;
 
-    // What it changes it changes at the end.
-    public readonly bool HasChanged => false;
+    public StoreStatus Status { get; private set; } = StoreStatus.Ok;
 
     public readonly bool IsLong(HeldValue value) => new ListValue(value).Count > ListSearchWork.LookedMax;
 

@@ -10,15 +10,7 @@ internal struct ListRangeWork(ListRange range) : IValueWork
 
     public readonly long Count => range.Count;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => false;
-
     public readonly bool IsLong(HeldValue value) => range.Count > StepBudget.OneTurnMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

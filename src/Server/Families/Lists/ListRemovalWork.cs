@@ -12,9 +12,7 @@ internal struct ListRemovalWork(KeptArgument element, ListRemoval removal) : IVa
 
     public readonly long Count => removal.Removed;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => removal.Removed != 0;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => new ListValue(value).Leaves > LeavesMax;
 

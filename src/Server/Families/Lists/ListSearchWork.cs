@@ -14,10 +14,6 @@ internal struct ListSearchWork(KeptArgument element, ListSearch search, bool one
 
     public long Count { get; private set; } = -1;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => false;
-
     public readonly bool IsLong(HeldValue value) => new ListValue(value).Count > LookedMax;
 
     public void Keep() => element.Keep();

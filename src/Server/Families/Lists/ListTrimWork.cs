@@ -12,15 +12,9 @@ internal struct ListTrimWork(ListTrim trim) : IValueWork
 
     public readonly long Count => 0;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => trim.HasChanged;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => new ListValue(value).Leaves > LeavesMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget => trim.Run(value, ref budget);

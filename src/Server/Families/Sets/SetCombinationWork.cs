@@ -13,16 +13,11 @@ internal struct SetCombinationWork(SetCombination sets, bool stores) : IKeysWork
 
     public readonly long Count => _isCombined ? sets.Count : -1;
 
+    public static bool MayFail => true;
+
     public StoreStatus Status { get; private set; } = StoreStatus.Ok;
 
-    // What it changes it changes at the end.
-    public readonly bool HasChanged => false;
-
     public bool IsLong(in HeldKeys held) => sets.Work(held) > StepBudget.OneTurnMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public void Dispose() => sets.Dispose();
 

@@ -11,15 +11,9 @@ internal struct SetDrawWork(SetDraw draw, long count, bool alone) : IValueWork
 
     public readonly long Count => count;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => draw.HasChanged;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => count > StepBudget.OneTurnMax && value.Kind == ValueKind.Set;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

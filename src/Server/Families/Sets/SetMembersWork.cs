@@ -12,16 +12,7 @@ internal struct SetMembersWork(long count, bool deletes) : IValueWork
 
     public readonly long Count => count;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    // What it changes it changes at the end.
-    public readonly bool HasChanged => false;
-
     public readonly bool IsLong(HeldValue value) => count > StepBudget.OneTurnMax && value.Kind == ValueKind.Set;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

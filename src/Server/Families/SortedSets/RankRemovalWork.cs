@@ -10,17 +10,11 @@ internal struct RankRemovalWork(RankRemoval removal, long count) : IValueWork
 
     public readonly long Count => count;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => removal.HasChanged;
+    public static bool Changes => true;
 
     // To remove all is to free one piece of memory.
     public readonly bool IsLong(HeldValue value) =>
         count > StepBudget.OneTurnMax && count < new SortedSetValue(value).Count;
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget => removal.Run(value, ref budget);

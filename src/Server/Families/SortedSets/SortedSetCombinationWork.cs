@@ -14,16 +14,11 @@ internal struct SortedSetCombinationWork(SortedSetCombination sets, bool stores,
     public readonly long Count =>
         !_isCombined ? -1 : Head == ReplyHead.Number ? sets.Count : form.Elements(sets.Count);
 
+    public static bool MayFail => true;
+
     public StoreStatus Status { get; private set; } = StoreStatus.Ok;
 
-    // What it changes it changes at the end.
-    public readonly bool HasChanged => false;
-
     public bool IsLong(in HeldKeys held) => sets.Work(held) > StepBudget.OneTurnMax;
-
-    public readonly void Keep()
-    {
-    }
 
     public void Dispose() => sets.Dispose();
 

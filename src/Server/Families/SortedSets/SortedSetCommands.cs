@@ -474,7 +474,8 @@ internal static class SortedSetCommands
 
         long first = 0, count = 0;
         if (held.Exists(1)) range.Find(new SortedSetValue(held.Value(1)).View, out first, out count);
-        RangeStore.Run(ref context, held, first, Math.Max(0, count), range.IsReversed);
+        HeldWork.Run(ref context, held,
+            new RangeStoreWork(context.Server.Store, first, Math.Max(0, count), range.IsReversed));
     }
 
     private static void ZRemRangeByRank(ref CommandContext context) => RemoveRange(ref context, RangeKind.Rank);

@@ -175,7 +175,7 @@ internal static class StreamCommands
             return;
         }
 
-        if (add.Trims) StreamTrimSteps.Run(ref context, held, in add.Trim, id);
+        if (add.Trims) HeldWork.RunOpen(ref context, held, new StreamTrimWork(add.Trim, id));
         else StreamIdText.Write(context.Reply, id);
     }
 
@@ -243,7 +243,7 @@ internal static class StreamCommands
         if (!trim.TryRead(ref context, isAdd: false)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        StreamTrimSteps.Run(ref context, held, in trim.Trim);
+        HeldWork.RunOpen(ref context, held, new StreamTrimWork(trim.Trim));
     }
 
     /// <summary>Answers 0 for an absent key, and what stops a command.</summary>
@@ -285,12 +285,7 @@ internal static class StreamCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (held.Status != StoreStatus.Ok)
-        {
-            context.Fail(held.Status == StoreStatus.NotFound ? Errors.NoSuchKey : Errors.For(held.Status));
-            return;
-        }
-
+        if (!Exists(ref context, held.Status)) return;
         var stream = new StreamValue(held.Value);
         StreamView view = stream.View;
         if (id < view.MaxDeletedId)
@@ -318,8 +313,8 @@ internal static class StreamCommands
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
-        using var held = HoldForInfo(ref context, key);
-        if (held.Status != StoreStatus.Ok) return;
+        using var held = context.Store.Hold(key, DataType.Stream);
+        if (!Exists(ref context, held.Status)) return;
         StreamGroup group = new StreamView(held.Value.View).FindGroup(name);
         if (!group.Exists)
         {
@@ -346,20 +341,20 @@ internal static class StreamCommands
         }
     }
 
-    private static HeldKey HoldForInfo(ref CommandContext context, scoped in Key key)
+    /// <summary>Answers that there is no such key, and what stops a command.</summary>
+    private static bool Exists(ref CommandContext context, StoreStatus status)
     {
-        var held = context.Store.Hold(key, DataType.Stream);
-        if (held.Status != StoreStatus.Ok)
-            context.Fail(held.Status == StoreStatus.NotFound ? Errors.NoSuchKey : Errors.For(held.Status));
-        return held;
+        if (status == StoreStatus.Ok) return true;
+        context.Fail(status == StoreStatus.NotFound ? Errors.NoSuchKey : Errors.For(status));
+        return false;
     }
 
     private static void XInfoGroups(ref CommandContext context)
     {
         var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return;
-        using var held = HoldForInfo(ref context, key);
-        if (held.Status != StoreStatus.Ok) return;
+        using var held = context.Store.Hold(key, DataType.Stream);
+        if (!Exists(ref context, held.Status)) return;
         var stream = new StreamView(held.Value.View);
         var reply = context.Reply;
         reply.WriteArray(stream.GroupCount);
@@ -380,8 +375,8 @@ internal static class StreamCommands
     private static void XInfoStream(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        using var held = HoldForInfo(ref context, key);
-        if (held.Status != StoreStatus.Ok) return;
+        using var held = context.Store.Hold(key, DataType.Stream);
+        if (!Exists(ref context, held.Status)) return;
         int options = context.Args.Remaining;
         long count = FullCount;
         bool isFull = context.Args.TryKeyword("FULL"u8);
@@ -390,27 +385,17 @@ internal static class StreamCommands
             if (options == 3) count = context.Args.NextInt64();
             if (!context.Args.Finish(context.Reply)) return;
             count = count < 0 ? FullCount : count == 0 ? long.MaxValue : count;
-            if (!isFull || !StreamInfoSteps.TryBegin(ref context, held, count))
-                WriteStream(ref context, held, isFull, count);
+            if (isFull) HeldWork.Run(ref context, held, new StreamInfoWork(count));
+            else WriteSummary(context.Reply, new StreamView(held.Value.View));
             return;
         }
 
         StreamReply.FailSubcommand(ref context);
     }
 
-    private static void WriteStream(ref CommandContext context, scoped HeldKey held, bool isFull, long count)
+    private static void WriteSummary(ReplyWriter reply, StreamView stream)
     {
-        var reply = context.Reply;
-        var stream = new StreamView(held.Value.View);
-        StreamInfo.WriteHead(reply, stream, isFull);
-        if (isFull)
-        {
-            reply.WriteBulk("entries"u8);
-            StreamReply.WriteRange(reply, stream, StreamId.Zero, StreamId.Max, count);
-            new StreamGroupsReply(count).Write(reply, held.Value.View, int.MaxValue, int.MaxValue);
-            return;
-        }
-
+        StreamInfo.WriteHead(reply, stream, isFull: false);
         reply.WriteBulk("groups"u8);
         reply.WriteInteger(stream.GroupCount);
         reply.WriteBulk("first-entry"u8);

@@ -12,16 +12,8 @@ internal struct StreamEntriesWork(StreamEntries entries) : IValueWork
 
     public readonly long Count => _isDone ? entries.Written : -1;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => false;
-
     public readonly bool IsLong(HeldValue value) =>
         entries.AreMore(new StreamView(value.View), StepBudget.OneTurnMax);
-
-    public readonly void Keep()
-    {
-    }
 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget

@@ -74,7 +74,7 @@ internal ref struct StreamPendingQuery
     }
 
     /// <summary>Answers what is pending, entry by entry; where there is much, in later turns.</summary>
-    public readonly void Run(ref CommandContext context, scoped HeldKey held, uint group)
+    public readonly void Run(ref CommandContext context, in HeldKey held, uint group)
     {
         uint consumer = _hasConsumer ? new StreamValue(held.Value).Groups[group].Find(_consumer).Record : 0;
         if (_hasConsumer && consumer == 0)
@@ -83,12 +83,11 @@ internal ref struct StreamPendingQuery
             return;
         }
 
-        var walk = new PendingWalk
+        HeldWork.RunOpen(ref context, held, new PendingWork
         {
             Group = group, Consumer = consumer, First = _range.First, Last = _range.Last, IdleMs = _idleMs,
                 NowMs = context.Store.NowMs, Most = _count,
-        };
-        PendingSteps.Run(ref context, held, walk);
+        });
     }
 
     private static bool Fail(ref CommandContext context)

@@ -66,7 +66,7 @@ internal unsafe ref struct StreamReadCall
             var stream = new StreamView(held[i].View);
             if (!stream.HasBehind(ids[i]) || !ids[i].TryNext(out StreamId first)) continue;
             answer.BeginStream(Key(i));
-            StreamReply.WriteRange(reply, stream, first, StreamId.Max, Count);
+            StreamReply.WriteFrom(reply, stream, first, Count);
         }
 
         return answer.End();

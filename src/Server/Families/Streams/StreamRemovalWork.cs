@@ -13,9 +13,7 @@ internal struct StreamGroupRemovalWork(KeptArgument name, StreamGroupRemoval rem
 
     public readonly long Count => 1;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => true;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => pending / PendingPerNode > StepBudget.OneTurnMax;
 
@@ -34,9 +32,7 @@ internal struct StreamConsumerRemovalWork(KeptArgument name, StreamConsumerRemov
 
     public readonly long Count => pending;
 
-    public readonly StoreStatus Status => StoreStatus.Ok;
-
-    public readonly bool HasChanged => true;
+    public static bool Changes => true;
 
     public readonly bool IsLong(HeldValue value) => pending > StepBudget.OneTurnMax;
 

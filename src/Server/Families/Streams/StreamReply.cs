@@ -20,19 +20,14 @@ internal static class StreamReply
         }
     }
 
-    /// <summary>An array of the entries from one id to another.</summary>
+    /// <summary>An array of the entries from an id on.</summary>
     /// <param name="most">At most so many.</param>
-    public static void WriteRange(ReplyWriter reply, StreamView stream, StreamId first, StreamId last, long most,
-        bool isBackward = false)
+    public static void WriteFrom(ReplyWriter reply, StreamView stream, StreamId first, long most)
     {
         var begin = reply.BeginArray();
         int count = 0;
-        if (first <= last)
-        {
-            var walk = stream.Between(first, last, isBackward);
-            for (; count < most && walk.Next(out StreamEntry entry); count++) WriteEntry(reply, entry);
-        }
-
+        for (var walk = stream.Between(first, StreamId.Max); count < most && walk.Next(out StreamEntry entry); count++)
+            WriteEntry(reply, entry);
         reply.EndArray(begin, count);
     }
 

@@ -3,10 +3,9 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>All that there is to know of a stream with very many entries, or very much pending, for XINFO STREAM
-/// FULL.</summary>
+/// <summary>XINFO STREAM FULL: all that there is to know of a stream.</summary>
 /// <param name="most">At most so many entries, and so much that is pending of each.</param>
-internal sealed class StreamInfoSteps(long most) : HeldSteps
+internal struct StreamInfoWork(long most) : IValueWork
 {
     private const int ValuesAtOnce = 64;
 
@@ -22,21 +21,23 @@ internal sealed class StreamInfoSteps(long most) : HeldSteps
         Groups,
     }
 
-    /// <summary>Begins, if there is much.</summary>
-    /// <returns>False: do it all in this turn.</returns>
-    public static bool TryBegin(ref CommandContext context, scoped HeldKey held, long most)
+    public readonly ReplyHead Head => ReplyHead.None;
+
+    public readonly long Count => 0;
+
+    public readonly bool IsLong(HeldValue value)
     {
-        if (!IsWanted(ref context, most)) return false;
-        var stream = new StreamView(held.Value.View);
+        if (most <= StepBudget.OneTurnMax) return false;
+        var stream = new StreamView(value.View);
         long all = stream.Length;
         for (int i = 0; i < stream.GroupCount; i++) all += stream.GroupAt(i).Pending.Count;
-        return IsWanted(ref context, all)
-            && new StreamInfoSteps(most).TryBegin(ref context, held, ReplyHead.None, count: 0);
+        return all > StepBudget.OneTurnMax;
     }
 
-    protected override bool Work(in HeldKeys held, CollectedReply reply)
+    public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
+        where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
-        var stream = new StreamView(held.View(0));
+        var stream = new StreamView(value.View);
         if (_stage == Stage.Begin)
         {
             var head = reply.Next();
@@ -47,13 +48,16 @@ internal sealed class StreamInfoSteps(long most) : HeldSteps
             _stage = Stage.Entries;
         }
 
-        for (var budget = new StepBudget(reply); budget.TryTake(ValuesAtOnce);)
+        while (budget.TryTake(ValuesAtOnce))
         {
-            if (_stage == Stage.Groups && _groups.Write(reply.Next(), held.View(0), ValuesAtOnce, BytesPerStep))
-                return true;
-            if (_stage == Stage.Groups) continue;
+            if (_stage == Stage.Groups)
+            {
+                if (_groups.Write(reply.Next(), value.View, ValuesAtOnce, StepBudget.BytesMax)) return true;
+                continue;
+            }
+
             _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ValuesAtOnce),
-                BytesPerStep);
+                StepBudget.BytesMax);
             if (_left == 0) _stage = Stage.Groups;
         }
 

@@ -20,12 +20,15 @@ internal static class HeapLimits
     private const int FreeAtEndBytes = 4 * 1024 * 1024;
 
     /// <summary>Before anything large is allocated. Does nothing where there is no glibc.</summary>
-    public static unsafe void Set()
+    public static void Set()
     {
         if (!OperatingSystem.IsLinux() || !NativeLibrary.TryLoad("libc.so.6", out nint libc)) return;
         if (!NativeLibrary.TryGetExport(libc, "mallopt", out nint address)) return;
-        var set = (delegate* unmanaged<int, int, int>)address;
+        var set = Marshal.GetDelegateForFunctionPointer<SetOption>(address);
         set(MapThreshold, MapFromBytes);
         set(TrimThreshold, FreeAtEndBytes);
     }
+
+    [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+    private delegate int SetOption(int option, int value);
 }

@@ -86,8 +86,8 @@ internal ref struct CommandContext
     /// done.</summary>
     public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
 
-    /// <summary>Whether a part of the command that is left to later turns means to begin all of it anew: in the first turn
-    /// of EXEC.</summary>
+    /// <summary>Whether what is left of the command to later turns means that those begin all of it anew: in the first
+    /// turn of EXEC.</summary>
     public readonly bool IsBegunAnew => Session.Transaction is { IsRunning: true, Pace: TransactionPace.FirstTurn };
 
     /// <summary>In the first turn of EXEC: leaves a command that takes long to later ones, which begin it anew. So

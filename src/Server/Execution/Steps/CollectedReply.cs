@@ -92,7 +92,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
         _bytes = _memory = _passed = 0;
     }
 
-    /// <summary>Copies the last bytes of an output, among which are no blocks, to where the first are collected.</summary>
+    /// <summary>Copies the last bytes of an output, among which are no blocks: the first that are collected.</summary>
     public void TakeFirst(SessionOutput from, int start)
     {
         if (from.Buffer.Length == start) return;

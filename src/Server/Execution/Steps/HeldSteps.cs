@@ -36,7 +36,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>The name of the key, where it is in front of the array of the elements, in one of both.</summary>
     protected byte[]? Key { get; init; }
 
-    /// <summary>Where in the client's output is what has been written in the handler's turn; null: nothing was.</summary>
+    /// <summary>Where in the output is what has been written in the handler's turn; null: nothing was.</summary>
     protected ReplyMark? Written { get; init; }
 
     /// <summary>Why nothing came of it.</summary>

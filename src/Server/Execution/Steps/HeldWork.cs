@@ -20,8 +20,8 @@ internal static class HeldWork
         RunWhole(context.Reply, held.Value, ref work);
     }
 
-    /// <summary>The same of work that cannot say beforehand how much it is: it begins in this turn, and what that has no
-    /// room for is left to later ones.</summary>
+    /// <summary>Does work that cannot say beforehand how much it is: it begins in this turn, and what that has no room
+    /// for is left to later ones.</summary>
     public static void RunOpen<TWork>(ref CommandContext context, in HeldKey held, TWork work)
         where TWork : struct, IOpenWork
     {

@@ -53,6 +53,9 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         // What is taken from the key here is not to be looked at once more: this goes on until nothing is left.
         var before = store.Arrivals.Ignored;
         store.Arrivals.Ignored = key;
+        // Who is served has asked for nothing just now, and who serves has been answered: nobody could be told.
+        bool answers = store.AnswersInPause;
+        store.AnswersInPause = false;
         try
         {
             lock (queue.Guard)
@@ -65,6 +68,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         finally
         {
             store.Arrivals.Ignored = before;
+            store.AnswersInPause = answers;
         }
     }
 

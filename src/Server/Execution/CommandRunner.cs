@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Scripting;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -208,9 +209,10 @@ internal sealed unsafe class CommandRunner : IDisposable
         {
             ReplyTooLargeException => Errors.ReplyTooLarge,
             OutOfMemoryException => Errors.OutOfMemory,
+            StoreBusyException => ScriptErrors.Busy,
             _ => Errors.Internal,
         });
-        if (exception is ReplyTooLargeException) return;
+        if (exception is ReplyTooLargeException or StoreBusyException) return;
         _server.Log.LogError(exception, "A command of client {Client} failed", session.Id);
     }
 

@@ -339,7 +339,7 @@ internal static class MetricTable
         new(InfoSection.Stats, "kv_gc_pause_ms", MetricKind.Counter, "Milliseconds they stopped the process",
             f => (long)f.CollectionPause.TotalMilliseconds),
         new(InfoSection.Stats, "kv_scripts_alone", MetricKind.Counter,
-            "Scripts that ran while all others stood still: those that write, or use keys that they have not declared",
+            "Scripts that ran while all others stood still: it is not plain that they change declared keys only",
             f => f.ScriptsAlone),
 
         new(InfoSection.Replication, "role", MetricKind.Fact, "master or slave", f => "master"),

@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Lua;
+using Kv.Server.Execution;
 
 namespace Kv.Server.Scripting;
 
@@ -44,7 +45,7 @@ internal sealed class Script : ScriptCode
 
     /// <summary>Compiles a text.</summary>
     /// <exception cref="ScriptRefusedException">It is no script; the message is the reply.</exception>
-    public static Script Compile(ScriptSha sha, ReadOnlySpan<byte> text)
+    public static Script Compile(ScriptSha sha, ReadOnlySpan<byte> text, CommandTable commands)
     {
         var flags = ScriptFlags.Unsaid;
         var code = text;
@@ -52,7 +53,10 @@ internal sealed class Script : ScriptCode
         try
         {
             var chunk = LuaMachine.Compile(code, ChunkName);
-            return new Script(sha, flags, chunk, OverheadBytes + text.Length + chunk.Bytes);
+            return new Script(sha, flags, chunk, OverheadBytes + text.Length + chunk.Bytes)
+            {
+                UsesDeclaredKeys = DeclaredKeys.AreAll(code, commands),
+            };
         }
         catch (LuaException exception)
         {

@@ -1,13 +1,15 @@
 using System.Collections.Concurrent;
+using Kv.Server.Execution;
 
 namespace Kv.Server.Scripting;
 
 /// <summary>The scripts of a server by their SHA-1. What SCRIPT LOAD brought stays until it is flushed; of what EVAL
 /// brought the least recently run goes when it is more than the limit.</summary>
+/// <param name="commands">Those that scripts call.</param>
 /// <param name="limitBytes">Of what EVAL brought.</param>
 /// <param name="charge">Accounts for what is kept.</param>
 /// <remarks>Threads: any. Looking up takes no lock; what adds and removes has <see cref="_changes"/>.</remarks>
-internal sealed class ScriptCache(Func<long> limitBytes, Action<long> charge)
+internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, Action<long> charge)
 {
     private readonly ConcurrentDictionary<ScriptSha, Script> _scripts = [];
     private readonly Lock _changes = new();
@@ -34,7 +36,7 @@ internal sealed class ScriptCache(Func<long> limitBytes, Action<long> charge)
     {
         var sha = ScriptSha.Of(text);
         if (TryFind(sha, out var script) && (script.IsPinned || !isPinned)) return script;
-        var compiled = Script.Compile(sha, text);       // outside of the lock: it takes its time
+        var compiled = Script.Compile(sha, text, commands);     // outside of the lock: it takes its time
         lock (_changes)
         {
             if (_scripts.TryGetValue(sha, out script!))

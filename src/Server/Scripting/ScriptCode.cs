@@ -16,6 +16,9 @@ internal abstract class ScriptCode(ScriptFlags flags, LuaChunk chunk)
 
     public LuaChunk Chunk { get; } = chunk;
 
+    /// <summary>Whether it uses no keys but those that are declared, as its text shows.</summary>
+    public bool UsesDeclaredKeys { get; init; }
+
     /// <summary>Whether it was seen to need all others to stand still: the next time it begins like that. A hint: who
     /// reads it late begins twice.</summary>
     public bool RunsAlone { get; set; }

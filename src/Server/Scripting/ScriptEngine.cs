@@ -17,7 +17,8 @@ internal sealed class ScriptEngine(KvServer server)
     private long _alone, _machineBytes;
     private int _stopping, _busyWithFunction;
 
-    public ScriptCache Cache { get; } = new(() => server.Options.ScriptCacheLimit, server.Store.ChargeManaged);
+    public ScriptCache Cache { get; } = new(server.Commands, () => server.Options.ScriptCacheLimit,
+        server.Store.ChargeManaged);
 
     public FunctionLibraries Functions { get; } = new(
         (chunk, registered) =>

@@ -67,7 +67,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private int _database;
     private int _fate;
     private bool _isReadOnly, _isAlone, _wantsAlone, _waitsToBeAlone, _isRaisedCounted, _isLoading;
-    private bool _isInTransaction, _isKnown, _takesLong;
+    private bool _keepsWorker, _isKnown, _takesLong;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
     {
@@ -100,6 +100,10 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     public bool Holds => _work is { IsDone: false };
 
     /// <inheritdoc/>
+    // Volatile: who reads it late does a step more.
+    public bool TakesLong => Volatile.Read(ref _takesLong);
+
+    /// <inheritdoc/>
     public bool GoesOnInPause => _waitsToBeAlone || _rest != null;
 
     /// <inheritdoc/>
@@ -113,7 +117,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _isReadOnly = isReadOnly;
         _owner = new StepsOwner(context);
         _isAlone = _wantsAlone = _waitsToBeAlone = _takesLong = false;
-        _isInTransaction = context.InTransaction;
+        _keepsWorker = context.InTransaction;
         _fate = Harmless;
         _begin = 0;
         _database = context.Session.Database;
@@ -123,7 +127,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         int first = context.Args.Position;
         for (int i = 0; i < keys; i++) _keys.Add(new LuaString(context.Args.NextBytes()));
         while (context.Args.Remaining > 0) _argv.Add(new LuaString(context.Args.NextBytes()));
-        if (_isInTransaction)
+        if (context.InTransaction)
         {
             // EXEC has stopped all others for it.
             _isAlone = true;
@@ -252,8 +256,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         var runner = _steppedRunner ?? _runner!;
         var context = runner.NewContext();
         context.Session = _standIn;
-        if (!_isAlone && (writes || !HasKeysOf(ref context, command, items, count)))
+        if (!_isAlone && !MayGoOn(ref context, command, items, count))
         {
+            if (HasWritten) throw new InvalidOperationException("A script uses a key that its text does not show.");
             _wantsAlone = true;
             return call.Wait(Never);
         }
@@ -332,6 +337,12 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         return command.Subcommands.Length == 0 || count < 2 ? command : command.FindSubcommand(items[1].Span);
     }
 
+    /// <summary>Whether a command may run while others do. What may come to need other keys must not have changed
+    /// anything by then.</summary>
+    private unsafe bool MayGoOn(ref CommandContext context, Command command, Argument* items, int count) =>
+        (_script!.UsesDeclaredKeys || (command.Flags & CommandFlags.Write) == 0)
+        && HasKeysOf(ref context, command, items, count);
+
     /// <summary>Whether all keys of a command are held.</summary>
     private unsafe bool HasKeysOf(ref CommandContext context, Command command, Argument* items, int count)
     {
@@ -342,7 +353,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             if ((spec.Access & KeyAccess.NotKey) != 0) continue;
             if (spec.Start == KeyStart.Unknown) return false;
             var search = KeyFinder.Find(spec, context.Args, 0, out var range);
-            if (search == KeySearch.Invalid) return false;
+            // An error before anything is done; what is not sure of its keys need not be sure of that.
+            if (search == KeySearch.Invalid && !_script!.UsesDeclaredKeys) return false;
             if (search != KeySearch.Found) continue;
             for (int i = 0; i < range.Count; i++)
                 if (!_store!.IsHeld(items[range.First + (i * range.Step)].Span, _standIn.Database)) return false;
@@ -354,7 +366,17 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private void RunHolding(ref CommandContext context, int first, int keys)
     {
         var store = context.Store;
-        var status = store.BeginTransaction(context.ListKeys(first, keys));
+        StoreStatus status;
+        try
+        {
+            status = store.BeginTransaction(context.ListKeys(first, keys));
+        }
+        catch (StoreBusyException)
+        {
+            End();
+            throw;
+        }
+
         if (status != StoreStatus.Ok)
         {
             context.Fail(Errors.For(status));
@@ -370,10 +392,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             {
                 _work = store.TryBeginUseOfTransaction(this);
                 isLeft = _work != null;
+                _keepsWorker = !isLeft;
                 // Ends: with the script, or its time. There was no place for one more long command.
-                while (!isLeft && RunOn() == LuaOutcome.Suspended)
-                {
-                }
+                while (!isLeft && RunOn() == LuaOutcome.Suspended) MakeKnown();
             }
         }
         finally
@@ -419,10 +440,10 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Runs while all others stand still; waits for later turns as long as they cannot be stopped.</summary>
     private void RunAlone(ref CommandContext context)
     {
-        if (context.Store.IsTurnedAway)
+        if (context.Store.IsTurnedAway || context.Store.MeetsLongWork)
         {
-            // It has waited for its turn, and now others are told this.
-            context.Fail(_engine.BusyReply);
+            // It may have waited for its turn, and now others are told this.
+            context.Fail(context.Store.IsTurnedAway ? _engine.BusyReply : ScriptErrors.Busy);
             End();
             return;
         }
@@ -598,12 +619,12 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         long ms = (long)Stopwatch.GetElapsedTime(_begin, now).TotalMilliseconds;
         long limitMs = _server.Options.ScriptTimeLimit, thresholdMs = _server.Options.BusyReplyThreshold;
-        // In EXEC its worker goes on with nothing else, and might be the only one that could kill it.
-        bool mayBeEnded = _isInTransaction || !HasWritten;
+        // A worker that goes on with nothing else might be the only one that could kill it.
+        bool mayBeEnded = _keepsWorker || !HasWritten;
         if (limitMs != 0 && ms > limitMs && mayBeEnded) _machine.Stop(ScriptErrors.TookTooLong);
         if (_engine.IsStopping && ms > StopMsMax) _machine.Stop(ScriptErrors.Stopped);
         if (_takesLong || thresholdMs == 0 || ms <= thresholdMs) return;
-        _takesLong = true;
+        Volatile.Write(ref _takesLong, true);
         if (_isAlone) _engine.IsBusyWithFunction = IsOfFunction;
     }
 

@@ -90,16 +90,20 @@ internal sealed unsafe class HeldUse : IHeldSteps
         }
     }
 
+    /// <inheritdoc cref="IHeldUse.TakesLong"/>
+    public bool TakesLong => !IsDone && _use.TakesLong;
+
     /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it. From any thread,
     /// whatever it has locked.</summary>
-    public void TryFinish()
+    /// <param name="unlessLong">Leaves what takes long as it is.</param>
+    public void TryFinish(bool unlessLong)
     {
         if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;
         try
         {
             if (_use.MayBeGivenUp) End();
             // Ends: each step gets on.
-            while (!StepClaimed())
+            while (!(unlessLong && _use.TakesLong) && !StepClaimed())
             {
             }
         }

@@ -12,6 +12,10 @@ internal interface IHeldUse : ISessionUser
     /// particular.</summary>
     bool MayBeGivenUp => false;
 
+    /// <summary>Whether it has taken so long that those who need one of the keys are told so
+    /// (<see cref="StoreBusyException"/>) instead of doing the rest. From any thread.</summary>
+    bool TakesLong => false;
+
     /// <summary>Before the first piece, and before anybody else can do one: whose session it is that the work is done
     /// on.</summary>
     void Begin(StoreSession session)

@@ -67,7 +67,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record);
+            store.SteppedHolds.Wait(ref wait, record, session.AnswersInPause);
         }
     }
 

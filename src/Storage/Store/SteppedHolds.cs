@@ -117,27 +117,45 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
 
     /// <summary>Waits a little for the lock of a record, by one who has none; then does what a long command has left to
     /// do.</summary>
-    public void Wait(ref SpinWait wait, byte* record)
+    /// <param name="mayLeave">Whether it can be told that this takes long.</param>
+    /// <exception cref="StoreBusyException">It does.</exception>
+    public void Wait(ref SpinWait wait, byte* record, bool mayLeave)
     {
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
         Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        FinishUses(record, wait.Count > ManySpins);
+        FinishUses(record, wait.Count > ManySpins, mayLeave);
     }
 
     /// <summary>The same by one who may have locks of keys that come before this one in the order.</summary>
-    public void Wait(ref SpinWait wait, byte* record, in KeyList.Entry key)
+    /// <inheritdoc cref="Wait(ref SpinWait, byte*, bool)"/>
+    public void Wait(ref SpinWait wait, byte* record, in KeyList.Entry key, bool mayLeave)
     {
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
         Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
-        FinishUses(record, wait.Count > ManySpins);
+        FinishUses(record, wait.Count > ManySpins, mayLeave);
     }
 
-    private void FinishUses(byte* record, bool any)
+    /// <summary>Whether some work with keys takes long.</summary>
+    public bool HasLong
+    {
+        get
+        {
+            for (int i = 0; i < UsesMax; i++)
+                if (Volatile.Read(ref _uses[i]) is { TakesLong: true }) return true;
+            return false;
+        }
+    }
+
+    private void FinishUses(byte* record, bool any, bool mayLeave)
     {
         for (int i = 0; i < UsesMax; i++)
-            if (Volatile.Read(ref _uses[i]) is { } use && (any || use.Has(record))) use.TryFinish();
+        {
+            if (Volatile.Read(ref _uses[i]) is not { } use || !(any || use.Has(record))) continue;
+            use.TryFinish(unlessLong: mayLeave);
+            if (mayLeave && use.TakesLong) throw new StoreBusyException();
+        }
     }
 
     /// <summary>Lets go of the keys of a command whose owner has left it. For the store's thread.</summary>
@@ -150,7 +168,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     public void Finish()
     {
         Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        FinishUses(null, any: true);
+        for (int i = 0; i < UsesMax; i++) Volatile.Read(ref _uses[i])?.TryFinish(unlessLong: true);
     }
 
     public void Dispose()

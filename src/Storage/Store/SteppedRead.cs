@@ -104,7 +104,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record);
+            store.SteppedHolds.Wait(ref wait, record, session.AnswersInPause);
         }
     }
 

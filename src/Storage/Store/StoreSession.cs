@@ -456,7 +456,7 @@ public sealed unsafe class StoreSession : IDisposable
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            _store.SteppedHolds.Wait(ref wait, record);
+            _store.SteppedHolds.Wait(ref wait, record, AnswersInPause);
         }
     }
 
@@ -669,7 +669,16 @@ public sealed unsafe class StoreSession : IDisposable
     /// keys.</summary>
     /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has
     /// been stopped.</returns>
-    public bool TryPauseOthers() => _pausesOthers = _store.Pause.TryBegin(_slot);
+    /// <exception cref="StoreBusyException">What holds keys takes long.</exception>
+    public bool TryPauseOthers()
+    {
+        if (!MeetsLongWork) return _pausesOthers = _store.Pause.TryBegin(_slot);
+        if (AnswersInPause) throw new StoreBusyException();
+        return false;
+    }
+
+    /// <summary>Whether something holds keys, and takes long: nobody can stop all others.</summary>
+    internal bool MeetsLongWork => _store.SteppedHolds.HasLong;
 
     /// <summary>Lets the others go on.</summary>
     public void EndPause()

@@ -126,6 +126,52 @@ public sealed class BusyTests
         }
     }
 
+    [Theory, InlineData("epoll", "1"), InlineData("epoll", "2"), InlineData("pipelines", "2")]
+    public void Who_needs_a_key_that_a_script_holds_for_long_is_told_and_nobody_else(string transport, string workers)
+    {
+        const string script = "redis.call('SET',KEYS[1],'1') while true do end";
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", workers,
+            "--busy-reply-threshold", "50", "--script-time-limit", "0");
+        using RespClient client = kv.Connect(), other = kv.Connect(), queued = kv.Connect();
+        queued.Command("MULTI");
+        queued.Command("INCR k");
+        client.Send(RespText.Encode(Words("EVAL", script, "1", "k")));
+        // Ends: the script has no end.
+        while (other.Command("SCRIPT KILL").ToString().StartsWith("-NOTBUSY", StringComparison.Ordinal))
+        {
+        }
+
+        Assert.StartsWith("-UNKILLABLE", other.Command("SCRIPT KILL").ToString(), StringComparison.Ordinal);
+        foreach (string needs in (string[])["GET k", "SET k v", "INCR k", "DEL k", "MGET a k", "MSET a 1 k 2",
+            "APPEND k x", "RENAME a k", "EXISTS k", "EXPIRE k 100", "LPUSH k x", "TYPE k", "BLPOP k 0", "RENAME k a"])
+            Assert.StartsWith("-BUSY Redis is busy", other.Command(needs).ToString(), StringComparison.Ordinal);
+
+        Assert.StartsWith("-BUSY", queued.Command("EXEC").ToString(), StringComparison.Ordinal);
+        foreach (string alone in (string[])["GET 'other'", "INCR 'other'", "SET 'k' 1"])
+        {
+            string[] words = alone.Replace("'", "", StringComparison.Ordinal).Split(' ');
+            string quoted = string.Join(',', words.Select(word => $"'{word}'"));
+            Assert.StartsWith("-BUSY", other.Command(Words("EVAL", $"return redis.call({quoted})", "0")).ToString(),
+                StringComparison.Ordinal);
+        }
+
+        Assert.StartsWith("-BUSY", other.Command(Words("EVAL", script, "1", "k")).ToString(),
+            StringComparison.Ordinal);
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.Equal("+PONG", other.Command("PING").ToString());
+            Assert.Equal($":{i + 1}", other.Command("INCR free").ToString());
+            Assert.Equal(":1", other.Command(Words("EVAL", "return redis.call('SADD',KEYS[1],ARGV[1])", "1", "s",
+                $"{i}")).ToString());
+        }
+
+        Assert.Equal("+OK", queued.Command("FLUSHALL").ToString());
+        other.Send("SHUTDOWN NOSAVE");
+        Assert.True(other.IsClosedByServer());
+        kv.Dispose();
+        Assert.True(kv.Server.EndedInOrder);
+    }
+
     [Fact]
     public void In_EXEC_other_workers_are_told_and_may_kill_it()
     {

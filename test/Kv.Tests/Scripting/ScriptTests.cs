@@ -32,6 +32,37 @@ public sealed class ScriptTests
         Assert.NotEqual("0", last.Info("kv_scripts_alone"));
     }
 
+    // Moves from one account to another, by keys that its callers declare: the sum of all stays.
+    private const string Transfer = "\"local from, to = KEYS[1], KEYS[2] local n = tonumber(redis.call('GET', from)) "
+        + "if n < tonumber(ARGV[1]) then return 0 end "
+        + "redis.call('DECRBY', from, ARGV[1]) if ARGV[2] then for i = 1, tonumber(ARGV[2]) do end end "
+        + "redis.call('INCRBY', to, ARGV[1]) return 1\"";
+
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public async Task Scripts_that_declare_what_they_write_run_beside_each_other(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        const int clients = 6, times = 150, accounts = 5, each = 1000;
+        using var admin = kv.Connect();
+        for (int i = 0; i < accounts; i++) admin.Ok($"SET {{a}}{i} {each}");
+        await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
+        {
+            using var client = kv.Connect();
+            var random = new Random(Seed.NewRandom().Next() + id);
+            for (int i = 0; i < times; i++)
+            {
+                int from = random.Next(accounts), to = (from + 1 + random.Next(accounts - 1)) % accounts;
+                // Some take several turns, with what they hold.
+                string turns = random.Next(10) == 0 ? " 300000" : "";
+                client.Ok($"EVAL {Transfer} 2 {{a}}{from} {{a}}{to} {random.Next(50)}{turns}");
+                var seen = client.Ok("MGET {a}0 {a}1 {a}2 {a}3 {a}4");
+                Assert.Equal(accounts * each, seen.Items!.Sum(item => int.Parse(item.String,
+                    System.Globalization.CultureInfo.InvariantCulture)));
+            }
+        }, TestContext.Current.CancellationToken)));
+        Assert.Equal("0", admin.Info("kv_scripts_alone"));
+    }
+
     // Those that have to wait until all others stand still are in steps, in the middle of their pipelines.
     [Theory, InlineData("epoll"), InlineData("pipelines")]
     public async Task Pipelines_of_scripts_that_write_are_run_whole_and_in_order(string transport)

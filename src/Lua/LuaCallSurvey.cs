@@ -1,0 +1,57 @@
+using Kv.Lua.Syntax;
+
+namespace Kv.Lua;
+
+/// <summary>What a chunk's text says of its calls of a host's functions: what each is called with.</summary>
+/// <remarks>
+/// Of a table of the host (<c>redis</c>) with functions (<c>call</c>), and of a table of values that the host sets
+/// (<c>KEYS</c>). Whatever a run of the chunk does, it calls those functions at these places only, with arguments as
+/// they are told here; else <see cref="IsComplete"/> is false. Threads: any; it never changes.
+/// </remarks>
+public sealed class LuaCallSurvey
+{
+    internal LuaCallSurvey(bool isComplete, IReadOnlyList<IReadOnlyList<LuaCallArgument>> calls)
+    {
+        IsComplete = isComplete;
+        Calls = calls;
+    }
+
+    /// <summary>Reads a text.</summary>
+    /// <param name="text">The source.</param>
+    /// <param name="table">The name of the host's table.</param>
+    /// <param name="functions">The names of its functions.</param>
+    /// <param name="values">The name of the table of values.</param>
+    /// <exception cref="LuaException">The text is no Lua.</exception>
+    public static LuaCallSurvey Of(ReadOnlySpan<byte> text, string table, IReadOnlySet<string> functions,
+        string values) => CallSurvey.Of(Parser.Read(text, ""), table, functions, values);
+
+    /// <summary>Whether all calls are known: the tables are used in no other way than by name, and nothing is run that
+    /// is not in the text.</summary>
+    public bool IsComplete { get; }
+
+    /// <summary>The arguments of each call.</summary>
+    public IReadOnlyList<IReadOnlyList<LuaCallArgument>> Calls { get; }
+}
+
+/// <summary>What is known of an argument.</summary>
+public enum LuaArgumentKind
+{
+    /// <summary>One value.</summary>
+    Any,
+
+    /// <summary>Any number of values; the last argument only.</summary>
+    Several,
+
+    /// <summary>The string, or number, <see cref="LuaCallArgument.Text"/>.</summary>
+    Constant,
+
+    /// <summary>A value of the table, or nil.</summary>
+    Element,
+
+    /// <summary>Any number of those; the last argument only.</summary>
+    SeveralElements,
+}
+
+/// <summary>An argument of a call, as far as it is known.</summary>
+/// <param name="Text">A constant, as text.</param>
+public readonly record struct LuaCallArgument(LuaArgumentKind Kind, LuaString? Text = null);

@@ -107,6 +107,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <param name="start">Where it begins.</param>
     public void EndReplies(int start)
     {
+        Debug.Assert(start <= _output.Length, "the reply is there");
         _owed = 0;
         _mayBeError = 0;
         _replyStart = start;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Sessions;
@@ -117,6 +118,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>Keeps the command until its session is woken, or a time has come.</summary>
     private void Hold(ref CommandContext context, long deadlineTickMs)
     {
+        Debug.Assert(context.Session.Held == null, "one command is held at a time");
         context.Session.Held = context.Args.Keep(server.Store);
         context.Session.Park(deadlineTickMs);
         output.Rewind(new ReplyMark(output.Reply.ReplyStart, 0));

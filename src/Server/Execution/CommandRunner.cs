@@ -67,6 +67,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// <summary>Calls and times a command that <see cref="Begin"/> has begun.</summary>
     public void Run(ref CommandContext context)
     {
+        Debug.Assert(_reply.Owed == 1, "its reply has been begun");
         Fault.Point("command.run");
         ref var counts = ref _counters.ByCommand[context.Command.Id];
         long begin = counts.Begin();
@@ -90,6 +91,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     public bool TryRunPart(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
+        Debug.Assert(session.Steps == null, "one command is done before the next begins");
+        Debug.Assert(context.InTransaction, "a part is of something larger");
         var command = BeginPart(ref context, queued);
         PartHasThrown = false;
         _reply.BeginPart();
@@ -170,6 +173,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     public bool Step(ref CommandContext context, ICommandSteps steps)
     {
         var session = context.Session;
+        Debug.Assert(session.LastCommand != null, "the steps are some command's");
         context.Command = session.LastCommand!;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         Begin(session);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -18,11 +19,13 @@ internal sealed unsafe class EpochTable : IDisposable
     private const int SlotBytes = 64;
 
     private readonly byte* _slots;
+    private readonly int _slotsMax;
     private ulong _global = 1;
     private int _slotsUsed;     // slots from here on have never been online
 
     public EpochTable(int slotsMax)
     {
+        _slotsMax = slotsMax;
         _slots = (byte*)NativeMemory.AlignedAlloc((nuint)slotsMax * SlotBytes, SlotBytes);
         NativeMemory.Clear(_slots, (nuint)slotsMax * SlotBytes);
     }
@@ -31,7 +34,11 @@ internal sealed unsafe class EpochTable : IDisposable
     public ulong Current => Volatile.Read(ref _global);
 
     /// <summary>The caller, online already, holds no address of the store at this moment.</summary>
-    public void Announce(int slot) => Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
+    public void Announce(int slot)
+    {
+        Debug.Assert(IsOnline(slot), "only who is online announces: coming online takes a fence");
+        Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
+    }
 
     /// <summary>Online from here on.</summary>
     public void Enter(int slot)
@@ -104,5 +111,9 @@ internal sealed unsafe class EpochTable : IDisposable
             used = Interlocked.CompareExchange(ref _slotsUsed, slot + 1, used);
     }
 
-    private ref ulong Slot(int slot) => ref *(ulong*)(_slots + (long)slot * SlotBytes);
+    private ref ulong Slot(int slot)
+    {
+        Debug.Assert((uint)slot < (uint)_slotsMax, "a session has a slot of the table");
+        return ref *(ulong*)(_slots + (long)slot * SlotBytes);
+    }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics.X86;
@@ -454,14 +455,21 @@ internal sealed unsafe class HashIndex : IDisposable
         }
     }
 
-    public static bool TryLatch(ulong* bucket, ulong control) =>
-        Interlocked.CompareExchange(ref bucket[HashBucket.ControlIndex], control | HashBucket.LatchBit,
+    public static bool TryLatch(ulong* bucket, ulong control)
+    {
+        Debug.Assert(!HashBucket.IsLatched(control), "only a free bucket is latched");
+        return Interlocked.CompareExchange(ref bucket[HashBucket.ControlIndex], control | HashBucket.LatchBit,
             control) == control;
+    }
 
     /// <summary>Release: the changes of the chain before the new control word.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static void Unlatch(ulong* bucket, ulong control) =>
+    public static void Unlatch(ulong* bucket, ulong control)
+    {
+        Debug.Assert(HashBucket.IsLatched(Volatile.Read(ref bucket[HashBucket.ControlIndex])), "it is latched");
+        Debug.Assert(!HashBucket.IsLatched(control), "the latch is given back");
         Volatile.Write(ref bucket[HashBucket.ControlIndex], control);
+    }
 
     /// <summary>Takes a part of the memory that the next doubling needs from the system.</summary>
     /// <returns>False when the system has none: whoever touches that part finds that out, too.</returns>
@@ -475,6 +483,7 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Doubles the number of buckets to come; only <see cref="IndexGrowth"/> decides when.</summary>
     public void RaiseTarget(int depth)
     {
+        Debug.Assert(depth == _targetDepth + 1, "it grows by doubling");
         long half = (1L << (depth - 1)) * HashBucket.Bytes;
         if (half >= HugeHalfFromBytes) VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
         _budget.ChargeIndex(half);
@@ -483,7 +492,11 @@ internal sealed unsafe class HashIndex : IDisposable
 
     /// <summary>All buckets have been split. Release: so says who split the last of them, or waited for those who
     /// did.</summary>
-    public void EndDoubling(int depth) => Volatile.Write(ref _completeDepth, depth);
+    public void EndDoubling(int depth)
+    {
+        Debug.Assert(depth == TargetDepth, "all buckets of this doubling are split");
+        Volatile.Write(ref _completeDepth, depth);
+    }
 
     public SegmentedLog Log => _log;
 

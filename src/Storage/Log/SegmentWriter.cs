@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A session's place in the log for one database: hands out records by moving a tail that nobody else
@@ -21,6 +23,7 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
     public byte* Allocate(SegmentSet owner, ulong word, long nowMs)
     {
         int size = RecordWord.Size(word);
+        Debug.Assert(size <= SegmentedLog.SegmentBytes, "a record fits into a segment");
         if (Owner != owner || _tail + size > SegmentedLog.SegmentBytes)
         {
             if (!TryOpen(owner, nowMs)) return null;
@@ -61,7 +64,8 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
 
     private void Charge(int tail)
     {
-        int charged = Math.Min(SegmentedLog.SegmentBytes, (tail + ChargeStep - 1) / ChargeStep * ChargeStep);
+        int charged = ChargedFor(tail);
+        Debug.Assert(charged >= tail && charged > _charged, "what is used is charged");
         budget.ChargeLog(charged - _charged);
         _charged = charged;
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -62,6 +63,7 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// <param name="isZeroed">Whether content and capacity are to be zeros at first.</param>
     internal static Block Allocate(long length, long capacity, MemoryBudget budget, bool isZeroed = false)
     {
+        Debug.Assert(length >= 0 && capacity >= length, "the content fits");
         if (budget.RefusesAllocation()) return default;
         // What it may grow to is not charged, so it is not to have memory either.
         long bytes = HeaderBytes + capacity;
@@ -82,7 +84,11 @@ public readonly unsafe struct Block : IEquatable<Block>
     }
 
     /// <summary>Takes one more reference; the caller already has one, or reads it inside of an epoch.</summary>
-    public void AddReference() => Interlocked.Increment(ref References);
+    public void AddReference()
+    {
+        int references = Interlocked.Increment(ref References);
+        Debug.Assert(references > 1, "a reference is added to one that there is");
+    }
 
     /// <summary>Accounts for the first bytes of content only: for a value that is still arriving. Before others know of
     /// it.</summary>
@@ -111,16 +117,23 @@ public readonly unsafe struct Block : IEquatable<Block>
 
     internal void SetLength(long length)
     {
+        Debug.Assert(length >= 0 && length <= Capacity, "the content fits");
         *(long*)_start = length;
         ChargeTo(length);
     }
 
     /// <summary>Gives up one reference.</summary>
     /// <returns>True when it was the last: the caller calls <see cref="Free"/>, at once or elsewhere.</returns>
-    internal bool Release() => Interlocked.Decrement(ref References) == 0;
+    internal bool Release()
+    {
+        int left = Interlocked.Decrement(ref References);
+        Debug.Assert(left >= 0, "a reference is given up once");
+        return left == 0;
+    }
 
     internal void Free()
     {
+        Debug.Assert(Volatile.Read(ref References) == 0, "nobody refers to what is freed");
         long* fields = (long*)_start;
         Interlocked.Add(ref *(long*)fields[4], -fields[3]);
         Extents.Shared.Give(_start, ExtentBytes, ExtentBytes);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -65,15 +66,21 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 
-    public void ChargeIndex(long bytes) => Interlocked.Add(ref _index, bytes);
-    public void ChargeLog(long bytes) => Interlocked.Add(ref _log, bytes);
-    public void ChargeExternal(long bytes) => Interlocked.Add(ref _external, bytes);
+    public void ChargeIndex(long bytes) => Add(ref _index, bytes);
+    public void ChargeLog(long bytes) => Add(ref _log, bytes);
+    public void ChargeExternal(long bytes) => Add(ref _external, bytes);
 
     /// <summary>Charges objects of the managed heap.</summary>
     public void ChargeManaged(long bytes)
     {
-        Interlocked.Add(ref _managed, bytes);
+        Add(ref _managed, bytes);
         ChargeExternal(bytes);
+    }
+
+    private static void Add(ref long sum, long bytes)
+    {
+        long now = Interlocked.Add(ref sum, bytes);
+        Debug.Assert(now >= 0, "no more is given back than was charged");
     }
 
     /// <summary>Ends the counting of blocks; the figures can still be asked for.</summary>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -253,6 +254,7 @@ internal readonly unsafe struct Region
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public uint Take(int bytes)
     {
+        Debug.Assert(bytes > 0, "a piece has a length");
         uint units = UnitsFor(bytes);
         FreePieces free = FreePieces;
         return free.HasExact(units) ? TakeWhole((int)units - 1, 0, free.Firsts[units - 1]) : TakeSlow(units);
@@ -342,7 +344,11 @@ internal readonly unsafe struct Region
 
     /// <summary>Gives a piece back.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Give(uint piece, int bytes) => Push(piece, UnitsFor(bytes));
+    public void Give(uint piece, int bytes)
+    {
+        Debug.Assert(piece != 0 && piece + UnitsFor(bytes) <= UsedUnits, "a piece is of the region");
+        Push(piece, UnitsFor(bytes));
+    }
 
     /// <summary>Whether nothing is behind a piece: then it can be made longer where it is.</summary>
     public bool IsLast(uint piece, int bytes) => piece + UnitsFor(bytes) == UsedUnits;
@@ -351,6 +357,7 @@ internal readonly unsafe struct Region
     public void Lengthen(uint piece, int bytes, int newBytes)
     {
         Invariant.Check(IsLast(piece, bytes), "only the last piece can be made longer");
+        Debug.Assert(newBytes >= bytes, "longer is not shorter");
         Extend(UnitsFor(newBytes) - UnitsFor(bytes));
     }
 
@@ -358,6 +365,7 @@ internal readonly unsafe struct Region
     public void Shorten(uint piece, int bytes, int newBytes)
     {
         Invariant.Check(IsLast(piece, bytes), "only the last piece can be made shorter");
+        Debug.Assert(newBytes <= bytes, "shorter is not longer");
         UsedUnits -= UnitsFor(bytes) - UnitsFor(newBytes);
     }
 
@@ -372,6 +380,7 @@ internal readonly unsafe struct Region
     internal void NoteGivenBack(uint units)
     {
         GivenBackUnits += units;
+        Debug.Assert(GivenBackUnits <= FreeUnits, "only pages of free pieces are given back");
         Interlocked.Add(ref *(long*)Field(16), -units * (long)UnitBytes);
     }
 
@@ -379,6 +388,7 @@ internal readonly unsafe struct Region
     internal void TakeBack(uint units)
     {
         if (units == 0) return;
+        Debug.Assert(units <= GivenBackUnits, "what is taken back was given back");
         GivenBackUnits -= units;
         Interlocked.Add(ref *(long*)Field(16), units * (long)UnitBytes);
     }
@@ -477,6 +487,7 @@ internal readonly unsafe struct Region
 
     private void CountTaken(uint piece, uint units)
     {
+        Debug.Assert(units <= FreeUnits, "what is taken was free");
         FreeUnits -= units;
         if (PagesPiece == 0) return;
         uint givenBack = Pages.Take(piece, units);
@@ -488,6 +499,7 @@ internal readonly unsafe struct Region
     private void Push(uint piece, uint units)
     {
         FreeUnits += units;
+        Debug.Assert(FreeUnits <= UsedUnits, "no more is free than there is");
         if (PagesPiece == 0 || Pages.Give(piece, units)) FreePieces.Link(piece, units);
         else Round.Link(piece, units);
     }
@@ -496,6 +508,7 @@ internal readonly unsafe struct Region
 
     private void Charge(long bytes)
     {
+        Debug.Assert(bytes <= Field(0) && bytes >= (long)UsedUnits * UnitBytes, "what is used is charged");
         Interlocked.Add(ref *(long*)Field(16), bytes - Field(8));
         Field(8) = bytes;
     }

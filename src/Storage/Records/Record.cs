@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -19,15 +20,31 @@ internal static unsafe class Record
 
     /// <summary>Locks the record if its word is still the one given.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static bool TryLockFrom(byte* record, ulong word) =>
-        Interlocked.CompareExchange(ref *(ulong*)record, word | RecordWord.Lock, word) == word;
+    public static bool TryLockFrom(byte* record, ulong word)
+    {
+        Debug.Assert(!RecordWord.IsBusy(word), "only a live record that nobody has locked is locked");
+        return Interlocked.CompareExchange(ref *(ulong*)record, word | RecordWord.Lock, word) == word;
+    }
 
     /// <summary>Lets go of a record that the caller holds, as the given word says.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static void Unlock(byte* record, ulong word) => WriteWord(record, word & ~RecordWord.Lock);
+    public static void Unlock(byte* record, ulong word)
+    {
+        Debug.Assert(IsLocked(record), "only who holds a record lets go of it");
+        WriteWord(record, word & ~RecordWord.Lock);
+    }
 
     /// <summary>Marks dead and unlocks in one store.</summary>
-    public static void Kill(byte* record, ulong word) => WriteWord(record, (word | RecordWord.Dead) & ~RecordWord.Lock);
+    public static void Kill(byte* record, ulong word)
+    {
+        // Held; or complete but known to nobody, when another was published first.
+        Debug.Assert(!RecordWord.IsDead(ReadWord(record)), "a record dies once");
+        WriteWord(record, (word | RecordWord.Dead) & ~RecordWord.Lock);
+    }
+
+    /// <summary>Whether somebody holds it: for assertions of who does.</summary>
+    public static bool IsLocked(byte* record) =>
+        (ReadWord(record) & (RecordWord.Lock | RecordWord.Dead)) == RecordWord.Lock;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool KeyEquals(byte* record, ulong word, ReadOnlySpan<byte> key)
@@ -86,18 +103,28 @@ internal static unsafe class Record
     }
 
     /// <summary>The block that holds a long key.</summary>
-    public static Block LongKeyBlock(byte* record, ulong word) =>
-        Unsafe.ReadUnaligned<Block>(record + RecordWord.KeyOffset(word));
+    public static Block LongKeyBlock(byte* record, ulong word)
+    {
+        Debug.Assert(RecordWord.KeyField(word) == RecordWord.LongKey, "only a long key has a block");
+        return Unsafe.ReadUnaligned<Block>(record + RecordWord.KeyOffset(word));
+    }
 
     public static byte* ValueOf(byte* record, ulong word) => record + RecordWord.ValueOffset(word);
 
     /// <summary>The block of a value; only for the owner of the lock, or when the word is known not to have
     /// changed.</summary>
-    public static Block BlockOf(byte* record, ulong word) => Unsafe.ReadUnaligned<Block>(ValueOf(record, word));
+    public static Block BlockOf(byte* record, ulong word)
+    {
+        Debug.Assert(RecordWord.HoldsBlock(word), "the value is in a block");
+        return Unsafe.ReadUnaligned<Block>(ValueOf(record, word));
+    }
 
     /// <summary>The region of a large collection; only for the owner of the lock.</summary>
-    public static Region RegionOf(byte* record, ulong word) =>
-        new((byte*)Unsafe.ReadUnaligned<nint>(ValueOf(record, word)));
+    public static Region RegionOf(byte* record, ulong word)
+    {
+        Debug.Assert(RecordWord.HoldsRegion(word), "the value is in a region");
+        return new Region((byte*)Unsafe.ReadUnaligned<nint>(ValueOf(record, word)));
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long ExpiryOf(byte* record, ulong word) =>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -33,9 +34,12 @@ internal static class RecordWord
     private const int KindShift = 4, VersionShift = 8, KeyShift = 28, ValueShift = 38;
     private const ulong VersionMask = 0xFFFFFUL << VersionShift, VersionOne = 1UL << VersionShift;
 
-    public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry) =>
-        (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift
-        | (hasExpiry ? HasExpiry : 0);
+    public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry)
+    {
+        Debug.Assert((uint)keyField <= LongKey && (uint)valueBytes < 1u << (64 - ValueShift), "fields fit");
+        return (ulong)valueBytes << ValueShift | (ulong)keyField << KeyShift | (ulong)kind << KindShift
+            | (hasExpiry ? HasExpiry : 0);
+    }
 
     /// <summary>Whether it is of a live, unlocked string, held as bytes behind a key of so many bytes (not a long one):
     /// its value is then at <c>KeyOffset(word) + keyLength</c>. Its time may have passed.</summary>
@@ -48,7 +52,11 @@ internal static class RecordWord
     }
 
     /// <summary>A dead word that covers a whole number of 8 bytes.</summary>
-    public static ulong Filler(int bytes) => (ulong)(bytes - 8) << ValueShift | Dead;
+    public static ulong Filler(int bytes)
+    {
+        Debug.Assert(bytes >= 8 && bytes % 8 == 0, "a filler covers whole words");
+        return (ulong)(bytes - 8) << ValueShift | Dead;
+    }
 
     public static ValueKind Kind(ulong word) => (ValueKind)((word >> KindShift) & 15);
     public static int KeyField(ulong word) => (int)(word >> KeyShift) & 1023;
@@ -86,9 +94,12 @@ internal static class RecordWord
 
     /// <summary>Another kind and value length in the same place, one write later.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static ulong WithValue(ulong word, ValueKind kind, int valueBytes) =>
-        NextVersion(word & ~((ulong)15 << KindShift) & ((1UL << ValueShift) - 1)
+    public static ulong WithValue(ulong word, ValueKind kind, int valueBytes)
+    {
+        Debug.Assert((uint)valueBytes < 1u << (64 - ValueShift), "the length fits");
+        return NextVersion(word & ~((ulong)15 << KindShift) & ((1UL << ValueShift) - 1)
             | (ulong)kind << KindShift | (ulong)valueBytes << ValueShift);
+    }
 
     /// <summary>Whether a value of this kind is a pointer to a block.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

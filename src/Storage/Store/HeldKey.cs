@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>One key that the caller alone may read and change until it disposes this.</summary>
@@ -17,7 +19,14 @@ internal readonly ref struct HeldKey
     public StoreStatus Status { get; }
 
     /// <summary>What the key holds.</summary>
-    public HeldValue Value => new(_session.Changes, ref _held);
+    public HeldValue Value
+    {
+        get
+        {
+            Debug.Assert(Status == StoreStatus.Ok, "the key is held");
+            return new HeldValue(_session.Changes, ref _held);
+        }
+    }
 
     /// <summary>Has work on the key done in steps, in later turns. The key is the work's from here on.</summary>
     /// <returns>Null when that cannot be just now: do it all in this turn.</returns>

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Keys that the caller alone may read and change until it disposes this.</summary>
@@ -126,7 +128,11 @@ public readonly unsafe ref struct HeldKeys
     /// <summary>Publishes and lets go of all keys.</summary>
     public void Dispose() => _locks.Release();
 
-    private ref HeldRecord Held(int index) => ref _locks[_keys[index].Held];
+    private ref HeldRecord Held(int index)
+    {
+        Debug.Assert(Status == StoreStatus.Ok, "the keys are held");
+        return ref _locks[_keys[index].Held];
+    }
 
     // The word in memory says what the record is now, still locked: views and walks rely on it.
     private static void Store(ref HeldRecord held) => Record.WriteWord(held.Record, held.Word | RecordWord.Lock);

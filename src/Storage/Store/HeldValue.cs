@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -14,6 +15,7 @@ internal readonly unsafe ref struct HeldValue
 
     internal HeldValue(RecordChanges changes, ref HeldRecord held)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "the key is held");
         _changes = changes;
         _held = ref held;
     }
@@ -61,6 +63,7 @@ internal readonly unsafe ref struct HeldValue
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserveRun(ValueKind kind, int bytes)
     {
+        Debug.Assert(bytes is >= 0 and <= PackedRun.BytesMax, "a run has its bounds");
         bool isNew = !Exists;
         int room = RecordWord.ValueBytes(_held.Word), wanted = PackedRun.HeaderBytes + bytes;
         int used = isNew ? 0 : PackedRun.HeaderBytes + Run.Used;
@@ -87,6 +90,7 @@ internal readonly unsafe ref struct HeldValue
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(long bytes, bool isWatched = true)
     {
+        Debug.Assert(bytes >= 0, "pieces have lengths");
         Region region = Region;
         if (!Region.TryReserve(ref region, Budget, bytes, out Region left)) return false;
         if (!left.IsNone)
@@ -141,6 +145,7 @@ internal readonly unsafe ref struct HeldValue
     public void MoveTo(Region region)
     {
         Region old = Region;
+        Debug.Assert(!region.IsNone && region.Start != old.Start, "it has moved");
         Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
         _changes.Store.Release(old);
     }
@@ -156,6 +161,7 @@ internal readonly unsafe ref struct HeldValue
     /// <returns>False when there is no memory: the region is freed, and nothing was changed.</returns>
     public bool TryBecome(ValueKind kind, Region region)
     {
+        Debug.Assert(!region.IsNone, "there is a region");
         // What has expired, or was deleted in a transaction, may leave less room than a pointer takes.
         if (RecordWord.ValueBytes(_held.Word) < sizeof(long)
             && _changes.Resize(ref _held, ValueKind.PackedSet, sizeof(long), 0) != StoreStatus.Ok)

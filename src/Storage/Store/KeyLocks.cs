@@ -23,7 +23,14 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     private KeyLocks? _lender;
     private int _count;
 
-    public ref HeldRecord this[int held] => ref _held[held];
+    public ref HeldRecord this[int held]
+    {
+        get
+        {
+            Debug.Assert((uint)held < (uint)_count, "the key is held");
+            return ref _held[held];
+        }
+    }
 
     /// <summary>The databases that the keys were locked in.</summary>
     public Database?[] Table { get; private set; } = [];
@@ -220,6 +227,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>Locks the next key of those.</summary>
     public StoreStatus LockNext(Database database, in KeyList.Entry item)
     {
+        Debug.Assert(_count < _capacity, "no more keys than were announced");
         Fault.Point("keys.lock");
         var status = LockOne(database, item, ref _held[_count]);
         if (status == StoreStatus.Ok) _count++;
@@ -257,13 +265,18 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     }
 
     /// <summary>Gives that up again: the caller still has it.</summary>
-    public void GiveBack() => _count = 0;
+    public void GiveBack()
+    {
+        Debug.Assert(_count == 1, "one record was passed on");
+        _count = 0;
+    }
 
     /// <summary>Publishes what was done to each key and lets go of it.</summary>
     public void Release()
     {
         for (int i = 0; i < _count; i++)
         {
+            Debug.Assert(Record.IsLocked(_held[i].Record), "what is let go of is held");
             changes.GiveUpPrepared(ref _held[i]);
             if (_lender != null) Return(_lender, _held[i]);
             else changes.LetGo(ref _held[i]);

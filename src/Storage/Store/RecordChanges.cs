@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -53,6 +54,7 @@ internal sealed unsafe class RecordChanges
     public StoreStatus Apply<TUpdate>(ref HeldRecord held, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
+        Debug.Assert(Record.IsLocked(held.Record), "an update is of a held record");
         bool existed = held.Exists;
         if (existed && type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type)
             return StoreStatus.WrongType;
@@ -152,6 +154,8 @@ internal sealed unsafe class RecordChanges
     /// <param name="regionMoved">Its region is another record's by now.</param>
     public void MakeAbsent(ref HeldRecord held, bool regionMoved = false)
     {
+        Debug.Assert(held.Exists, "what is deleted is there");
+        Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
         NoteChange(held);
         Forget(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
@@ -185,6 +189,7 @@ internal sealed unsafe class RecordChanges
     /// <returns>False when there is no memory: unlocked and unchanged.</returns>
     public bool TryMove(Database database, byte* record, ulong word)
     {
+        Debug.Assert(Record.IsLocked(record), "only a locked record is moved");
         byte* copy = null;
         try
         {
@@ -280,6 +285,7 @@ internal sealed unsafe class RecordChanges
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Resize(ref HeldRecord held, ValueKind kind, int valueBytes, int keepBytes)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "room is made in a held record");
         Fault.Point("record.write");
         NoteChange(held);
         ulong word = held.Word;
@@ -301,6 +307,7 @@ internal sealed unsafe class RecordChanges
             out ulong newWord, LongKeyOf(held)))
             return StoreStatus.OutOfMemory;
         if (expiry != NewValue.NoExpiry) Record.SetExpiry(record, expiry);
+        Debug.Assert(keepBytes <= valueBytes, "what is kept fits");
         Buffer.MemoryCopy(Record.ValueOf(held.Record, word), Record.ValueOf(record, newWord), valueBytes, keepBytes);
         // no fields: Note looks
         if (kind == ValueKind.PackedHash && keepBytes == 0) Unsafe.WriteUnaligned(Record.ValueOf(record, newWord), 0);
@@ -312,6 +319,7 @@ internal sealed unsafe class RecordChanges
     /// there.</summary>
     public void SetRegion(ref HeldRecord held, ValueKind kind, Region region)
     {
+        Debug.Assert(RecordWord.ValueBytes(held.Word) >= sizeof(long), "there is room for a pointer");
         NoteChange(held);
         Database.Stripe* stripe = held.Database.StripeOf(_slot);
         bool existed = held.Exists, hadFieldExpiry = existed && HasFieldExpiry(held.Record, held.Word);
@@ -355,6 +363,7 @@ internal sealed unsafe class RecordChanges
     /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
     public void BeginChange(ref HeldRecord held, bool isWatched = true)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
         if (isWatched) NoteChange(held);
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
@@ -397,6 +406,7 @@ internal sealed unsafe class RecordChanges
     /// nor the counters, nor Defer.</summary>
     private void Exchange(ref HeldRecord held, byte* record, ulong word, long expiryMs)
     {
+        Debug.Assert(Record.IsLocked(record), "what takes the place is not anybody's yet");
         NoteChange(held);
         Database database = held.Database;
         bool existed = held.Exists;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -220,6 +221,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// freed.</summary>
     public void Tick()
     {
+        Debug.Assert(_transaction == null, "what a transaction holds it goes on to look at");
         _store.Epochs.Announce(_slot);
         ReadClock();
         _lookAheadTable = _selectedTable = null;
@@ -240,6 +242,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {
+        Debug.Assert(_transaction == null, "what is held stays under an epoch");
         _lookAheadTable = _selectedTable = null;
         _hintsHold = false;
         _store.Epochs.Leave(_slot);
@@ -327,6 +330,7 @@ public sealed unsafe class StoreSession : IDisposable
     public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read)
         where TRead : struct, IValueRead, allows ref struct
     {
+        Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
         byte* record = Locate(key);
         if (record == null) return StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
@@ -405,6 +409,7 @@ public sealed unsafe class StoreSession : IDisposable
     private StoreStatus Update<TUpdate>(byte* record, in Key key, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
+        Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
         if (_transaction != null) return _transaction.Update(_database, key, type, ref update);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)

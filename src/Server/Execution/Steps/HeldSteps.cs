@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Families;
 using Kv.Storage;
@@ -100,6 +101,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
 
     private bool HasBegun(ref CommandContext context, IHeldSteps? work)
     {
+        Debug.Assert(_work == null, "it begins once");
         _work = work;
         if (work == null)
         {
@@ -148,6 +150,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <returns>True when nothing is left to pass on.</returns>
     protected bool Answer(ref CommandContext context)
     {
+        Debug.Assert(_work is not { IsDone: false }, "who answers has let go of the keys");
         if (_work?.Failure is { } failure) throw failure;
         if (Status != StoreStatus.Ok)
         {

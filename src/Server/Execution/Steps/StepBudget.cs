@@ -54,6 +54,7 @@ internal struct StepBudget : IStepBudget
     /// <returns>False: the step has to end.</returns>
     public bool TryTake(long count = 1)
     {
+        Debug.Assert(count > 0, "something is asked for");
         if (_left <= 0 || Bytes >= _bytesEnd) return false;
         _untilClock -= count;
         if (_untilClock < 0 && _left < ElementsMax)

@@ -445,12 +445,35 @@ public class StackExchangeRedisTests
         using var borrowed = SharedServers.Kv();
         using var connection = Connect(borrowed.Server);
         var db = connection.GetDatabase();
-        // SET NX EX; its release and extension need transactions, which come with a later stage.
         Assert.True(db.LockTake("lock", "me", TimeSpan.FromMinutes(1)));
         Assert.False(db.LockTake("lock", "you", TimeSpan.FromMinutes(1)));
         Assert.Equal("me", (string?)db.LockQuery("lock"));
-        Assert.True(db.KeyDelete("lock"));
+        Assert.False(db.LockExtend("lock", "you", TimeSpan.FromMinutes(5)));
+        Assert.True(db.LockExtend("lock", "me", TimeSpan.FromMinutes(5)));
+        Assert.False(db.LockRelease("lock", "you"));
+        Assert.True(db.LockRelease("lock", "me"));
         Assert.True(db.LockTake("lock", "you", TimeSpan.FromMinutes(1)));
+    }
+
+    [Fact]
+    public void Scripts_are_evaluated_by_text_by_sha_and_by_names()
+    {
+        using var borrowed = SharedServers.Kv();
+        using var connection = Connect(borrowed.Server);
+        var db = connection.GetDatabase();
+        const string text = "redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('GET', KEYS[1]), #ARGV}";
+        for (int i = 0; i < 2; i++)
+        {
+            var answer = (RedisResult[])db.ScriptEvaluate(text, ["k"], [$"v{i}", "more"])!;
+            Assert.Equal($"v{i}", (string?)answer[0]);
+            Assert.Equal(2, (int)answer[1]);
+        }
+
+        var named = LuaScript.Prepare("return redis.call('INCRBY', @key, @by)");
+        Assert.Equal(5, (int)db.ScriptEvaluate(named, new { key = (RedisKey)"n", by = 5 }));
+        var refused = Assert.Throws<RedisServerException>(() => db.ScriptEvaluate("return redis.call('INCR', KEYS[1])",
+            ["k"]));
+        Assert.StartsWith("ERR value is not an integer or out of range", refused.Message, StringComparison.Ordinal);
     }
 
     [Fact]

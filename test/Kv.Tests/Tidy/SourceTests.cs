@@ -22,8 +22,8 @@ public partial class SourceTests
     {
         var files = Repository.Files("src").Where(path =>
             path.EndsWith(".cs", StringComparison.Ordinal) && Unsafe().IsMatch(Repository.Read(path))).ToArray();
-        Assert.Empty(files.Where(path => !UnsafeFolders.Any(folder => IsIn(path, folder))));
-        Assert.Empty(UnsafeFolders.Where(folder => !files.Any(path => IsIn(path, folder))));
+        Assert.DoesNotContain(files, path => !UnsafeFolders.Any(folder => IsIn(path, folder)));
+        Assert.All(UnsafeFolders, folder => Assert.Contains(files, path => IsIn(path, folder)));
 
         static bool IsIn(string path, string folder) => path.StartsWith(folder + "/", StringComparison.Ordinal);
     }

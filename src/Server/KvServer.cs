@@ -276,6 +276,18 @@ public sealed class KvServer : IAsyncDisposable
             Store.MaxMemoryBytes = options.MaxMemory;
             return null;
         });
+        Options.OnChange("maxmemory-policy", FollowPolicy);
+        Options.OnChange("lfu-log-factor", FollowPolicy);
+        Options.OnChange("lfu-decay-time", FollowPolicy);
+        FollowPolicy(Options);
+    }
+
+    private string? FollowPolicy(ServerOptions options)
+    {
+        Store.FrequencyLogFactor = options.LfuLogFactor;
+        Store.FrequencyDecayMinutes = options.LfuDecayTime;
+        Store.MaxMemoryPolicy = options.MaxMemoryPolicy;
+        return null;
     }
 
     private string? ApplyLimits(ServerOptions options)

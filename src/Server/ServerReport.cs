@@ -84,6 +84,7 @@ internal static class ServerReport
             InputKbps = rates.InputBytes / 1024,
             OutputKbps = rates.OutputBytes / 1024,
             ExpiredKeys = stats.ExpiredKeys - server.StatsAtReset.Stats.ExpiredKeys,
+            EvictedKeys = stats.EvictedKeys - server.StatsAtReset.Stats.EvictedKeys,
             ExpiredFields = stats.ExpiredFields - server.StatsAtReset.Stats.ExpiredFields,
             KeyspaceHits = server.Counters.Sum(c => c.Hits),
             KeyspaceMisses = server.Counters.Sum(c => c.Misses),

@@ -1,3 +1,5 @@
+using Kv.Storage;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>The options that have an effect, in the order of <c>--help</c>.</summary>
@@ -86,8 +88,29 @@ internal static class HonouredOptions
         },
         new Option<long>("maxmemory", new BytesType(0, long.MaxValue), o => o.MaxMemory, (o, v) => o.MaxMemory = v)
         {
-            Summary = "used_memory above which writes are refused; 0 no limit", Change = OptionChange.Live,
+            Summary = "used_memory above which keys are evicted, or writes refused; 0 no limit",
+                Change = OptionChange.Live,
                 Switches = ["memory", "m"],
+        },
+        new Option<MaxMemoryPolicy>("maxmemory-policy",
+            new WordType<MaxMemoryPolicy>(
+                ("volatile-lru", MaxMemoryPolicy.VolatileLru), ("volatile-lfu", MaxMemoryPolicy.VolatileLfu),
+                ("volatile-random", MaxMemoryPolicy.VolatileRandom), ("volatile-ttl", MaxMemoryPolicy.VolatileTtl),
+                ("allkeys-lru", MaxMemoryPolicy.AllKeysLru), ("allkeys-lfu", MaxMemoryPolicy.AllKeysLfu),
+                ("allkeys-random", MaxMemoryPolicy.AllKeysRandom), ("noeviction", MaxMemoryPolicy.NoEviction)),
+            o => o.MaxMemoryPolicy, (o, v) => o.MaxMemoryPolicy = v)
+        {
+            Summary = "what is evicted at maxmemory", Change = OptionChange.Live,
+        },
+        new Option<long>("lfu-log-factor", new NumberType(0, int.MaxValue), o => o.LfuLogFactor,
+            (o, v) => o.LfuLogFactor = (int)v)
+        {
+            Summary = "how much rarer the use of a key counts the more it is used", Change = OptionChange.Live,
+        },
+        new Option<long>("lfu-decay-time", new NumberType(0, int.MaxValue), o => o.LfuDecayTime,
+            (o, v) => o.LfuDecayTime = (int)v)
+        {
+            Summary = "minutes without use until a key's frequency fades; 0 never", Change = OptionChange.Live,
         },
         new Option<long>("hash-max-listpack-entries", Int64, o => o.PackedLimits.HashEntries,
             (o, v) => o.PackedLimits.HashEntries = v)

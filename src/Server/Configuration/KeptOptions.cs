@@ -19,12 +19,6 @@ internal static class KeptOptions
     private static readonly YesNoType YesNo = YesNoType.Instance;
     private static readonly TextType Text = TextType.Any;
 
-    private static readonly WordType<MaxMemoryPolicy> Policy = new(
-        ("volatile-lru", MaxMemoryPolicy.VolatileLru), ("volatile-lfu", MaxMemoryPolicy.VolatileLfu),
-        ("volatile-random", MaxMemoryPolicy.VolatileRandom), ("volatile-ttl", MaxMemoryPolicy.VolatileTtl),
-        ("allkeys-lru", MaxMemoryPolicy.AllKeysLru), ("allkeys-lfu", MaxMemoryPolicy.AllKeysLfu),
-        ("allkeys-random", MaxMemoryPolicy.AllKeysRandom), ("noeviction", MaxMemoryPolicy.NoEviction));
-
     internal static readonly Option[] Rows =
     [
         new Option<string>("acl-pubsub-default", Words("allchannels", "resetchannels"), "resetchannels"),
@@ -124,8 +118,6 @@ internal static class KeptOptions
         new Option<bool>("lazyfree-lazy-server-del", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
         new Option<bool>("lazyfree-lazy-user-del", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
         new Option<bool>("lazyfree-lazy-user-flush", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
-        new Option<long>("lfu-decay-time", Int32, 1),
-        new Option<long>("lfu-log-factor", Int32, 10),
         new Option<long>("list-compress-depth", Int32, 0),
         new Option<string>("locale-collate", Text, "") { Harmless = "C",
             Reason = "SORT goes by bytes, as in the locale C" },
@@ -135,11 +127,6 @@ internal static class KeptOptions
         new Option<long>("max-new-tls-connections-per-cycle", new NumberType(1, 1000), 1),
         new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true), 0),
         new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
-        new Option<MaxMemoryPolicy>("maxmemory-policy", Policy, o => o.MaxMemoryPolicy, (o, v) => o.MaxMemoryPolicy = v)
-        {
-            Class = OptionClass.Kept, Change = OptionChange.Live,
-            Reason = "nothing is evicted yet: above maxmemory writes are refused",
-        },
         new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
         new Option<bool>("no-appendfsync-on-rewrite", YesNo, false),

@@ -34,18 +34,3 @@ public enum LogVerbosity
     Warning,
     Nothing,
 }
-
-/// <summary>What happens when a write would exceed maxmemory.</summary>
-public enum MaxMemoryPolicy
-{
-    VolatileLru,
-    VolatileLfu,
-    VolatileRandom,
-    VolatileTtl,
-    AllKeysLru,
-    AllKeysLfu,
-    AllKeysRandom,
-
-    /// <summary>The write is refused with -OOM. The only policy that has an effect today.</summary>
-    NoEviction,
-}

@@ -165,6 +165,13 @@ public sealed class ServerOptions
         set => Volatile.Write(ref _maxMemoryPolicy, (int)value);
     }
 
+    /// <summary>How much rarer a key's use is counted the more often it has been, with the policies that go by
+    /// frequency.</summary>
+    public int LfuLogFactor { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+
+    /// <summary>After so many minutes without use a key's frequency is one less; 0: it never fades.</summary>
+    public int LfuDecayTime { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1;
+
     /// <summary>Bytes of index to set aside at start, so that it need not grow; 0 starts small.</summary>
     public long IndexBytes { get; set; }
 

@@ -70,6 +70,7 @@ internal sealed class ServerFigures
     public double InputKbps { get; init; }
     public double OutputKbps { get; init; }
     public long ExpiredKeys { get; init; }
+    public long EvictedKeys { get; init; }
     public long ExpiredFields { get; init; }
     public long KeyspaceHits { get; init; }
     public long KeyspaceMisses { get; init; }

@@ -3,12 +3,13 @@ using System.Runtime.CompilerServices;
 namespace Kv.Storage;
 
 //  one segment's entry, 64 bytes
-//   0       4       8         12     16                 24            32             40           48
-//  +-------+-------+---------+------+------------------+-------------+--------------+------------+--------+
-//  | tail  | state | dead    | db   | earliest expiry  | seal epoch  | last write s | generation | spare  |
-//  +-------+-------+---------+------+------------------+-------------+--------------+------------+--------+
+//   0       4       8         12     16                 24            32             40           48      52
+//  +-------+-------+---------+------+------------------+-------------+--------------+------------+-------+--------+
+//  | tail  | state | dead    | db   | earliest expiry  | seal epoch  | last write s | generation | queue | spare  |
+//  +-------+-------+---------+------+------------------+-------------+--------------+------------+-------+--------+
 //   tail: bytes handed out (the writer's; release)     dead: bytes of dead records and fillers (atomic)
-//   generation: how often the segment was taken into use     earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
+//   generation: how often the segment was taken into use
+//   earliest expiry: unix ms, at most the smallest of its records; long.MaxValue = none (atomic minimum)
 
 /// <summary>What is known of a segment without reading it.</summary>
 internal unsafe struct SegmentInfo
@@ -26,7 +27,10 @@ internal unsafe struct SegmentInfo
     /// <summary>Tells an address from the same one after the segment was freed and taken again.</summary>
     public long Generation;
 
-    private fixed long _spare[2];
+    /// <summary>Written once, when the segment is taken, before any record of it can be found.</summary>
+    public SegmentQueue Queue;
+
+    private fixed int _spare[3];
 
     /// <summary>The same for a record that the caller has locked by compare-and-swap since before it wrote the
     /// expiry.</summary>

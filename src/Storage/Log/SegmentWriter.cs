@@ -8,7 +8,8 @@ namespace Kv.Storage;
 /// Threads: the session's only. Before the tail moves past a record, its word says how long it is (locked): a walk of
 /// an active segment never meets an unknown extent.
 /// </remarks>
-internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget, EpochTable epochs)
+internal sealed unsafe class SegmentWriter(
+    SegmentedLog log, MemoryBudget budget, EpochTable epochs, SegmentQueue queue)
 {
     private const int ChargeStep = 64 * 1024;   // as large as the memory that a small database needs
 
@@ -43,7 +44,7 @@ internal sealed unsafe class SegmentWriter(SegmentedLog log, MemoryBudget budget
         // Not for a session's first segment: many write little, and a huge page would be 2 MB from the first record on.
         bool huge = Owner == owner && owner.Bytes >= VirtualMemory.HugePagesFromBytes;
         Seal();
-        if (!log.TryTake(owner.DatabaseId, huge, nowMs / 1000, out int segment)) return false;
+        if (!log.TryTake(owner.DatabaseId, queue, huge, nowMs / 1000, out int segment)) return false;
         try
         {
             Fault.Point("segment.open");

@@ -2,7 +2,7 @@ namespace Kv.Storage;
 
 /// <summary>One session's segment writers: one for each database that it writes to.</summary>
 /// <remarks>Threads: the session's only.</remarks>
-internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, EpochTable epochs)
+internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, EpochTable epochs, SegmentQueue queue)
 {
     private SegmentWriter?[] _writers = new SegmentWriter?[1];
 
@@ -29,12 +29,12 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         for (int i = 0; i < _writers.Length; i++)
         {
             if (_writers[i] is { } used && used.Owner is { IsDropped: false }) continue;
-            return _writers[i] ??= new SegmentWriter(log, budget, epochs);
+            return _writers[i] ??= new SegmentWriter(log, budget, epochs, queue);
         }
 
         int count = _writers.Length;
         Array.Resize(ref _writers, count * 2);
-        return _writers[count] = new SegmentWriter(log, budget, epochs);
+        return _writers[count] = new SegmentWriter(log, budget, epochs, queue);
     }
 
     /// <summary>Gives up those in which much is dead.</summary>

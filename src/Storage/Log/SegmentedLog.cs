@@ -23,7 +23,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     private readonly SegmentInfo* _infos;
     private readonly int _segmentsMax;
     private int _next = 1;                          // segment 0 stays unused, and with it address 0
-    private int _taken;
+    private int _taken, _retired;
     private bool _tookHuge;
 
     public SegmentedLog(MemoryBudget budget)
@@ -64,9 +64,10 @@ internal sealed unsafe class SegmentedLog : IDisposable
     public void AddDead(byte* record, int bytes) => Interlocked.Add(ref InfoOf(record)->DeadBytes, bytes);
 
     /// <summary>Takes a free segment for one writer of a database.</summary>
+    /// <param name="queue">What is to lie in it.</param>
     /// <param name="huge">Whether the database is large enough for huge pages.</param>
     /// <returns>False when the address space is used up.</returns>
-    public bool TryTake(int databaseId, bool huge, long nowSeconds, out int segment)
+    public bool TryTake(int databaseId, SegmentQueue queue, bool huge, long nowSeconds, out int segment)
     {
         bool warm;
         segment = 0;
@@ -95,6 +96,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
         info->EarliestExpiryMs = long.MaxValue;
         info->LastWriteSeconds = nowSeconds;
         info->SealEpoch = 0;
+        info->Queue = queue;
         Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Active);
         return true;
     }
@@ -142,9 +144,21 @@ internal sealed unsafe class SegmentedLog : IDisposable
         return true;
     }
 
+    /// <summary>Bytes of segments that are retired, and free when an epoch has passed: charged to nobody.</summary>
+    public long RetiredBytes => Volatile.Read(ref _retired) * (long)SegmentBytes;
+
+    /// <summary>Notes that a segment has nothing alive: nobody is to append to it or to look for anything in
+    /// it.</summary>
+    public void Retire(int segment)
+    {
+        Volatile.Write(ref *(int*)&Info(segment)->State, (int)SegmentState.Retired);
+        Interlocked.Increment(ref _retired);
+    }
+
     /// <summary>Takes back a segment that nobody can reach any more.</summary>
     public void Free(int segment, int chargedBytes)
     {
+        if (Info(segment)->State == SegmentState.Retired) Interlocked.Decrement(ref _retired);
         Info(segment)->State = SegmentState.Free;
         _budget.ChargeLog(-chargedBytes);
         if (PoisonFreed) new Span<byte>(Start(segment), SegmentBytes).Fill(0xDB);

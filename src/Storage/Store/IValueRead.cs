@@ -11,6 +11,10 @@ public interface IValueRead
     /// run again.
     /// </summary>
     void Read(in ValueView value);
+
+    /// <summary>Whether it counts as a use of the key: what is not used is evicted first. Not what only looks at it, as
+    /// TTL and OBJECT do.</summary>
+    static virtual bool IsUse => true;
 }
 
 /// <summary>Takes what it needs from many values that existed at one instant.</summary>
@@ -24,4 +28,7 @@ public interface IManyRead
     /// <remarks>As in <see cref="IValueRead.Read"/>, the bytes may be torn until the whole read has
     /// succeeded.</remarks>
     void Read(int index, in ValueView value);
+
+    /// <inheritdoc cref="IValueRead.IsUse"/>
+    static virtual bool IsUse => true;
 }

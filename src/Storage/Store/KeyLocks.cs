@@ -141,7 +141,10 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             }
 
             if (!TryLock(record, item, out ulong word)) continue;
-            held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
+            held = new HeldRecord
+            {
+                Database = database, Record = record, Word = session.CountedUse(word), Hash = key.Hash,
+            };
             if (Record.IsExpired(record, word, changes.NowMs)) changes.Expire(ref held);
             return StoreStatus.Ok;
         }

@@ -63,6 +63,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             {
                 item.Seen = record;
                 item.SeenWord = word;
+                if (TRead.IsUse) session.CountUse(record, word);
                 read.Read(index, Record.IsExpired(record, word, session.NowMs) ? default : new ValueView(record, word));
                 return;
             }

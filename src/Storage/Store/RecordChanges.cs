@@ -17,13 +17,14 @@ internal sealed unsafe class RecordChanges
     private readonly RecordBuilder _builder;
     private readonly WatchTable _watches;
 
-    public RecordChanges(Store store, int slot)
+    /// <param name="queue">What its segments are for.</param>
+    public RecordChanges(Store store, int slot, SegmentQueue queue = SegmentQueue.Young)
     {
         _store = store;
         _slot = slot;
         _log = store.Log;
         _watches = store.Watches;
-        _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs);
+        _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs, queue);
         _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
 
@@ -95,6 +96,7 @@ internal sealed unsafe class RecordChanges
             out ulong word);
         if (status != StoreStatus.Ok) return status;
 
+        word = RecordWord.WithHeat(word, HeatOfNew(database, key));
         Record.WriteWord(record, word);     // unlocked: whoever finds it may use it; release before it is published
         return Publish(database, key, record, word, next.ExpiryMs, out again);
     }
@@ -130,6 +132,7 @@ internal sealed unsafe class RecordChanges
         if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record,
             out ulong word))
             return StoreStatus.OutOfMemory;
+        word = RecordWord.WithHeat(word, HeatOfNew(database, key));     // in memory when it is let go of
         if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing))
         {
             Abandon(record, word);
@@ -148,6 +151,12 @@ internal sealed unsafe class RecordChanges
         HeldAbsent++;
         Grow(database);
         return StoreStatus.Ok;
+    }
+
+    private int HeatOfNew(Database database, in Key key)
+    {
+        EvictionRule rule = _store.Eviction;
+        return rule.Evicts ? rule.NewHeat(_store.Evicted.TryTake(key.Hash, database.Id)) : 0;
     }
 
     /// <summary>Deletes what a held record holds; the key stays held.</summary>
@@ -410,6 +419,7 @@ internal sealed unsafe class RecordChanges
         NoteChange(held);
         Database database = held.Database;
         bool existed = held.Exists;
+        word = RecordWord.WithHeat(word, RecordWord.Heat(held.Word));
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
         if (existed)
         {

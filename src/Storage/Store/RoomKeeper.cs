@@ -17,7 +17,10 @@ internal sealed class RoomKeeper(Store store)
 
     /// <summary>Share of a segment that must be dead: when nearly all room is in use, and when a writer
     /// waits.</summary>
-    private const double DeadShareNear = 1.0 / 8, DeadShareWanted = 1.0 / 64;
+    private const double DeadShareNear = 1.0 / 8, DeadShareWanted = 1.0 / 64,
+        DeadShareEvicting = 1.0 / 4;
+
+    private const long EvictionHeadroomMax = 64L << 20;
 
     private const int NotFull = -1;
     private static readonly TimeSpan LookEvery = TimeSpan.FromMilliseconds(10);
@@ -46,8 +49,27 @@ internal sealed class RoomKeeper(Store store)
         }
     }
 
-    /// <summary>The share of a segment that must be dead for it to be emptied while <see cref="IsShort"/>.</summary>
-    public double DeadShareMin => IsWanted ? DeadShareWanted : DeadShareNear;
+    /// <summary>Whether keys are to be evicted: the policy allows it, and the limit is passed, or nearly. What has been
+    /// let go of and waits for an epoch to pass is as good as free.</summary>
+    public bool MustEvict
+    {
+        get
+        {
+            long most = store.Budget.MaxBytes;
+            return most != 0 && store.Eviction.Evicts
+                && store.Budget.UsedBytes - store.WaitingBytes > most - Math.Min(EvictionHeadroomMax, most / 64);
+        }
+    }
+
+    /// <summary>Whether sessions are to give up the segments that they write to while a writer waits: there is nothing
+    /// else to evict from.</summary>
+    // Upkeep's thread sets it; a stale one costs a segment that is not full, or a round.
+    public bool WantsSealed { get; set; }
+
+    /// <summary>The share of a segment that must be dead for it to be emptied while <see cref="IsShort"/>: where keys
+    /// are evicted that is cheaper than to copy seven for the room of one.</summary>
+    public double DeadShareMin =>
+        store.Eviction.Evicts ? DeadShareEvicting : IsWanted ? DeadShareWanted : DeadShareNear;
 
     /// <summary>Segments that one round empties: what is moved is there twice until an epoch has passed.</summary>
     public int SegmentsPerRound => (int)Math.Clamp(Headroom / SegmentedLog.SegmentBytes, 1, 16);
@@ -105,7 +127,7 @@ internal sealed class RoomKeeper(Store store)
         if (!wasWanted) return;
         if (store.Budget.IsOver)
         {
-            bool gains = mayGain || store.Deferred.Count != 0 || store.Budget.UsedBytes < _usedAtBegin;
+            bool gains = mayGain || !store.Deferred.IsQuiet || store.Budget.UsedBytes < _usedAtBegin;
             bool isPatient = Stopwatch.GetTimestamp() - Volatile.Read(ref _askedAt) < PatienceTicks;
             if (gains && isPatient) return;
             if (!gains)
@@ -131,7 +153,7 @@ internal sealed class RoomKeeper(Store store)
     {
         long freed = Volatile.Read(ref _freedWhenFull);
         return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
-            && store.Deferred.Count == 0
+            && store.Deferred.IsQuiet
             && Math.Abs(store.FreedBytes - freed) < GainMin;
     }
 }

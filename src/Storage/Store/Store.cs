@@ -29,8 +29,9 @@ public sealed class Store : IDisposable
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
     private readonly KeyHash _hash = KeyHash.Create();
-    private long _freedByEnded;
+    private long _freedByEnded, _reclaimedSegments;
     private Database?[] _table, _reported;
+    private EvictionRule _eviction = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
     private int _databaseIds, _sessions;
     private long _helpedAt, _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
     private bool _disposed;
@@ -54,6 +55,7 @@ public sealed class Store : IDisposable
         SteppedHolds = new SteppedHolds(this);
         Sparse = new SparseRegions(this);
         Room = new RoomKeeper(this);
+        Evicted = new EvictedKeys(Budget);
         Pause = new StorePause(Epochs, SteppedHolds);
         _table = _reported = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
@@ -72,6 +74,49 @@ public sealed class Store : IDisposable
         get => Budget.MaxBytes;
         set => Budget.MaxBytes = value;
     }
+
+    /// <summary>What is let go of so that <see cref="MaxMemoryBytes"/> holds.</summary>
+    /// <remarks>May change at any time: what has been counted of the use of keys counts on.</remarks>
+    public MaxMemoryPolicy MaxMemoryPolicy
+    {
+        get => Eviction.Policy;
+        set
+        {
+            Volatile.Write(ref _eviction, EvictionRule.Of(value) with
+            {
+                LogFactor = FrequencyLogFactor, DecayMinutes = FrequencyDecayMinutes,
+            });
+            Room.Doubt();       // what was full may not be so for another policy
+            TryWake();
+        }
+    }
+
+    /// <summary>How much rarer a key's use is counted the more often it has been: with the policies that go by
+    /// frequency, one time in so many more.</summary>
+    public int FrequencyLogFactor
+    {
+        get => Eviction.LogFactor;
+        set => Volatile.Write(ref _eviction, Eviction with { LogFactor = value });
+    }
+
+    /// <summary>After so many minutes without use a key's frequency is one less of 31; 0: it never fades.</summary>
+    public int FrequencyDecayMinutes
+    {
+        get => Eviction.DecayMinutes;
+        set => Volatile.Write(ref _eviction, Eviction with { DecayMinutes = value });
+    }
+
+    /// <summary>Whether the policy goes by how often keys are used (<see cref="ValueView.Frequency"/>).</summary>
+    public bool CountsFrequency => Eviction.Worth == EvictionWorth.Frequency;
+
+    /// <summary>The policy, as the store goes by it.</summary>
+    internal EvictionRule Eviction => Volatile.Read(ref _eviction);
+
+    /// <summary>Keys that were evicted not long ago.</summary>
+    internal EvictedKeys Evicted { get; }
+
+    /// <summary>Bytes of values that wait to be freed: charged still.</summary>
+    internal long WaitingBytes => Math.Max(0, Deferred.Bytes - Log.RetiredBytes);
 
     /// <summary>Whether keys whose time has passed are looked for; else they go when they are next touched.</summary>
     public bool ActiveExpiry { get; set; } = true;
@@ -455,6 +500,19 @@ public sealed class Store : IDisposable
     internal unsafe void Retire(Region left) =>
         Deferred.Defer(static (_, start) => new Region((byte*)start).FreeMemory(), null, (nint)left.Start, 0);
 
+    /// <summary>Has a segment in which all is dead freed once nobody can be reading it.</summary>
+    internal unsafe void Retire(Database database, int segment)
+    {
+        Log.Retire(segment);
+        database.Segments.Remove(segment);
+        // Out of the account now, though it is free only after an epoch: so what is moved does not count twice, and who
+        // waits for room goes on. It is as much as one round empties.
+        Budget.ChargeLog(-SegmentWriter.ChargedFor(Log.Info(segment)->Tail));
+        Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), Log, segment,
+            SegmentedLog.SegmentBytes);
+        _reclaimedSegments++;
+    }
+
     /// <summary>Asks for a round of upkeep soon.</summary>
     /// <returns>False when the store has no thread for that.</returns>
     internal bool TryWake()
@@ -528,7 +586,8 @@ public sealed class Store : IDisposable
             }
 
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
-                expired, expiredFields, _upkeep.ReclaimedSegments, growths, Deferred.Count, _upkeep.Stalls);
+                expired, expiredFields, Volatile.Read(ref _reclaimedSegments), growths, Deferred.Count, _upkeep.Stalls,
+                _upkeep.EvictedKeys);
         }
     }
 
@@ -536,7 +595,7 @@ public sealed class Store : IDisposable
     internal bool WantsUpkeepNow => Room.IsWanted;
 
     /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
-    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowing;
+    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowing || Room.MustEvict;
 
     /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without
     /// one.</summary>

@@ -37,6 +37,8 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly KeyArrivals _arrivals;
     private bool _pausesOthers, _isTurnedAway;
     private TransactionKeys? _transaction, _transactionKeys;
+    private EvictionRule? _rule;
+    private UseMeter _uses;
 
     internal StoreSession(Store store, int slot)
     {
@@ -51,6 +53,7 @@ public sealed unsafe class StoreSession : IDisposable
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
+        _uses = new UseMeter((uint)slot * 0x9E3779B9);
         Keys = NewKeyList();
     }
 
@@ -120,7 +123,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()
     {
-        if (_store.Room.IsWanted) _changes.SealDead();
+        if (_store.Room.IsWanted) SealForRoom();
         bool frees = _store.HasBlocksToReuse;
         // else this turn would show the epoch in which the last one let go of them
         if (frees) _store.Epochs.Advance();
@@ -149,11 +152,32 @@ public sealed unsafe class StoreSession : IDisposable
     private void BeginTurnOnline()
     {
         ReadClock();
+        if (!ReferenceEquals(_rule, _store.Eviction)) Follow(_store.Eviction);
         _lookAheadTable = _store.Table;
         _selectedTable = null;      // the next Select asks whether hints hold
         _addedBytes = _store.Deferred.AddedBytes;
         _store.HelpFreeing();
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void Follow(EvictionRule rule)
+    {
+        _rule = rule;
+        _uses.Follow(rule);
+    }
+
+    /// <summary>Counts that a string was used that was found.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void CountUse(in FoundString found) => _uses.Count(found.Record, found.Word);
+
+    /// <summary>Counts that a record was used.</summary>
+    /// <param name="word">As it was found: neither locked nor dead.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void CountUse(byte* record, ulong word) => _uses.Count(record, word);
+
+    /// <summary>The word that a record is to have once it is let go of, when it has been used.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal ulong CountedUse(ulong word) => _uses.Counted(word);
 
     /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more:
     /// <see cref="FreeBetweenCommands"/>.</summary>
@@ -213,8 +237,14 @@ public sealed unsafe class StoreSession : IDisposable
     internal StoreRoom AskRoom()
     {
         var room = _store.AskRoom();
-        if (room == StoreRoom.Soon) _changes.SealDead();
+        if (room == StoreRoom.Soon) SealForRoom();
         return room;
+    }
+
+    private void SealForRoom()
+    {
+        if (_store.Room.WantsSealed) _changes.Seal();
+        else _changes.SealDead();
     }
 
     /// <summary>In a long command: what the session found before is void, so that others' memory can be
@@ -318,7 +348,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (_watches.IsAny) NoteChange(record, word);
         Record.CopyBytes(record + found.Offset, value, length);
         if (hasSlot) _changes.MoveExpiry(_database!, record, expiryMs);
-        Record.WriteWord(record, RecordWord.WithValue(word, ValueKind.String, length));     // unlocks
+        Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
         _changes.Touch(record);
         return true;
     }
@@ -336,6 +366,7 @@ public sealed unsafe class StoreSession : IDisposable
         ulong word = Record.ReadWord(record);
         if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, NowMs))
             return _lockingReader.Read(key, type, ref read);
+        if (TRead.IsUse) _uses.Count(record, word);
         if (type != DataType.String && RecordWord.HoldsRegion(word))
             return _lockingReader.ReadRegion(record, key, type, ref read);
         if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(word)) != type) return StoreStatus.WrongType;
@@ -423,7 +454,10 @@ public sealed unsafe class StoreSession : IDisposable
             }
             else if (TryLock(record, out ulong word))
             {
-                var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                var held = new HeldRecord
+                {
+                    Database = _database!, Record = record, Word = _uses.Counted(word), Hash = key.Hash,
+                };
                 if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
                 try
                 {
@@ -488,7 +522,10 @@ public sealed unsafe class StoreSession : IDisposable
             }
             else if (TryLock(record, out ulong word))
             {
-                _one = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                _one = new HeldRecord
+                {
+                    Database = _database!, Record = record, Word = _uses.Counted(word), Hash = key.Hash,
+                };
                 if (Record.IsExpired(record, word, NowMs))
                 {
                     if (expectedBytes < 0 && _store.IsExpiryHeld)
@@ -808,6 +845,8 @@ public sealed unsafe class StoreSession : IDisposable
 
     private struct ReadNothing : IValueRead
     {
+        public static bool IsUse => false;
+
         public readonly void Read(in ValueView value)
         {
         }

@@ -11,6 +11,8 @@ namespace Kv.Storage;
 /// <param name="IndexGrowths">Doublings of an index.</param>
 /// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
 /// <param name="Stalls">Turns of a session that held memory back for more than 100 ms.</param>
+/// <param name="EvictedKeys">Keys let go of to make room.</param>
 public readonly record struct StoreStats(
     long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
-    long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls);
+    long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls,
+    long EvictedKeys);

@@ -261,7 +261,7 @@ public partial class HonouredOptionTests
     }
 
     private static readonly string[] NotHonoured =
-        [nameof(ServerOptions.MaxMemoryPolicy), nameof(ServerOptions.DbFilename), nameof(ServerOptions.Dir),
+        [nameof(ServerOptions.DbFilename), nameof(ServerOptions.Dir),
             nameof(ServerOptions.Hz), nameof(ServerOptions.ConfigFile), nameof(ServerOptions.OwnsProcess)];
 
     // Metrics show what is set; that alone would not make an option do anything.

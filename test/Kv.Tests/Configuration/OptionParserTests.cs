@@ -222,10 +222,10 @@ public sealed class OptionParserTests : IDisposable
     public void What_has_no_effect_is_warned_of_once()
     {
         var parsed = OptionParser.Parse(["--save", "60", "1", "--save", "5", "5", "--appendfsync", "everysec",
-            "--maxmemory-policy", "allkeys-lru"]);
+            "--notify-keyspace-events", "KEA"]);
         Assert.Equal(
             ["option 'save' has no effect: nothing is saved to disk yet",
-                "option 'maxmemory-policy' has no effect: nothing is evicted yet: above maxmemory writes are refused"],
+                "option 'notify-keyspace-events' has no effect: keyspace events are not published yet"],
             parsed.Warnings);
     }
 

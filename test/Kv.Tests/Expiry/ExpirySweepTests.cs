@@ -13,7 +13,8 @@ public sealed unsafe class ExpirySweepTests
         using var test = new TestStore();
         Assert.Equal(StoreStatus.Ok, test.SetWithExpiry("soon", "v", test.Clock.Ms + 1));
         Database database = test.Store.Table[0]!;
-        var writer = new SegmentWriter(test.Store.Log, test.Store.Budget, test.Store.Epochs);
+        var writer = new SegmentWriter(
+            test.Store.Log, test.Store.Budget, test.Store.Epochs, SegmentQueue.Young);
         ulong word = RecordWord.Make(ValueKind.String, RecordWord.LongKey, 8, hasExpiry: true);
         byte* record = writer.Allocate(database.Segments, word, test.Clock.Ms);
         *(long*)(record + 8) = 1;                                       // long ago

@@ -372,6 +372,8 @@ internal static class DebugCommands
     /// 0.</summary>
     private struct ReadObject(StoreSession store) : IValueRead
     {
+        public static bool IsUse => false;
+
         private const long ClockMask = (1L << 24) - 1;
 
         private ReadEncoding _encoding;

@@ -51,6 +51,8 @@ internal static class DiagnosticCommands
 
         public long Bytes;
 
+        public static bool IsUse => false;
+
         public void Read(in ValueView value) => Bytes = value.FootprintBytes + IndexEntryBytes;
     }
 }

@@ -262,6 +262,8 @@ internal static class ExpiryCommands
     {
         public long ExpiryMs;
 
+        public static bool IsUse => false;
+
         public void Read(in ValueView value) => ExpiryMs = value.ExpiryMs;
     }
 }

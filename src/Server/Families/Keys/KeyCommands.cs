@@ -43,7 +43,7 @@ internal static class KeyCommands
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO)],
             Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
         },
-        new("TOUCH", arity: -2, Exists)
+        new("TOUCH", arity: -2, Touch)
         {
             Usage = "key [key ...]",
             Summary = "Returns how many of the keys exist, which counts as using them.",
@@ -202,6 +202,13 @@ internal static class KeyCommands
             return;
         }
 
+        Count<CountExisting>(ref context);
+    }
+
+    private static void Touch(ref CommandContext context) => Count<CountUsed>(ref context);
+
+    private static void Count<TCount>(ref CommandContext context) where TCount : struct, ICount
+    {
         if (context.IsLong(context.Args.Count - 1))
         {
             context.ContinueLong(ManyKeysKind.Count);
@@ -209,7 +216,7 @@ internal static class KeyCommands
         }
 
         var keys = context.ListKeys(1, context.Args.Count - 1);
-        var count = default(CountExisting);
+        var count = default(TCount);
         context.Store.ReadMany(keys, ref count);
         context.Reply.WriteInteger(count.Count);
     }
@@ -340,9 +347,10 @@ internal static class KeyCommands
 
     private static void ObjectFreq(ref CommandContext context)
     {
-        var read = default(ReadType);
+        var read = default(ReadHeat);
         if (!TryReadObject(ref context, ref read)) return;
-        context.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. "u8
+        if (context.Server.Store.CountsFrequency) context.Reply.WriteInteger(read.Frequency);
+        else context.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. "u8
             + "Please note that when switching between policies at runtime LRU and LFU data will take some time "u8
                 + "to adjust."u8);
     }
@@ -350,7 +358,11 @@ internal static class KeyCommands
     private static void ObjectIdleTime(ref CommandContext context)
     {
         var read = new ReadIdle(context.Store);
-        if (TryReadObject(ref context, ref read)) context.Reply.WriteInteger(read.Seconds);
+        if (!TryReadObject(ref context, ref read)) return;
+        if (!context.Server.Store.CountsFrequency) context.Reply.WriteInteger(read.Seconds);
+        else context.Fail("ERR An LFU maxmemory policy is selected, idle time not tracked. "u8
+            + "Please note that when switching between policies at runtime LRU and LFU data will take some time "u8
+                + "to adjust."u8);
     }
 
     /// <summary>Reads something of the value at the one key; nil is answered when there is none.</summary>
@@ -367,10 +379,18 @@ internal static class KeyCommands
         return false;
     }
 
-    /// <summary>How many keys there are.</summary>
-    private struct CountExisting : IManyRead
+    /// <summary>Counts keys that there are.</summary>
+    private interface ICount : IManyRead
     {
-        public int Count;
+        int Count { get; }
+    }
+
+    /// <summary>How many keys there are, which is no use of them.</summary>
+    private struct CountExisting : ICount
+    {
+        public static bool IsUse => false;
+
+        public int Count { get; private set; }
 
         public void Restart() => Count = 0;
 
@@ -380,18 +400,45 @@ internal static class KeyCommands
         }
     }
 
+    /// <summary>How many keys there are, which uses them.</summary>
+    private struct CountUsed : ICount
+    {
+        private CountExisting _existing;
+
+        public readonly int Count => _existing.Count;
+
+        public void Restart() => _existing.Restart();
+
+        public void Read(int index, in ValueView value) => _existing.Read(index, value);
+    }
+
     /// <summary>The type of a value.</summary>
     private struct ReadType : IValueRead
     {
         public DataType Type;
 
+        public static bool IsUse => false;
+
         public void Read(in ValueView value) => Type = value.Type;
+    }
+
+    /// <summary>How much a key is used.</summary>
+    private struct ReadHeat : IValueRead
+    {
+        /// <summary>Of 255.</summary>
+        public int Frequency;
+
+        public static bool IsUse => false;
+
+        public void Read(in ValueView value) => Frequency = value.Frequency;
     }
 
     /// <summary>When a value's segment was last written.</summary>
     private struct ReadIdle(StoreSession store) : IValueRead
     {
         public long Seconds;
+
+        public static bool IsUse => false;
 
         public void Read(in ValueView value) => Seconds = store.IdleSeconds(value);
     }

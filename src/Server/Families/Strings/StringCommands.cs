@@ -160,7 +160,12 @@ internal static unsafe class StringCommands
             var reply = context.Reply;
             var mark = reply.Mark();
             reply.WriteBulk(found.Bytes, found.Length);
-            if (found.IsUnchanged) return;
+            if (found.IsUnchanged)
+            {
+                context.Store.CountUse(found);
+                return;
+            }
+
             reply.Rewind(mark);
         }
 

@@ -9,7 +9,7 @@ namespace Kv.Storage;
 /// session gave up less than half full are merged, whatever is alive in them. While the store is short of room
 /// (<see cref="RoomKeeper"/>) less has to be dead, as little as it takes to get room, most dead first.
 /// </remarks>
-internal sealed unsafe class Reclaimer(Store store)
+internal sealed unsafe class Reclaimer(Store store, Survivors survivors)
 {
     private const int SegmentsPerRound = 16;
     private const double DeadShareMax = 0.25, DeadShareOfSegmentMin = 0.30;
@@ -18,8 +18,6 @@ internal sealed unsafe class Reclaimer(Store store)
     private const int RecordsPerSlice = 64;
 
     private readonly List<(bool Always, int Dead, int Segment)> _candidates = [];
-
-    public long ReclaimedSegments { get; private set; }
 
     /// <summary>Whether the next round may find more, though the store is short of room.</summary>
     public bool HasMore { get; private set; }
@@ -62,7 +60,7 @@ internal sealed unsafe class Reclaimer(Store store)
 
             // What is dead stays so: where all is there is nothing to look for.
             if (segmentDead != tail && !TryMoveLive(database, segment, session)) return;
-            Retire(database, segment);
+            store.Retire(database, segment);
             used -= tail;
             dead -= segmentDead;
             if (segmentDead != tail) emptied++;
@@ -74,6 +72,8 @@ internal sealed unsafe class Reclaimer(Store store)
     private bool TryMoveLive(Database database, int segment, StoreSession session)
     {
         int records = 0;
+        bool isMain = store.Log.Info(segment)->Queue == SegmentQueue.Main;
+        if (isMain) survivors.SetClock(session.NowMs);
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
@@ -85,23 +85,10 @@ internal sealed unsafe class Reclaimer(Store store)
             }
 
             if (RecordWord.IsDead(word) || !session.TryLock(record, out word)) continue;
-            if (!session.Changes.TryMove(database, record, word)) return false;
+            RecordChanges changes = isMain ? survivors.For(word) : session.Changes;
+            if (!changes.TryMove(database, record, word)) return false;
         }
 
         return true;
-    }
-
-    /// <summary>Has a segment in which all is dead freed once nobody can be reading it.</summary>
-    private void Retire(Database database, int segment)
-    {
-        SegmentInfo* info = store.Log.Info(segment);
-        Volatile.Write(ref *(int*)&info->State, (int)SegmentState.Retired);
-        database.Segments.Remove(segment);
-        // Out of the account now, though it is free only after an epoch: so what is moved does not count twice, and who
-        // waits for room goes on. It is as much as one round empties.
-        store.Budget.ChargeLog(-SegmentWriter.ChargedFor(info->Tail));
-        store.Deferred.Defer(static (target, value) => ((SegmentedLog)target!).Free((int)value, 0), store.Log, segment,
-            SegmentedLog.SegmentBytes);
-        ReclaimedSegments++;
     }
 }

@@ -3,7 +3,7 @@ namespace Kv.Storage;
 /// <summary>What a store needs done from time to time: expired keys removed, segments reclaimed, retired memory
 /// freed.</summary>
 /// <remarks>Threads: one at a time (the store's own, or a test's).</remarks>
-internal sealed class StoreUpkeep(Store store) : IDisposable
+internal sealed class StoreUpkeep : IDisposable
 {
     private const int SweepsPerRound = 64;      // 512 buckets, under 100 us
 
@@ -13,31 +13,46 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     /// <summary>So long after one was taken the next may be wanted soon.</summary>
     private const int StillWritingMs = 200;
 
-    private readonly StoreSession _session = store.CreateSession();
+    private readonly StoreSession _session;
     private readonly List<int> _segments = [];
-    private readonly ExpirySweeper _sweeper = new(store);
-    private readonly Reclaimer _reclaimer = new(store);
-    private readonly StallWatch _stalls = new(store);
+    private readonly ExpirySweeper _sweeper;
+    private readonly Survivors _survivors;
+    private readonly Reclaimer _reclaimer;
+    private readonly Evictor _evictor;
+    private readonly StallWatch _stalls;
+    private readonly Store _store;
+
+    public StoreUpkeep(Store store)
+    {
+        _store = store;
+        _session = store.CreateSession();
+        _sweeper = new ExpirySweeper(store);
+        _survivors = new Survivors(store, _session.Slot);
+        _reclaimer = new Reclaimer(store, _survivors);
+        _evictor = new Evictor(store, _survivors);
+        _stalls = new StallWatch(store);
+    }
 
     /// <summary>Whether an index is being doubled: upkeep is to run again in some milliseconds.</summary>
     public bool IsGrowing { get; private set; }
 
     private long _tookAt = -StillWritingMs;
 
-    public long ReclaimedSegments => _reclaimer.ReclaimedSegments;
+    public long EvictedKeys => _evictor.EvictedKeys;
 
     public long Stalls => _stalls.Stalls;
 
     public void Run()
     {
-        RoomKeeper room = store.Room;
+        RoomKeeper room = _store.Room;
         bool wasWanted = room.IsWanted;
         room.BeginRound();
         _reclaimer.BeginRound();
-        store.SteppedHolds.FinishAbandoned();
+        _evictor.BeginRound();
+        _store.SteppedHolds.FinishAbandoned();
         // Not only what is deferred waits for an epoch to pass: sealed segments do, too.
-        store.Epochs.Advance();
-        store.Deferred.Run();
+        _store.Epochs.Advance();
+        _store.Deferred.Run();
         _stalls.Look();
         _session.BeginTurn();
         try
@@ -49,23 +64,25 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
             _session.GoOffline();       // else nothing would ever be freed again
         }
 
-        store.Deferred.Run();
-        store.Log.Trim();
+        _store.Deferred.Run();
+        _store.Log.Trim();
         Extents.Shared.Trim();
-        room.EndRound(wasWanted, _reclaimer.HasMore || store.Sparse.HasMore);
+        room.EndRound(wasWanted, _reclaimer.HasMore || _evictor.HasMore || _store.Sparse.HasMore);
     }
 
     private void RunOnline()
     {
         Fault.Point("upkeep.round");
-        store.Sparse.Run(_session);
+        _store.Sparse.Run(_session);
+        // Before segments are reclaimed: what that moves lies in one that is written to, where nothing is evicted.
+        _evictor.Run(_session);
         IsGrowing = false;
-        foreach (Database? database in store.Table)
+        foreach (Database? database in _store.Table)
         {
             if (database == null) continue;
             database.Segments.CopyTo(_segments);
             _session.Use(database);
-            if (store.ActiveExpiry && !store.IsExpiryHeld) _sweeper.Run(_segments, _session);
+            if (_store.ActiveExpiry && !_store.IsExpiryHeld) _sweeper.Run(_segments, _session);
             _reclaimer.Run(database, _segments, _session);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
@@ -85,7 +102,7 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
         try
         {
             int steps = 0;
-            while (steps < StepsAhead && (store.Log.Prepare() | PrepareIndexes()))
+            while (steps < StepsAhead && (_store.Log.Prepare() | PrepareIndexes()))
             {
                 steps++;
                 _session.GiveWay();     // on one processor with a worker: it is the worker's turn
@@ -104,10 +121,14 @@ internal sealed class StoreUpkeep(Store store) : IDisposable
     private bool PrepareIndexes()
     {
         bool any = false;
-        foreach (Database? database in store.Table)
+        foreach (Database? database in _store.Table)
             any |= database != null && database.Index.Growth.Prepare(database.Keys);
         return any;
     }
 
-    public void Dispose() => _session.Dispose();
+    public void Dispose()
+    {
+        _survivors.Seal();
+        _session.Dispose();
+    }
 }

@@ -1,0 +1,93 @@
+using System.Globalization;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Eviction;
+
+/// <summary>A kv-server as a cache: writes go on at the limit, and the process stays near it.</summary>
+[Collection(Alone.Name)]
+public sealed class EvictionServerTests
+{
+    private const long Mb = 1 << 20, Limit = 64 * Mb;
+
+    /// <summary>M06: at most so much more than maxmemory is resident.</summary>
+    private const long ResidentMax = (Limit * 115 / 100) + (64 * Mb);
+
+    [Theory]
+    [InlineData("epoll", 200)]
+    [InlineData("pipelines", 200)]
+    [InlineData("epoll", 5_000)]
+    [InlineData("epoll", 100_000)]
+    public void Three_times_the_limit_is_written_without_an_error(string transport, int bytes)
+    {
+        Requires.Linux("reads /proc");
+        using var kv = KvProcess.Start(
+            "--transport", transport, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru",
+            "--enable-debug-command", "yes");
+        using var client = kv.Connect(timeoutMs: 120_000);
+        long count = 3 * Limit / bytes;
+        int deep = Math.Clamp(200_000 / bytes, 1, 200);
+        string value = new('v', bytes);
+        for (long i = 0; i < count; i += deep)
+        {
+            var batch = new MemoryStream();
+            for (int key = 0; key < deep; key++) batch.Write(RespText.Encode($"SET key:{i + key} {value}"));
+            client.Send(batch.ToArray());
+            for (int key = 0; key < deep; key++) Assert.Equal("+OK", client.Read().ToString());
+        }
+
+        Eventually.Holds(() => Number(client, "used_memory") <= Limit, () => "more is used than may be");
+        Assert.InRange(kv.ResidentBytes, 0, ResidentMax);
+        long keys = client.Command("DBSIZE").Integer;
+        Assert.InRange(keys, Limit / 2 / (bytes + 100), count);
+        Assert.Equal(((count + deep - 1) / deep * deep) - keys, Number(client, "evicted_keys"));
+        client.Ok("DEBUG INTEGRITY");
+    }
+
+    [Fact]
+    public void The_policy_changes_at_any_time()
+    {
+        using var kv = KvProcess.Start("--maxmemory", "16mb");
+        using var client = kv.Connect(timeoutMs: 120_000);
+        string value = new('v', 1000);
+        int count = 0;
+        // Ends: the store is full.
+        while (client.Command($"SET key:{count} {value}").ToString() == "+OK") count++;
+        Assert.StartsWith("-OOM", client.Command("SET more v").ToString(), StringComparison.Ordinal);
+        client.Ok("CONFIG SET maxmemory-policy volatile-lru");
+        Assert.StartsWith("-OOM", client.Command("SET more v").ToString(), StringComparison.Ordinal);
+        client.Ok("CONFIG SET maxmemory-policy allkeys-lfu");
+        for (int i = 0; i < count; i++) client.Ok($"SET more:{i} {value}");
+        Assert.NotEqual(0, Number(client, "evicted_keys"));
+        Assert.InRange(Count(client, "OBJECT FREQ more:" + (count - 1)), 1, 255);
+        Assert.Equal(
+            "-ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between "
+            + "policies at runtime LRU and LFU data will take some time to adjust.",
+            client.Command("OBJECT IDLETIME more:" + (count - 1)).ToString());
+        client.Ok("CONFIG SET maxmemory-policy noeviction maxmemory 8mb");
+        Assert.StartsWith("-OOM", client.Command("SET more v").ToString(), StringComparison.Ordinal);
+    }
+
+    // What is watched and evicted has changed; a transaction's own keys are not evicted while it runs.
+    [Fact]
+    public void Who_watches_a_key_is_told_that_it_was_evicted()
+    {
+        // One worker: what an idle one has written last is looked at when there is nothing else.
+        using var kv = KvProcess.Start(
+            "--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru", "--worker-threads", "1");
+        using var client = kv.Connect(timeoutMs: 120_000);
+        using var other = kv.Connect(timeoutMs: 120_000);
+        client.Ok("SET watched v");
+        client.Ok("WATCH watched");
+        string value = new('v', 1000);
+        for (int i = 0; Count(other, "EXISTS watched") == 1; i++) other.Ok($"SET key:{i} {value}");
+        client.Ok("MULTI");
+        Assert.Equal("+QUEUED", client.Command("PING").ToString());
+        Assert.True(client.Command("EXEC").IsNull);
+    }
+
+    private static long Count(RespClient client, string command) =>
+        long.Parse(client.Command(command).ToString()[1..], CultureInfo.InvariantCulture);
+
+    private static long Number(RespClient client, string field) =>
+        long.Parse(client.Info(field), CultureInfo.InvariantCulture);
+}

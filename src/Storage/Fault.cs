@@ -25,7 +25,8 @@ internal static class Fault
         "segment.open", "database.create", "index.split", "flush.publish", "swap.publish",
 
         // The store's own thread.
-        "upkeep.round", "upkeep.yield", "expiry.sweep", "expiry.fields", "reclaim.copy", "reclaim.publish",
+        "upkeep.round", "upkeep.yield", "evict.batch", "expiry.sweep", "expiry.fields", "reclaim.copy",
+            "reclaim.publish",
         "deferred.run",
 
         // A session, and what a worker does for several of them.

@@ -37,6 +37,7 @@ public sealed unsafe class StoreFaultTests
         ["swap.publish"] = test => test.Store.Swap(0, 1),
         ["upkeep.round"] = Maintain,
         ["upkeep.yield"] = Maintain,
+        ["evict.batch"] = Evict,
         ["expiry.sweep"] = Maintain,
         ["expiry.fields"] = Maintain,
         ["reclaim.copy"] = Maintain,
@@ -171,6 +172,27 @@ public sealed unsafe class StoreFaultTests
     }
 
     /// <summary>A round of upkeep with something to sweep, to move and to free.</summary>
+    private static void Evict(TestStore test)
+    {
+        for (int i = 0; i < 3000; i++)
+            test.SetWithExpiry("evicted" + i, new string('v', 1000), test.Clock.Ms + 1_000_000);
+        test.Session.Changes.Seal();
+        test.Session.GoOffline();
+        test.Store.MaxMemoryPolicy = MaxMemoryPolicy.VolatileRandom;
+        test.Store.MaxMemoryBytes = test.Store.UsedBytes - 1_000_000;
+        try
+        {
+            for (int i = 0; i < 5; i++) test.Store.Maintain();
+        }
+        finally
+        {
+            test.Store.MaxMemoryBytes = 0;
+            test.Store.MaxMemoryPolicy = MaxMemoryPolicy.NoEviction;
+            test.Begin();
+            for (int i = 0; i < 3000; i++) test.Delete("evicted" + i);
+        }
+    }
+
     private static void Maintain(TestStore test)
     {
         for (int round = 0; round < 3; round++)

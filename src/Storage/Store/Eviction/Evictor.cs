@@ -254,7 +254,6 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             }
             else
             {
-                Fault.Point("evict.move");
                 int heat = RecordWord.Heat(word);
                 ulong cooled = heat == 0 ? word : RecordWord.WithHeat(word, _rule.Cooled(heat, secondsOld));
                 if (!survivors.For(word).TryMove(database, record, cooled)) return false;

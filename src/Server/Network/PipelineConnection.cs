@@ -239,7 +239,8 @@ internal sealed class PipelineConnection : ISessionOwner
                 continue;
             }
 
-            if (_stopping && Pending.Length == 0 && !HasInput) return;
+            // What is pending is a command that has not come whole, and may never.
+            if (_stopping && !HasInput) return;
             var result = await _reader.ReadAsync().ConfigureAwait(false);
             var input = result.Buffer;
             if (!input.IsEmpty)

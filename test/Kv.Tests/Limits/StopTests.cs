@@ -60,6 +60,23 @@ public sealed class StopTests
         Eventually.Holds(() => server.Connections.Count == 0, () => "the connection is not closed");
     }
 
+    // Of what it has begun nothing more may ever come.
+    [Theory]
+    [InlineData("epoll", "*2\r\n$3\r\nGET\r\n$1000\r\nabc")]
+    [InlineData("pipelines", "*2\r\n$3\r\nGET\r\n$1000\r\nabc")]
+    [InlineData("pipelines", "*2\r\n$4\r\nECHO\r\n$100000\r\nabc")]
+    [InlineData("pipelines", "PIN")]
+    public async Task A_client_in_the_middle_of_a_command_is_not_waited_for(string transport, string begun)
+    {
+        using var kv = KvInstance.Start([.. Patient, "--transport", transport]);
+        using RespClient client = kv.Connect(), other = kv.Connect();
+        client.Send(System.Text.Encoding.ASCII.GetBytes("*1\r\n$4\r\nPING\r\n" + begun));
+        Assert.Equal("PONG", client.Read().String);
+        await kv.Server.StopAsync().WaitAsync(TimeSpan.FromMinutes(2));
+        Assert.True(kv.Server.EndedInOrder);
+        Assert.True(client.IsClosedByServer());
+    }
+
     private static void Ask(KvInstance kv, RespClient client, int count)
     {
         using var other = kv.Connect();

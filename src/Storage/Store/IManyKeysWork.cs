@@ -26,6 +26,12 @@ internal unsafe interface IManyKeysWork : ISessionUser
     /// <summary>The value that a key is to get, and its block if it has one.</summary>
     ReadOnlySpan<byte> Value(int index, out Block block);
 
+    /// <summary>Begins a step of reading.</summary>
+    void BeginReading();
+
+    /// <summary>Whether one more value may be read in this step; the first one always may.</summary>
+    bool MayReadMore { get; }
+
     /// <summary>Everything read so far is void.</summary>
     void Restart();
 

@@ -173,10 +173,12 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void LookSome()
     {
         int end = Math.Min(_count, _next + KeysPerStep);
+        if (_work.Action == ManyKeysAction.Read) _work.BeginReading();
         for (; _next < end; _next++)
         {
             if (_work.Action == ManyKeysAction.Read)
             {
+                if (!_work.MayReadMore) return;
                 // In the order of the command, doubles and all.
                 _work.Read(_next, HeldOf(_order.PlaceOf(_next)).View);
                 continue;

@@ -35,8 +35,10 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
         if (session.Table != _table) return EndRound(false);
         int end = Math.Min(count, _next + KeysHold.KeysPerStep);
         Database? database = _table![databaseNumber];
+        if (!_checks) work.BeginReading();
         for (; _next < end; _next++)
         {
+            if (!_checks && !work.MayReadMore) return false;
             if (!_checks) ReadOne(session, database);
             else if (!StillHolds(database, _next)) return EndRound(false);
         }

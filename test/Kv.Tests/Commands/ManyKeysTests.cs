@@ -10,6 +10,20 @@ public class ManyKeysTests
 {
     private const int Keys = 3000;
 
+    // 1,200 values of 60,000 bytes: 1,024 of them, 61 MB, were copied in one turn.
+    [Fact]
+    public void A_step_of_MGET_ends_by_bytes_too()
+    {
+        using var instance = KvInstance.Start(new Kv.Tests.Storage.TestClock());
+        using var client = new WindowClient(instance);
+        client.Run($"SET k {new string('v', 60_000)}");
+        string line = $"MGET{string.Concat(Enumerable.Repeat(" k", 1200))}";
+        int length = client.Run(line).Length;
+        Assert.Equal(1200 * (60_000 + "$60000\r\n\r\n".Length) + "*1200\r\n".Length, length);
+        // Of 256 KB each, and what is passed on.
+        Assert.True(client.Steps > 280, $"{client.Steps} steps");
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void They_answer_as_short_ones_do(string transport)
     {

@@ -313,6 +313,12 @@ public sealed unsafe class LongHoldTests
             return _value;
         }
 
+        public void BeginReading()
+        {
+        }
+
+        public bool MayReadMore => true;
+
         public void Restart() => Values.Clear();
 
         public void Read(int index, in ValueView value) =>

@@ -26,7 +26,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     private RegisterUnion _union;
     private SteppedRead? _read;
     private KeysHold? _hold;
-    private long _charged;
+    private long _charged, _bytesEnd;
     private int _counted, _deletedSingly;
 
     public ManyKeysCommand(ref CommandContext context, ManyKeysKind kind)
@@ -101,6 +101,12 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         block = argument.IsInBlock ? _session.Blocks!.Find(argument.Pointer) : default;
         return argument.Span;
     }
+
+    /// <inheritdoc/>
+    public void BeginReading() => _bytesEnd = _reply.Bytes + StepBudget.BytesMax;
+
+    /// <inheritdoc/>
+    public bool MayReadMore => _reply.Bytes < _bytesEnd;
 
     /// <inheritdoc/>
     public void Restart()

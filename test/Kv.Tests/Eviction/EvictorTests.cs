@@ -93,6 +93,36 @@ public sealed class EvictorTests
         test.Check();
     }
 
+    // There is room for an expiry in the record, and none in it.
+    [Theory]
+    [InlineData(MaxMemoryPolicy.VolatileLru)]
+    [InlineData(MaxMemoryPolicy.VolatileTtl)]
+    public void Keys_that_have_lost_their_expiry_are_not_evicted_by_a_volatile_policy(MaxMemoryPolicy policy)
+    {
+        using var test = Make(policy);
+        const int Lasting = 1000;
+        for (int i = 0; i < Lasting; i++) Put(test, $"lasting{i}", TestStore.Bytes("old"), Far);
+        for (int i = 0; i < Lasting; i++) test.Set($"lasting{i}", "new");
+        Assert.Equal(0, test.Store.CountWithExpiry(0));
+        var value = new byte[300];
+        for (int i = 0; i < 200_000; i++) Put(test, $"key{i}", value, Far);
+        Assert.NotEqual(0, test.Store.Stats.EvictedKeys);
+        for (int i = 0; i < Lasting; i++) Assert.Equal("new", test.Get($"lasting{i}"));
+    }
+
+    // The mark of a segment is also that of fields: what has only such has nothing that may go.
+    [Fact]
+    public void Hashes_whose_fields_expire_are_not_looked_through_for_ever()
+    {
+        using var test = Make(MaxMemoryPolicy.VolatileLru);
+        int count = 0, rounds = 0;
+        // Ends: the store is full.
+        while (TryMakeRoom(test, ref rounds)) SetHash(test, $"hash{count++}");
+        Assert.Equal(0, test.Store.Stats.EvictedKeys);
+        Assert.Equal(count, test.Store.Count(0));
+        Assert.InRange(rounds, 1, 1000);
+    }
+
     [Theory]
     [InlineData(MaxMemoryPolicy.VolatileLru)]
     [InlineData(MaxMemoryPolicy.VolatileTtl)]
@@ -195,15 +225,35 @@ public sealed class EvictorTests
 
     private static bool TryMakeRoom(TestStore test)
     {
+        int rounds = 0;
+        return TryMakeRoom(test, ref rounds);
+    }
+
+    private static bool TryMakeRoom(TestStore test, ref int rounds)
+    {
         // Ends: each round wins room, or decides that there is none.
         while (true)
         {
             var room = test.Session.AskRoom();
             if (room != StoreRoom.Soon) return room == StoreRoom.Free;
+            Assert.True(++rounds < 10_000, "rounds without an end");
             test.Session.GoOffline();
             test.Store.Maintain();
             test.Begin();
         }
+    }
+
+    /// <summary>A small hash with a field that expires some day.</summary>
+    private static void SetHash(TestStore test, string key)
+    {
+        using HeldKey held = test.Session.Hold(test.Session.Key(TestStore.Bytes(key)), DataType.Hash, 120);
+        var hash = new HashValue(held.Value);
+        Assert.True(hash.TryReserve(1, 64, 60));
+        hash.Set("f"u8, new byte[60]);
+        long bytes = 0;
+        hash.AskExpiry("f"u8, Far, FieldExpiryRule.Always, ref bytes);
+        Assert.True(hash.TryReserveExpiries(bytes));
+        Assert.Equal(FieldExpiryStatus.Changed, hash.SetExpiry("f"u8, Far, FieldExpiryRule.Always));
     }
 
     private static void Settle(TestStore test)

@@ -68,9 +68,6 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
         return (int)Math.Max(0, heat - less);
     }
 
-    /// <summary>Whether a record may be evicted at all.</summary>
-    public bool MayEvict(ulong word) => !IsVolatile || (word & RecordWord.HasExpiry) != 0;
-
     /// <summary>What a record is worth, of <see cref="Worths"/>: those that are worth least go first.</summary>
     /// <param name="chance">As good as random, and the same for the record throughout a batch.</param>
     public int WorthOf(ulong word, long msLeft, uint chance) => Worth switch

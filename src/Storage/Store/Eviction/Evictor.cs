@@ -30,10 +30,14 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     /// is won later.</summary>
     private const int PatientRounds = 3;
 
+    /// <summary>For so long a segment in which nothing may go is not looked at again.</summary>
+    private const int BarrenMs = 1000;
+
     private readonly record struct Candidate(Database Database, int Segment, bool IsLater, ulong Rank);
 
     private readonly List<Candidate> _candidates = [];
     private readonly List<int> _segments = [];
+    private readonly Dictionary<int, (long Generation, long TickMs)> _barren = [];
     private readonly long[] _bytesByWorth = new long[EvictionRule.Worths];
     private EvictionRule _rule = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
     private long _evictedKeys;
@@ -71,7 +75,8 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
                 return;
             }
 
-            if (!TryEmptyBatch(session)) return;
+            if (!TryEmptyBatch(session, out bool wins)) return;
+            if (!wins) continue;        // each such batch leaves segments that are not picked again for a while
             HasMore = true;
             store.Room.Doubt();
         }
@@ -98,7 +103,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
                 bool isMain = info->Queue == SegmentQueue.Main;
                 if (isMain) main += alive;
                 else young += alive;
-                if (!MayHold(info)) continue;
+                if (!MayHold(segment, info)) continue;
                 written |= alive != 0 && StateOf(info) == SegmentState.Active;
                 if (StateOf(info) != SegmentState.Sealed) continue;
                 if (info->SealEpoch < safe) _candidates.Add(new Candidate(database, segment, isMain, RankOf(info)));
@@ -140,7 +145,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             foreach (int segment in _segments)
             {
                 SegmentInfo* info = store.Log.Info(segment);
-                if (StateOf(info) == SegmentState.Active && MayHold(info) && info->Tail > info->DeadBytes)
+                if (StateOf(info) == SegmentState.Active && MayHold(segment, info) && info->Tail > info->DeadBytes)
                     _candidates.Add(new Candidate(database, segment, IsLater: false, RankOf(info)));
             }
         }
@@ -149,36 +154,59 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     private static SegmentState StateOf(SegmentInfo* info) => (SegmentState)Volatile.Read(ref *(int*)&info->State);
 
     /// <summary>Whether there may be something that the policy evicts.</summary>
-    private bool MayHold(SegmentInfo* info) =>
-        !_rule.IsVolatile || Volatile.Read(ref info->EarliestExpiryMs) != long.MaxValue;
+    private bool MayHold(int segment, SegmentInfo* info) => !_rule.IsVolatile
+        || (Volatile.Read(ref info->EarliestExpiryMs) != long.MaxValue && !IsBarren(segment, info));
+
+    /// <summary>Whether a segment was found a moment ago to have nothing that may go: its mark is also that of fields
+    /// of hashes, and of keys that have no expiry any more.</summary>
+    private bool IsBarren(int segment, SegmentInfo* info) =>
+        _barren.TryGetValue(segment, out var found) && found.Generation == info->Generation
+        && Environment.TickCount64 - found.TickMs < BarrenMs;
+
+    /// <summary>Whether a record may be evicted at all. With room for an expiry it may have none.</summary>
+    private bool MayEvict(byte* record, ulong word) =>
+        !_rule.IsVolatile || Record.ExpiryOf(record, word) != Record.NoExpiry;
 
     private ulong RankOf(SegmentInfo* info) => _rule.Worth == EvictionWorth.TimeLeft
         ? (ulong)Volatile.Read(ref info->EarliestExpiryMs) : info->SealEpoch;
 
-    /// <returns>False when nothing was won, and the round is to end.</returns>
-    private bool TryEmptyBatch(StoreSession session)
+    /// <param name="wins">Whether something was won.</param>
+    /// <returns>False when the round is to end: another one would find the same.</returns>
+    private bool TryEmptyBatch(StoreSession session, out bool wins)
     {
+        wins = false;
         _seed = _seed * 1664525 + 1013904223;
         Array.Clear(_bytesByWorth);
-        foreach (Candidate candidate in _candidates)
-            if (!TryWeigh(candidate, session)) return false;
+        int picked = _candidates.Count;
+        for (int i = picked - 1; i >= 0; i--)
+        {
+            Candidate candidate = _candidates[i];
+            if (!TryWeigh(candidate, session, out bool isBarren)) return false;
+            if (!isBarren) continue;
+            _barren[candidate.Segment] = (store.Log.Info(candidate.Segment)->Generation, Environment.TickCount64);
+            _candidates.RemoveAt(i);
+        }
+
         int most = MostToEvict();
         long before = EvictedKeys;
-        bool emptied = false;
         foreach (Candidate candidate in _candidates)
         {
             if (!TryEmpty(candidate, most, session, out bool isEmpty)) return false;
-            emptied |= isEmpty;
+            wins |= isEmpty;
             if (!store.Room.MustEvict) break;
         }
 
-        return emptied || EvictedKeys != before;
+        wins |= EvictedKeys != before;
+        return wins || _candidates.Count != picked;
     }
 
     /// <summary>Adds up what the records of a segment are worth.</summary>
+    /// <param name="isBarren">Whether it has some, and none of them may go.</param>
     /// <returns>False when its database is no more.</returns>
-    private bool TryWeigh(in Candidate candidate, StoreSession session)
+    private bool TryWeigh(in Candidate candidate, StoreSession session, out bool isBarren)
     {
+        isBarren = false;
+        bool keeps = false, mayGive = false;
         // Also when the processor was given away for another segment: the segments of a dropped database are others' by
         // now.
         if (candidate.Database.IsDropped) return false;
@@ -192,10 +220,16 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
                 if (candidate.Database.IsDropped) return false;
             }
 
-            if (RecordWord.IsBusy(word) || !_rule.MayEvict(word)) continue;
+            if (RecordWord.IsDead(word)) continue;
+            // A locked one may be anything by the time it is let go of.
+            bool isLocked = (word & RecordWord.Lock) != 0, mayGo = isLocked || MayEvict(record, word);
+            mayGive |= mayGo;
+            keeps |= !mayGo;
+            if (isLocked || !mayGo) continue;
             _bytesByWorth[WorthOf(record, word, session.NowMs)] += RecordWord.Size(word) + OutsideOf(record, word);
         }
 
+        isBarren = keeps && !mayGive;
         return true;
     }
 
@@ -241,7 +275,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
                 continue;
             }
 
-            if (_rule.MayEvict(word) && WorthOf(record, word, session.NowMs) <= most)
+            if (MayEvict(record, word) && WorthOf(record, word, session.NowMs) <= most)
             {
                 wonOutside |= RecordWord.HoldsPointer(word);
                 Evict(database, record, word, isYoung, session);

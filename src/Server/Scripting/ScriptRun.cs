@@ -9,12 +9,12 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Scripting;
 
-//                 nothing held, or the declared keys are             all others stand still
-//  Begin ──► script runs ──────────────► done ──► reply      ┌─► script runs ──► done ──► reply
-//                 │  its turn is over                          │        │  busy-reply-threshold is over
-//                 ├──► steps, the keys stay held ──► done      │        └──► LoneRest, others are told BUSY ──► done
-//                 │  it is about to write, or needs a key      │
-//                 └──► that it has not declared ───────────────┘  from the start: nothing has been changed so far
+//             nothing held, or the declared keys are           all others stand still
+//  Begin ---> script runs ------------> done ---> reply   +--> script runs ---> done ---> reply
+//                 |  its turn is over                     |        |  busy-reply-threshold is over
+//                 +--> steps, the keys stay held -> done  |        +--> LoneRest, others are told BUSY -> done
+//                 |  it is about to write, or needs a key |
+//                 +--> that it has not declared ----------+  from the start: nothing has been changed so far
 
 /// <summary>One script that is being run, with the machine that runs it: in its handler's turn, or in steps.</summary>
 /// <remarks>

@@ -7,8 +7,9 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Scripting;
 
 /// <summary>The table <c>redis</c> of a script's machine.</summary>
-/// <param name="run">The script that the machine runs.</param>
-internal sealed class RedisLibrary(ScriptRun run)
+/// <param name="register">redis.register_function.</param>
+internal sealed class RedisLibrary(KvServer server, ScriptCommands commands, RaisedErrors errors,
+    LuaHostFunction register)
 {
     private const int ReplicationMax = 3;
 
@@ -49,7 +50,7 @@ internal sealed class RedisLibrary(ScriptRun run)
     private LuaTable LoadingTable(LuaMachine machine)
     {
         var table = machine.NewTable();
-        Add(table, "register_function", run.Register);
+        Add(table, "register_function", register);
         Add(table, "log", Log);
         AddConstants(table);
         var events = machine.NewTable();
@@ -71,24 +72,25 @@ internal sealed class RedisLibrary(ScriptRun run)
     private static void Add(LuaTable table, string name, LuaHostFunction body) =>
         table[new LuaString(name)] = new LuaBuiltin(name, body);
 
-    private int Call(ref LuaCall call) => run.Call(ref call, isProtected: false);
+    private int Call(ref LuaCall call) => commands.Call(ref call, isProtected: false);
 
-    private int ProtectedCall(ref LuaCall call) => run.Call(ref call, isProtected: true);
+    private int ProtectedCall(ref LuaCall call) => commands.Call(ref call, isProtected: true);
 
     private int ErrorReply(ref LuaCall call)
     {
         if (call.Count != 1 || call[0].AsString is not { } text)
-            return call.Return(run.NewError("ERR wrong number or type of arguments"));
+            return call.Return(errors.NewTable("ERR wrong number or type of arguments"));
         // "-CODE text", "CODE text", or a text without a code.
         var bytes = text.Span;
-        if (bytes.StartsWith("-"u8)) return call.Return(run.NewError(bytes[1..]));
-        return call.Return(bytes.Contains((byte)' ') ? run.NewError(bytes) : run.NewError([.. "ERR "u8, .. bytes]));
+        if (bytes.StartsWith("-"u8)) return call.Return(errors.NewTable(bytes[1..]));
+        bool hasCode = bytes.Contains((byte)' ');
+        return call.Return(hasCode ? errors.NewTable(bytes) : errors.NewTable([.. "ERR "u8, .. bytes]));
     }
 
     private int StatusReply(ref LuaCall call)
     {
         if (call.Count != 1 || call[0].AsString is not { } text)
-            return call.Return(run.NewError("ERR wrong number or type of arguments"));
+            return call.Return(errors.NewTable("ERR wrong number or type of arguments"));
         var table = call.Machine.NewTable(0, 1);
         table[new LuaString("ok")] = text;
         return call.Return(table);
@@ -96,7 +98,7 @@ internal sealed class RedisLibrary(ScriptRun run)
 
     private int Sha1Hex(ref LuaCall call)
     {
-        if (call.Count != 1) return run.Raise(ref call, "ERR wrong number of arguments");
+        if (call.Count != 1) return errors.Raise(ref call, "ERR wrong number of arguments");
         var text = call[0].ToText();
         return call.Return(
             call.Text(Encoding.ASCII.GetBytes(ScriptSha.Of(text == null ? default : text.Span).ToString())));
@@ -104,10 +106,10 @@ internal sealed class RedisLibrary(ScriptRun run)
 
     private int Log(ref LuaCall call)
     {
-        if (call.Count < 2) return run.Raise(ref call, "ERR redis.log() requires two arguments or more.");
-        if (!call[0].IsNumber) return run.Raise(ref call, "ERR First argument must be a number (log level).");
+        if (call.Count < 2) return errors.Raise(ref call, "ERR redis.log() requires two arguments or more.");
+        if (!call[0].IsNumber) return errors.Raise(ref call, "ERR First argument must be a number (log level).");
         double level = call[0].AsNumber;
-        if (level is not (>= 0 and <= 3)) return run.Raise(ref call, "ERR Invalid debug level.");
+        if (level is not (>= 0 and <= 3)) return errors.Raise(ref call, "ERR Invalid debug level.");
         var line = new StringBuilder();
         for (int i = 1; i < call.Count; i++)
         {
@@ -116,31 +118,32 @@ internal sealed class RedisLibrary(ScriptRun run)
             line.Append(Encoding.Latin1.GetString(ResultReply.OneLine(part.Span)));
         }
 
-        run.Log(Levels[(int)level], line.ToString());
+        server.Log.Log(Levels[(int)level], "{Text}", line.ToString());
         return call.Return();
     }
 
     private int SetResp(ref LuaCall call)
     {
-        if (call.Count != 1) return run.Raise(ref call, "ERR redis.setresp() requires one argument.");
+        if (call.Count != 1) return errors.Raise(ref call, "ERR redis.setresp() requires one argument.");
         if (call[0].ToText() is null || call.IntegerAt(0) is not (2 or 3))
-            return run.Raise(ref call, "ERR RESP version must be 2 or 3.");
-        run.Version = call.IntegerAt(0) == 3 ? RespVersion.Resp3 : RespVersion.Resp2;
+            return errors.Raise(ref call, "ERR RESP version must be 2 or 3.");
+        commands.Version = call.IntegerAt(0) == 3 ? RespVersion.Resp3 : RespVersion.Resp2;
         return call.Return();
     }
 
     // Checked and without effect: what a script does is one effect, whoever follows it.
     private int SetReplication(ref LuaCall call)
     {
-        if (call.Count != 1) return run.Raise(ref call, "ERR redis.set_repl() requires two arguments.");
+        if (call.Count != 1) return errors.Raise(ref call, "ERR redis.set_repl() requires two arguments.");
         return call[0].IsNumber && call[0].AsNumber is >= 0 and <= ReplicationMax ? call.Return()
-            : run.Raise(ref call, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
+            : errors.Raise(ref call,
+                "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
     }
 
     private int CheckAccess(ref LuaCall call)
     {
-        if (call.Count == 0) return run.Raise(ref call, ScriptErrors.NoCommand);
-        return run.IsCommand(ref call) ? call.Return(true)
-            : run.Raise(ref call, "ERR Invalid command passed to redis.acl_check_cmd()");
+        if (call.Count == 0) return errors.Raise(ref call, ScriptErrors.NoCommand);
+        return commands.IsCommand(ref call) ? call.Return(true)
+            : errors.Raise(ref call, "ERR Invalid command passed to redis.acl_check_cmd()");
     }
 }

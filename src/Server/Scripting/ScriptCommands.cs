@@ -1,0 +1,201 @@
+using System.Diagnostics;
+using Kv.Lua;
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Server.Sessions;
+using Kv.Storage;
+
+namespace Kv.Server.Scripting;
+
+/// <summary>Commands that a script calls: which it may, where they run, and what they answer it.</summary>
+/// <remarks>They run for a stand-in of the client's session, with an output of the script's own, on the session of the
+/// store that the script runs on. Threads: the one that runs the script.</remarks>
+internal sealed class ScriptCommands(KvServer server, LuaMachine machine, RaisedErrors errors, ScriptFate fate)
+    : IDisposable
+{
+    private static readonly LuaRest Never = new((ref call) => call.Return());
+
+    private readonly ScriptArguments _arguments = new(server.Store);
+    private readonly SessionOutput _output = new(server.Store);
+    private readonly Session _standIn = NewStandIn(server);
+    private CommandRunner? _runner, _steppedRunner;
+    private StoreSession? _store;
+    private WorkerCounters? _stepCounters, _homeCounters;
+    private ScriptCode? _script;
+    private int _database;
+    private bool _isReadOnly;
+
+    /// <summary>The version in which commands answer the script.</summary>
+    public RespVersion Version
+    {
+        get => _standIn.Version;
+        set => _standIn.Version = value;
+    }
+
+    /// <summary>The worker's session of the store.</summary>
+    public StoreSession? Home { get; private set; }
+
+    /// <summary>Whether all others stand still, so that the script may do everything.</summary>
+    public bool IsAlone { get; set; }
+
+    /// <summary>Whether the script waits for a command that it may do only while all others stand still.</summary>
+    public bool WantsAlone { get; private set; }
+
+    /// <summary>Another script is to be run.</summary>
+    public void Begin(ScriptCode script, bool isReadOnly, int database)
+    {
+        _script = script;
+        _isReadOnly = isReadOnly;
+        _database = database;
+        IsAlone = WantsAlone = false;
+    }
+
+    /// <summary>It begins, or begins anew.</summary>
+    public void Start()
+    {
+        WantsAlone = false;
+        _standIn.Version = RespVersion.Resp2;
+        _standIn.Database = _database;
+    }
+
+    /// <summary>Has commands run on a worker's session of the store.</summary>
+    public void Bind(StoreSession store, WorkerCounters counters)
+    {
+        _store = store;
+        if (Home == store) return;
+        _runner?.Dispose();
+        _runner = new CommandRunner(server, store, counters, _output);
+        (Home, _homeCounters) = (store, counters);
+    }
+
+    /// <summary>Has commands run on another session of the store from here on.</summary>
+    public void BeginSteps(StoreSession session)
+    {
+        Debug.Assert(_steppedRunner == null, "it leaves its worker once");
+        _stepCounters = server.Counters.Borrow();
+        _store = session;
+        _steppedRunner = new CommandRunner(server, session, _stepCounters, _output);
+    }
+
+    /// <summary>Serves those who waited for what the steps have changed.</summary>
+    public void ServeArrivals() => _steppedRunner!.ServeArrivals();
+
+    /// <summary>Ends those steps, if there were any.</summary>
+    public void EndSteps()
+    {
+        _steppedRunner?.Dispose();
+        _steppedRunner = null;
+        if (_stepCounters != null) server.Counters.GiveBack(_stepCounters);
+        _stepCounters = null;
+    }
+
+    /// <summary>The script has ended: what it took of memory beyond the usual is given back.</summary>
+    public void End()
+    {
+        _script = null;
+        _arguments.Trim();
+    }
+
+    public void Dispose()
+    {
+        _runner?.Dispose();
+        _output.Dispose();
+        _arguments.Dispose();
+    }
+
+    /// <summary>redis.call and redis.pcall.</summary>
+    public unsafe int Call(ref LuaCall call, bool isProtected)
+    {
+        if (call.Count == 0) return Fail(ref call, isProtected, ScriptErrors.NoCommand);
+        if (!_arguments.TryCopy(ref call)) return Fail(ref call, isProtected, ScriptErrors.BadArgument);
+        Argument* items = _arguments.Items;
+        int count = _arguments.Count;
+        if (Find(items, count) is not { } command) return Fail(ref call, isProtected, ScriptErrors.UnknownCommand);
+        if (RefusalOf(command, count) is { } refusal) return Refuse(ref call, isProtected, command, refusal);
+        var runner = _steppedRunner ?? _runner!;
+        var context = runner.NewContext();
+        context.Session = _standIn;
+        if (!IsAlone && !MayGoOn(ref context, command, items, count))
+        {
+            if (fate.HasWritten)
+                throw new InvalidOperationException("A script uses a key that its text does not show.");
+            WantsAlone = true;
+            return call.Wait(Never);
+        }
+
+        bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !fate.HasWritten
+            && (_script!.Flags & ScriptFlags.AllowOom) == 0 && server.Store.IsOverBudget;
+        if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
+        if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
+            return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
+        _output.Reply.Version = Version;
+        runner.RunPart(ref context, new QueuedCommand(command, items, count, null));
+        var value = ReplyValues.Take(machine, _output, server.Store, out var error);
+        if (error == null) return call.Return(value);
+        return isProtected ? errors.ReturnReply(ref call, error) : errors.RaiseReply(ref call, error);
+    }
+
+    /// <summary>Whether the arguments are a command with a right number of arguments.</summary>
+    public unsafe bool IsCommand(ref LuaCall call) =>
+        _arguments.TryCopy(ref call) && Find(_arguments.Items, _arguments.Count) is { } command
+        && command.Takes(_arguments.Count);
+
+    private int Fail(ref LuaCall call, bool isProtected, string error) =>
+        isProtected ? call.Return(errors.NewTable(error)) : errors.Raise(ref call, error);
+
+    /// <summary>Why a script may not call a command; null: it may.</summary>
+    private string? RefusalOf(Command command, int count)
+    {
+        const CommandFlags changing = CommandFlags.Write | CommandFlags.MayReplicate;
+        if (command.Handler == null || !command.Takes(count)) return ScriptErrors.WrongArity;
+        if ((command.Flags & CommandFlags.NoScript) != 0) return ScriptErrors.NotAllowed;
+        return _isReadOnly && (command.Flags & changing) != 0 ? ScriptErrors.ReadOnly : null;
+    }
+
+    private int Refuse(ref LuaCall call, bool isProtected, Command command, string error)
+    {
+        (_stepCounters ?? _homeCounters!).ByCommand[command.Id].Rejected++;
+        return Fail(ref call, isProtected, error);
+    }
+
+    private unsafe Command? Find(Argument* items, int count)
+    {
+        ref readonly var entry = ref server.Commands.Find(items->Pointer, items->Length);
+        if (entry.IsNone) return null;
+        var command = server.Commands.All[entry.Number];
+        return command.Subcommands.Length == 0 || count < 2 ? command : command.FindSubcommand(items[1].Span);
+    }
+
+    /// <summary>Whether a command may run while others do. What may come to need other keys must not have changed
+    /// anything by then.</summary>
+    private unsafe bool MayGoOn(ref CommandContext context, Command command, Argument* items, int count) =>
+        (_script!.UsesDeclaredKeys || (command.Flags & CommandFlags.Write) == 0)
+        && HasKeysOf(ref context, command, items, count);
+
+    /// <summary>Whether all keys of a command are held.</summary>
+    private unsafe bool HasKeysOf(ref CommandContext context, Command command, Argument* items, int count)
+    {
+        if (command.UnnamedKeysFrom > 0 && count >= command.UnnamedKeysFrom) return false;
+        context.Args.Begin(items, count, 0, 0, 0, null);
+        foreach (var spec in command.Keys)
+        {
+            if ((spec.Access & KeyAccess.NotKey) != 0) continue;
+            if (spec.Start == KeyStart.Unknown) return false;
+            var search = KeyFinder.Find(spec, context.Args, 0, out var range);
+            // An error before anything is done; what is not sure of its keys need not be sure of that.
+            if (search == KeySearch.Invalid && !_script!.UsesDeclaredKeys) return false;
+            if (search != KeySearch.Found) continue;
+            for (int i = 0; i < range.Count; i++)
+                if (!_store!.IsHeld(items[range.First + (i * range.Step)].Span, _standIn.Database)) return false;
+        }
+
+        return true;
+    }
+
+    private static Session NewStandIn(KvServer server)
+    {
+        var session = new Session(id: 0, server, NoOwner.Instance) { Authenticated = true };
+        session.Transaction = new Transaction(session, server.Store) { IsRunning = true };
+        return session;
+    }
+}

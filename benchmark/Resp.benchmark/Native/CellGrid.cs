@@ -5,7 +5,8 @@ using RespBenchmark.Engine;
 namespace RespBenchmark.Native;
 
 /// <summary>One place of a grid. Sessions 0: found by ramping up.</summary>
-internal sealed record GridCell(int Sessions, int Depth, double? Rate);
+/// <param name="MaxMemory">What the server's maxmemory is set to; null: it is left as it is.</param>
+internal sealed record GridCell(int Sessions, int Depth, double? Rate, long? MaxMemory = null);
 
 /// <summary>The grid that the lists of options span, and what all its cells have in common.</summary>
 internal static class CellGrid
@@ -17,12 +18,16 @@ internal static class CellGrid
     {
         int[] sessions = verb.Sessions == "auto" ? [0] : ReadList("--conns", verb.Sessions, SessionsMax);
         int[] depths = ReadList("--depth", verb.Depths, DepthMax);
+        if (verb.MaxMemory is not null && !verb.Flush)
+            throw new UsageException("--maxmemory empties the server before each cell, and needs --flush");
+        long?[] limits = verb.MaxMemory is { } list ? [.. list.Split(',').Select(ReadBytes)] : [null];
         return
         [
-            .. from session in sessions
+            .. from limit in limits
+               from session in sessions
                from depth in depths
                from rate in rates is null ? [null] : rates.Select(rate => (double?)rate)
-               select new GridCell(session, depth, rate),
+               select new GridCell(session, depth, rate, limit),
         ];
     }
 
@@ -82,6 +87,21 @@ internal static class CellGrid
             || number <= 0)
             throw new UsageException($"--rate takes operations a second like 50k, 1M or 80%, not '{text}'");
         return factor == 0 ? number / 100 * most() : number * factor;
+    }
+
+    /// <summary>Reads 1000000, 64mb, 2gb.</summary>
+    private static long? ReadBytes(string text)
+    {
+        (string unit, long factor) = text switch
+        {
+            _ when text.EndsWith("kb", StringComparison.OrdinalIgnoreCase) => (text[^2..], 1L << 10),
+            _ when text.EndsWith("mb", StringComparison.OrdinalIgnoreCase) => (text[^2..], 1L << 20),
+            _ when text.EndsWith("gb", StringComparison.OrdinalIgnoreCase) => (text[^2..], 1L << 30),
+            _ => ("", 1L),
+        };
+        return long.TryParse(text[..^unit.Length], NumberStyles.None, CultureInfo.InvariantCulture, out long number)
+            && number <= (1L << 50) / factor ? number * factor
+            : throw new UsageException($"--maxmemory takes bytes like 64mb,1gb, not '{text}'");
     }
 
     private static double ReadVerify(string text)

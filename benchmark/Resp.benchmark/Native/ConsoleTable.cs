@@ -59,6 +59,7 @@ internal sealed class ConsoleTable(TextWriter output, IReadOnlyList<double> shar
             + $"{Load(last?.ServerHot, last?.ServerCpu),15} {Megabytes(last?.Rss),7} | "
             + $"{cell.Verdict}{headroom}{Wrong(cell)}"));
         if (ScenarioFigures.Line(cell) is { } figures) output.WriteLine($"         {figures}");
+        if (ScenarioFigures.Course(cell) is { } course) output.WriteLine($"         {course}");
         foreach (string warning in cell.Warnings) output.WriteLine($"         WARN {warning}");
     }
 

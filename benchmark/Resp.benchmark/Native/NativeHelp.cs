@@ -15,7 +15,7 @@ internal static class NativeHelp
     private static readonly (string Title, string[] Options)[] Groups =
     [
         ("Suite", ["list", "profile", "scale", "dry-run"]),
-        ("Shape", ["conns", "depth", "mode", "scenario", "peers", "loops", "session-model", "cores"]),
+        ("Shape", ["conns", "depth", "mode", "scenario", "peers", "maxmemory", "loops", "session-model", "cores"]),
         ("Time", ["warmup", "duration", "ops", "drain", "cooldown", "reps"]),
         ("Open loop", ["rate", "rate-sweep", "arrival", "max-inflight", "co"]),
         ("Checks and gates", ["verify", "on-error", "fail-on-saturation", "baseline", "fail-if"]),

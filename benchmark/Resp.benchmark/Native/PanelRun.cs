@@ -129,6 +129,8 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
                     _loaded.Remove(target.Name);
                 }
 
+                if (place.MaxMemory is not null) _loaded.Remove(target.Name);
+                using var limit = place.MaxMemory is { } bytes ? new MaxMemory(target, bytes) : null;
                 warnings[target.Name].AddRange(LoadOnce(target));
                 if (place.Sessions == 0 && Scenario is null && !_ladders.ContainsKey((target.Name, place.Depth)))
                     _ladders[(target.Name, place.Depth)] = SessionLadder.Climb(Plan(target, place), surroundings);
@@ -192,6 +194,7 @@ internal sealed class PanelRun(RunVerb verb, TargetSet targets, CellRunner runne
     {
         Op = Name, Conns = plan.Sessions, Depth = plan.Depth, Mode = plan.Mode == DepthMode.Batch ? "batch" : "window",
         Keys = verb.Keys, Value = verb.Value, Dist = verb.Distribution, Rate = place.Rate, Loops = plan.Loops,
+        MaxMemory = place.MaxMemory,
         Co = runner.Omission?.Name,
     };
 

@@ -21,6 +21,7 @@ internal sealed class RunCommand
     {
         _verb = verb;
         _surroundings = surroundings;
+        CellGrid.Read(verb, null);      // what is wrong in its lists is said before anybody is connected to
         _targets = new TargetSet(verb);
         _report = new RunReport(verb, surroundings, _targets);
         _runner = CellRunner.Of(verb, surroundings);

@@ -9,11 +9,15 @@ internal class RunVerb : WorkloadOptions
     [Option('c', "conns", Default = "1", HelpText = "Sessions: a list, or auto.")]
     public string Sessions { get; set; } = "1";
 
-    [Option("scenario", HelpText = "pubsub, blocking, txn, lua, stream-group or lock instead of operations.")]
+    [Option("scenario", HelpText = "pubsub, blocking, txn, lua, stream-group, lock or cache instead of operations.")]
     public string? Scenario { get; set; }
 
     [Option("peers", HelpText = "Scenario: subscribers, poppers, consumers (default: as many as --conns).")]
     public int? Peers { get; set; }
+
+    [Option("maxmemory", HelpText =
+        "A list (64mb,1gb): a cell with the server's maxmemory set to each; needs --flush.")]
+    public string? MaxMemory { get; set; }
 
     [Option('d', "depth", Default = "1", HelpText = "Operations outstanding per session: a list.")]
     public string Depths { get; set; } = "1";

@@ -30,7 +30,7 @@ internal class WorkloadOptions : TargetOptions
     public string? KeyFormat { get; set; }
 
     [Option("dist", Default = "uniform", HelpText =
-        "uniform, zipf:0.99[:scrambled], gauss:10%, seq, part, hot:90/10, latest.")]
+        "uniform, zipf:0.99[:scrambled], gauss:10%, seq, part, hot:90/10, latest; +scan:10%, +move:30s.")]
     public string Distribution { get; set; } = "uniform";
 
     [Option("value", Default = "64", HelpText = "64, 32-1024, lognormal:m,s, 8:50,1024:50 or @file.")]
@@ -41,6 +41,9 @@ internal class WorkloadOptions : TargetOptions
 
     [Option("ttl", HelpText = "Seconds, or a range A-B.")]
     public string? Ttl { get; set; }
+
+    [Option("trace", HelpText = "Scenario cache: a file of requests, key,bytes[,ttl] a line.")]
+    public string? Trace { get; set; }
 
     [Option("load", HelpText = "auto, none or only: fill the keys first (default auto).")]
     public string? Load { get; set; }

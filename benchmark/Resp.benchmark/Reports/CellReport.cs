@@ -62,6 +62,9 @@ internal sealed record CellAxis
 
     public int Loops { get; init; }
 
+    /// <summary>What the server's maxmemory was set to; null: it was left as it was.</summary>
+    public long? MaxMemory { get; init; }
+
     /// <summary>How coordinated omission was dealt with, if not as ever: such latencies are not compared with
     /// others.</summary>
     public string? Co { get; init; }

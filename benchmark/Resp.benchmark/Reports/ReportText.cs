@@ -79,7 +79,11 @@ internal sealed record AxisName(string Name, Func<CellAxis, string> Of, Func<Cel
         new("rate", axis => axis.Rate is { } rate ? rate.ToString("N0", CultureInfo.InvariantCulture) : "closed",
             axis => axis.Rate),
         new("loops", axis => Text(axis.Loops), axis => axis.Loops),
+        new("maxmemory", axis => axis.MaxMemory is { } bytes ? Megabytes(bytes) : "-", axis => axis.MaxMemory),
     ];
+
+    private static string Megabytes(long bytes) =>
+        (bytes / 1048576.0).ToString("0.##", CultureInfo.InvariantCulture) + " MB";
 
     private static string Text(int value) => value.ToString(CultureInfo.InvariantCulture);
 }

@@ -15,7 +15,16 @@ internal sealed record ScenarioReport
     /// <summary>By name; the operations' own is the repetition's service too.</summary>
     public IReadOnlyDictionary<string, LatencySummary> Latencies { get; init; } =
         new Dictionary<string, LatencySummary>();
+
+    /// <summary>The share that the scenario is about, over its time; null: there is none.</summary>
+    public ShareReport? Share { get; init; }
 }
+
+/// <summary>A share over the time of a repetition.</summary>
+internal sealed record ShareReport(string Name, IReadOnlyList<SharePoint> Points);
+
+/// <summary>Where an interval ends in s, and the share in it.</summary>
+internal sealed record SharePoint(double T, double Share);
 
 /// <summary>The figures of a cell's scenario over its repetitions: means, and latencies of all together.</summary>
 internal static class ScenarioFigures
@@ -25,6 +34,18 @@ internal static class ScenarioFigures
     {
         if (Values(cell) is not { Count: > 0 } values) return null;
         return string.Join("  ", values.Select(pair => $"{pair.Name} {pair.Value}"));
+    }
+
+    /// <summary>How the share of a cell's first repetition went, in at most ten steps; null: there is none.</summary>
+    public static string? Course(CellReport cell)
+    {
+        const int steps = 10;
+        if (cell.Reps.FirstOrDefault()?.Scenario?.Share is not { Points.Count: > 1 } share) return null;
+        IReadOnlyList<SharePoint> points = share.Points;
+        int count = Math.Min(steps, points.Count);
+        return $"{Name(share.Name)} over {ReportText.Number(points[^1].T)} s: "
+            + string.Join(' ', Enumerable.Range(1, count).Select(step =>
+                points[(step * points.Count / count) - 1].Share.ToString("F3", CultureInfo.InvariantCulture)));
     }
 
     /// <summary>A table of all cells of a target; nothing where none is a scenario's.</summary>
@@ -59,7 +80,7 @@ internal static class ScenarioFigures
 
     /// <summary>published_s is published/s.</summary>
     private static string Name(string figure) =>
-        figure.EndsWith("_s", StringComparison.Ordinal) ? figure[..^2] + "/s" : figure.Replace('_', ' ');
+        (figure.EndsWith("_s", StringComparison.Ordinal) ? figure[..^2] + "/s" : figure).Replace('_', ' ');
 
     private static string Figure(double value) =>
         value == Math.Floor(value) ? value.ToString("N0", CultureInfo.InvariantCulture) : ReportText.Number(value);

@@ -8,7 +8,10 @@ namespace RespBenchmark.Scenarios;
 internal abstract class Scenario
 {
     public static IReadOnlyList<Scenario> All { get; } =
-        [new PubSub(), new BlockingPop(), new Transactions(), new Scripts(), new StreamGroup(), new Locks()];
+    [
+        new PubSub(), new BlockingPop(), new Transactions(), new Scripts(), new StreamGroup(), new Locks(),
+        new ReadThrough(),
+    ];
 
     public abstract string Name { get; }
 
@@ -31,6 +34,12 @@ internal abstract class Scenario
 
     /// <summary>Whether a session may have several operations outstanding.</summary>
     public virtual bool TakesDepth => true;
+
+    /// <summary>Whether --value and --ttl may be distributions, and --trace may say the requests.</summary>
+    public virtual bool TakesSizes => false;
+
+    /// <summary>What is followed over the time of a run; null: nothing.</summary>
+    public virtual TrackedShare? Share => null;
 
     /// <summary>Scripts that it calls by their hashes.</summary>
     public virtual IReadOnlyList<string> ScriptTexts => [];
@@ -66,6 +75,15 @@ internal abstract class Scenario
 internal sealed record ScenarioStage(int Sessions, int Peers, int Depth, int ValueBytes, long KeyCount,
     Distribution Distribution, ulong Seed, string Run)
 {
+    /// <summary>Lengths of values, where they may vary.</summary>
+    public Sizes Sizes { get; init; } = Sizes.Of(ValueBytes);
+
+    /// <summary>Seconds that keys have to live; null: they do not expire.</summary>
+    public Sizes? Ttl { get; init; }
+
+    /// <summary>The requests themselves; null: they are drawn.</summary>
+    public Trace? Trace { get; init; }
+
     /// <summary>Sessions and peers that have to do with each other, as many groups as can be.</summary>
     public int Groups(bool hasPeers) => hasPeers ? Math.Min(Sessions, Peers) : Sessions;
 

@@ -4,8 +4,8 @@ using RespBenchmark.Measure;
 namespace RespBenchmark.Scenarios;
 
 /// <summary>What one loop's part of a scenario measures.</summary>
-/// <remarks>Threads: the loop writes; <see cref="Ops"/> and <see cref="Errors"/> are read at any time, each an aligned
-/// word with one writer; all else when the loop stands still.</remarks>
+/// <remarks>Threads: the loop writes; <see cref="Ops"/>, <see cref="Errors"/> and counts are read at any time, each an
+/// aligned word with one writer; all else when the loop stands still.</remarks>
 internal sealed class ScenarioRecorder(int latencies, int counts)
 {
     private readonly Histogram[] _latencies = [.. Enumerable.Range(0, latencies).Select(_ => new Histogram())];
@@ -37,7 +37,7 @@ internal sealed class ScenarioRecorder(int latencies, int counts)
 
     public Histogram Latency(int number) => _latencies[number];
 
-    public long CountOf(int number) => _counts[number];
+    public long CountOf(int number) => Volatile.Read(ref _counts[number]);
 
     public void Count(int number, long more = 1) => _counts[number] += more;
 

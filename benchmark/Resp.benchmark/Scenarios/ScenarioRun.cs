@@ -67,6 +67,9 @@ internal sealed class ScenarioRun : IDisposable
         }
     }
 
+    /// <summary>A count by its name, at any time.</summary>
+    public long CountOf(string name) => Sum(one => one.CountOf(_scenario.Counts.ToList().IndexOf(name)));
+
     /// <summary>Drives for a time and forgets what was measured.</summary>
     public void WarmUp(TimeSpan time)
     {
@@ -177,8 +180,6 @@ internal sealed class ScenarioRun : IDisposable
         if (_stopped) _control.Stop();
         if (wait != TimeSpan.Zero) _control.WaitForEnd(wait);      // ends: by time, and the drain by its own bound
     }
-
-    private long CountOf(string name) => Sum(one => one.CountOf(_scenario.Counts.ToList().IndexOf(name)));
 
     private long Sum(Func<ScenarioRecorder, long> of) => _loops.Sum(loop => of(loop.Recorder));
 

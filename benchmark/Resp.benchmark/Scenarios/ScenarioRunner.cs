@@ -14,12 +14,17 @@ namespace RespBenchmark.Scenarios;
 /// <summary>Runs repetitions of a scenario as the options of a verb say.</summary>
 internal sealed class ScenarioRunner
 {
+    private const int ValueBytesMax = 1 << 24;
+
     private readonly Scenario _scenario;
     private readonly RunVerb _verb;
     private readonly Surroundings _surroundings;
     private readonly LiveLine _live;
     private readonly int? _peers;
     private readonly int _valueBytes;
+    private readonly Sizes _sizes;
+    private readonly Sizes? _ttl;
+    private readonly Trace? _trace;
     private readonly Distribution _distribution;
 
     /// <exception cref="UsageException">An option does not go with it.</exception>
@@ -40,16 +45,35 @@ internal sealed class ScenarioRunner
         Refuse(verb.Sessions == "auto", "--conns takes numbers here");
         Refuse(verb.Keys < 1, "--keys takes a number from 1");
         _peers = verb.Peers;
-        _valueBytes = int.TryParse(verb.Value, NumberStyles.None, CultureInfo.InvariantCulture, out int bytes)
-            && bytes <= 1 << 24 ? bytes
-            : throw Wrong($"--value takes bytes to {1 << 24} here, not '{verb.Value}'");
+        Refuse(!scenario.TakesSizes && (verb.Ttl is not null || verb.Trace is not null),
+            "--ttl and --trace are for cache");
+        if (scenario.TakesSizes)
+        {
+            _sizes = Sizes.Parse(verb.Value);
+            Refuse(_sizes.Max > ValueBytesMax, $"--value takes bytes to {ValueBytesMax} here, not '{verb.Value}'");
+            _ttl = verb.Ttl is { } ttl ? Sizes.Parse(ttl) : null;
+            _trace = verb.Trace is { } path ? Trace.Open(path) : null;
+        }
+        else
+        {
+            _valueBytes = int.TryParse(verb.Value, NumberStyles.None, CultureInfo.InvariantCulture, out int bytes)
+                && bytes <= ValueBytesMax ? bytes
+                : throw Wrong($"--value takes bytes to {ValueBytesMax} here, not '{verb.Value}'");
+            _sizes = Sizes.Of(_valueBytes);
+        }
+
         _distribution = Distribution.Parse(verb.Distribution);
     }
 
     public string Name => _scenario.Name;
 
     /// <summary>Who does what with what.</summary>
-    public string About => _scenario.Keyed
+    public string About => _trace is { } trace
+        ? string.Create(CultureInfo.InvariantCulture, $"{trace.Count:N0} requests of {_verb.Trace}")
+        : _scenario.TakesSizes ? string.Create(CultureInfo.InvariantCulture,
+            $"{_verb.Distribution} over {_verb.Keys:N0} keys, {_verb.Value} B values"
+            + $"{(_verb.Ttl is { } ttl ? $", {ttl} s to live" : "")}")
+        : _scenario.Keyed
         ? string.Create(CultureInfo.InvariantCulture, $"{_verb.Distribution} over {_verb.Keys:N0} keys")
         : string.Create(CultureInfo.InvariantCulture,
             $"{(_peers is { } peers ? $"{peers}" : "as many")} {_scenario.PeerName}, messages of "
@@ -67,13 +91,29 @@ internal sealed class ScenarioRunner
     /// <param name="plan">Everything but what is sent.</param>
     public (Repetition Repetition, Verdict Verdict) Run(TargetWatch watch, CellPlan plan, string label)
     {
+        if (_trace is not null)
+        {
+            // Whole, from its begin: it is its own warm-up.
+            _trace.Rewind();
+            plan = plan with { Warmup = TimeSpan.Zero };
+            if (_verb.Ops is null) plan = plan with { Duration = TimeSpan.Zero, Commands = _trace.Count };
+        }
+
         using ScenarioRun run = ScenarioRun.Connect(_scenario, plan, StageOf(plan));
         using IDisposable attached = _surroundings.Interrupt.OnRequest(run.Stop);
         run.WarmUp(plan.Warmup);
         using ResourceMonitor monitor = watch.Begin();
         DateTimeOffset started = _surroundings.Clock.GetUtcNow();
+        ShareLog? shares = _scenario.Share is { } share
+            ? new ShareLog(share, DurationText.Parse("--interval", _verb.Interval)) : null;
         run.Begin();
-        while (!run.Wait(_live.Period)) _live.Show(label, run.Elapsed, plan.Duration, run.Counters);
+        while (!run.Wait(_live.Period))
+        {
+            shares?.Look(run.Elapsed, run.CountOf);
+            _live.Show(label, run.Elapsed, plan.Duration, run.Counters);
+        }
+
+        shares?.Look(run.Elapsed, run.CountOf, isLast: true);
         ResourceUse use = monitor.Stop();
         _live.Clear();
         Measurement measured = run.Finish();
@@ -88,18 +128,29 @@ internal sealed class ScenarioRunner
             Scenario = new ScenarioReport
             {
                 Name = _scenario.Name,
-                Figures = run.Figures(measured),
+                Figures = Figures(run.Figures(measured), shares),
+                Share = shares?.Report(),
                 Latencies = measured.Kinds.ToDictionary(kind => kind.Name, kind => LatencySummary.Of(kind.Service)),
             },
         };
         return (repetition, watch.Judge(plan, measured, use));
     }
 
+    private static Dictionary<string, double> Figures(IReadOnlyDictionary<string, double> figures, ShareLog? shares)
+    {
+        var all = shares?.Figures().ToDictionary() ?? [];
+        foreach ((string name, double value) in figures) all[name] = value;
+        return all;
+    }
+
     private ScenarioStage StageOf(CellPlan plan) => new(plan.Sessions, _scenario.HasPeers ? _peers ?? plan.Sessions : 0,
         plan.Arrivals is { } arrivals && _scenario.TakesDepth ? arrivals.InflightMax : plan.Depth, _valueBytes,
         _verb.Keys, _distribution, plan.Seed,
         // Not from the seed: two clients with the same options may load one server.
-        Guid.NewGuid().ToString("N")[..8]);
+        Guid.NewGuid().ToString("N")[..8])
+    {
+        Sizes = _sizes, Ttl = _ttl, Trace = _trace,
+    };
 
     private void Refuse(bool isWrong, string why)
     {

@@ -17,6 +17,7 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
     /// <exception cref="UsageException">An option's value is off.</exception>
     public int Run()
     {
+        if (verb.Name == CacheSuite.Name && !verb.List) return new CacheSuite(verb, surroundings).Run();
         SuiteProfile profile = SuiteProfile.Of(verb.Profile, verb.Scale);
         if (verb.List) return List(profile);
         if (verb.Name is not { } name) throw new UsageException("suite: which? suite NAME, or suite --list");
@@ -45,6 +46,8 @@ internal sealed class SuiteCommand(SuiteVerb verb, Surroundings surroundings)
                 + $"{SuitePlan.Size(plan.ServerBytes[0]),9} {SuitePlan.Size(plan.ClientBytes),9}  {suite.Shows}"));
         }
 
+        surroundings.Output.WriteLine(
+            $"{CacheSuite.Name,-16} {"-",-5} {"20",5} {"",8} {"",9} {"",9}  {CacheSuite.Shows}");
         return ExitCode.Ok;
     }
 

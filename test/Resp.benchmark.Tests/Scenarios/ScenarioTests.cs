@@ -23,6 +23,7 @@ public sealed class ScenarioTests : IDisposable
     [InlineData("stream-group", "--conns 5 --peers 2 --depth 3 --resp 3", 1)]
     [InlineData("stream-group", "--conns 2 --peers 5", 1)]
     [InlineData("lock", "--conns 6 --keys 2", 1)]
+    [InlineData("cache", "--conns 3 --depth 4 --keys 50 --value 1-300 --dist zipf:1.1+scan:20% --ttl 50-100", 1)]
     public void A_scenario_does_so_many_operations_loses_none_and_leaves_no_key(
         string name, string options, int operationsEach)
     {
@@ -91,6 +92,7 @@ public sealed class ScenarioTests : IDisposable
     [InlineData("lua", "evalsha")]
     [InlineData("stream-group", "xack")]
     [InlineData("lock", "evalsha")]
+    [InlineData("cache", "get")]
     public void A_signal_ends_it_with_what_was_measured_and_takes_the_keys_away(string name, string command)
     {
         RedisServer server = Start();
@@ -180,11 +182,18 @@ public sealed class ScenarioTests : IDisposable
     }
 
     [Theory]
-    [InlineData("nonsense", "", "--scenario takes pubsub, blocking, txn, lua, stream-group, lock, not 'nonsense'")]
+    [InlineData("nonsense", "",
+        "--scenario takes pubsub, blocking, txn, lua, stream-group, lock, cache, not 'nonsense'")]
     [InlineData("txn", "--depth 2", "--scenario txn: a session does one thing at a time: not --depth")]
     [InlineData("lua", "--peers 2", "--scenario lua: it has one role")]
     [InlineData("pubsub", "--op SET", "--scenario pubsub: it says itself what is sent")]
     [InlineData("pubsub", "--value 8-16", "--scenario pubsub: --value takes bytes")]
+    [InlineData("lua", "--ttl 5", "--scenario lua: --ttl and --trace are for cache")]
+    [InlineData("cache", "--value 16777217", "--scenario cache: --value takes bytes to 16777216 here")]
+    [InlineData("cache", "--maxmemory 1mb", "--maxmemory empties the server before each cell, and needs --flush")]
+    [InlineData("cache", "--flush --maxmemory 1tb", "--maxmemory takes bytes like 64mb,1gb, not '1tb'")]
+    [InlineData("cache", "--dist zipf+scan:0", "a share must be above 0")]
+    [InlineData("cache", "--dist zipf+move:0", "what is added is +scan:PERCENT or +move:DURATION")]
     public void What_does_not_go_together_is_refused_by_name(string name, string options, string why)
     {
         var run = ProgramRun.Of(

@@ -232,4 +232,31 @@ public class DistributionTests
         Assert.True(statistic <= limit,
             $"{what}: χ² {statistic:F1} of {freedom} degrees exceeds {limit:F1}; {Seed.Hint}");
     }
+
+    [Fact]
+    public void A_scan_beside_others_goes_through_every_number_once_in_its_share_of_the_draws()
+    {
+        const int n = 1000;
+        Draws draws = Distribution.Parse("hot:100/1+scan:25%").Open(n, new Seat(0, 1, 2, 1));
+        var generator = new Xoshiro256(7);
+        var seen = new int[n];
+        for (int session = 0; session < 2; session++)
+        {
+            var stream = new SessionStream { Session = session };
+            for (int draw = 0; draw < 2000; draw++) seen[draws.Next(ref generator, ref stream)]++;
+        }
+
+        // 4,000 draws, some 1,000 of them the scan's: the first ten numbers have the rest.
+        Assert.InRange(seen.Take(10).Sum(), 2700, 3300);
+        Assert.True(seen.Skip(10).All(count => count <= 2));
+        Assert.True(seen.Skip(10).Count(count => count > 0) > n / 2);
+    }
+
+    [Fact]
+    public void A_popularity_that_moves_is_a_permutation_by_a_step_each_period()
+    {
+        var draws = new MovingDraws(new SequenceDraws(100, 0, 1), 100, TimeSpan.FromSeconds(30));
+        long second = 1_000_000_000;
+        Assert.Equal([0, 0, 61, 61, 22, 83], new[] { 0, 29, 30, 59, 60, 90 }.Select(at => draws.Moved(at * second)));
+    }
 }

@@ -15,6 +15,7 @@ internal static class ChartSections
         var grid = new CellGrid(report);
         ChartSection?[] all =
         [
+            ShareSections.BySize(report, grid), ShareSections.OverTime(report, grid),
             Throughput(report, grid), Latency(report, grid), Spectrum(report, grid), Rates(report, grid),
             Seconds(report, grid),
             Cpu(report, grid), Ratios(report, grid),
@@ -256,6 +257,6 @@ internal static class ChartSections
             + "difference.", variants);
     }
 
-    private static string Name(Report report, TargetReport target) =>
+    internal static string Name(Report report, TargetReport target) =>
         target.Product is { } product ? report.Targets.Count > 1 ? $"{target.Name} ({product})" : product : target.Name;
 }

@@ -21,9 +21,28 @@ internal abstract record Distribution
 
     public abstract Draws Open(long n, in Seat seat);
 
-    /// <summary>Reads uniform, zipf:θ[:scrambled], gauss:σ%, seq, part, hot:x/y, latest[:θ].</summary>
+    /// <summary>Reads uniform, zipf:θ[:scrambled], gauss:σ%, seq, part, hot:x/y, latest[:θ], and what is added to one
+    /// of them: +move:DURATION, +scan:SHARE%.</summary>
     /// <exception cref="UsageException">It is none of them.</exception>
     public static Distribution Parse(string text)
+    {
+        string[] parts = text.Split('+');
+        Distribution all = ParseOne(parts[0]);
+        foreach (string added in parts.Skip(1))
+        {
+            all = added.Split(':') switch
+            {
+                ["scan", var share] => new ScanDistribution(all, Percent(share.TrimEnd('%'), text) / 100),
+                ["move", var time] when DurationText.Parse("+move", time) is var period && period > TimeSpan.Zero =>
+                    new MovingDistribution(all, period),
+                _ => throw Wrong(text, "what is added is +scan:PERCENT or +move:DURATION"),
+            };
+        }
+
+        return all;
+    }
+
+    private static Distribution ParseOne(string text)
     {
         string[] words = text.Split(':');
         return (words[0], words.Length) switch
@@ -97,6 +116,16 @@ internal abstract record Distribution
     private sealed record LatestDistribution(double Theta) : Distribution
     {
         public override Draws Open(long n, in Seat seat) => new LatestDraws(n, Theta);
+    }
+
+    private sealed record ScanDistribution(Distribution Inner, double Share) : Distribution
+    {
+        public override Draws Open(long n, in Seat seat) => new ScanDraws(Inner.Open(n, seat), n, seat.Sessions, Share);
+    }
+
+    private sealed record MovingDistribution(Distribution Inner, TimeSpan Period) : Distribution
+    {
+        public override Draws Open(long n, in Seat seat) => new MovingDraws(Inner.Open(n, seat), n, Period);
     }
 
     /// <summary>The second half of a cycle draws what the first drew.</summary>

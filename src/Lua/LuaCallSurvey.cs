@@ -25,6 +25,16 @@ public sealed class LuaCallSurvey
     public static LuaCallSurvey Of(ReadOnlySpan<byte> text, string table, IReadOnlySet<string> functions,
         string values) => CallSurvey.Of(Parser.Read(text, ""), table, functions, values);
 
+    /// <summary>Reads a text whose functions the host is given (<c>redis.register_function</c>): what each calls, when
+    /// the host runs the text and then it, with the table of values as its first argument.</summary>
+    /// <param name="registrar">The name of the function of the host that takes a name and a function, or a table with
+    /// <c>function_name</c> and <c>callback</c>.</param>
+    /// <returns>By the names of the functions; without those whose names the text does not say.</returns>
+    /// <inheritdoc cref="Of"/>
+    public static IReadOnlyDictionary<LuaString, LuaCallSurvey> OfRegistered(ReadOnlySpan<byte> text, string table,
+        IReadOnlySet<string> functions, string registrar) =>
+        CallSurvey.OfRegistered(Parser.Read(text, ""), table, functions, registrar);
+
     /// <summary>Whether all calls are known: the tables are used in no other way than by name, and nothing is run that
     /// is not in the text.</summary>
     public bool IsComplete { get; }

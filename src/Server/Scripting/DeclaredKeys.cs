@@ -14,8 +14,16 @@ internal static class DeclaredKeys
     public static bool AreAll(ReadOnlySpan<byte> code, CommandTable commands)
     {
         var survey = LuaCallSurvey.Of(code, "redis", Calls, "KEYS");
-        return survey.IsComplete && survey.Calls.All(arguments => IsPlain(arguments, commands));
+        return IsPlain(survey, commands);
     }
+
+    /// <summary>The names of the functions of a library whose text shows that.</summary>
+    public static HashSet<LuaString> OfFunctions(ReadOnlySpan<byte> code, CommandTable commands) =>
+        [.. LuaCallSurvey.OfRegistered(code, "redis", Calls, "register_function")
+            .Where(row => IsPlain(row.Value, commands)).Select(row => row.Key)];
+
+    private static bool IsPlain(LuaCallSurvey survey, CommandTable commands) =>
+        survey.IsComplete && survey.Calls.All(arguments => IsPlain(arguments, commands));
 
     private static bool IsPlain(IReadOnlyList<LuaCallArgument> arguments, CommandTable commands)
     {

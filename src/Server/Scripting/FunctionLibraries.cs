@@ -1,15 +1,18 @@
 using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
+using Kv.Server.Execution;
 
 namespace Kv.Server.Scripting;
 
 /// <summary>The libraries of a server and their functions.</summary>
+/// <param name="commands">Those that functions call.</param>
 /// <param name="load">Runs a library's text: <see cref="FunctionLibrary.Read"/>.</param>
 /// <param name="charge">Accounts for what is kept.</param>
 /// <remarks>Threads: any. What is there is replaced whole under <see cref="_changes"/>; looking up takes no
 /// lock.</remarks>
-internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration>, string?> load, Action<long> charge)
+internal sealed class FunctionLibraries(CommandTable commands,
+    Func<LuaChunk, List<FunctionRegistration>, string?> load, Action<long> charge)
 {
     /// <summary>Several libraries are loaded in so long: nobody else of the worker goes on meanwhile.</summary>
     private const int ReadMsMax = 1000;
@@ -37,7 +40,7 @@ internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration
     {
         string name = FunctionLibrary.ReadName(text, out _);
         if (!replaces) CheckIsNew(name);
-        var library = FunctionLibrary.Read(text, load);      // outside of the lock: it takes its time
+        var library = FunctionLibrary.Read(text, commands, load);      // outside of the lock: it takes its time
         lock (_changes)
         {
             if (!replaces) CheckIsNew(name);
@@ -59,7 +62,7 @@ internal sealed class FunctionLibraries(Func<LuaChunk, List<FunctionRegistration
             string name = FunctionLibrary.ReadName(text, out _);
             if (libraries.Exists(other => other.Name == name))
                 throw new ScriptRefusedException($"ERR Library '{name}' already exists");
-            libraries.Add(FunctionLibrary.Read(text, load));
+            libraries.Add(FunctionLibrary.Read(text, commands, load));
             FunctionsOf(libraries);
             if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > ReadMsMax)
                 throw new ScriptRefusedException(ScriptErrors.LoadTimeout);

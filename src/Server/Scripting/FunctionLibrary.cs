@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Lua;
+using Kv.Server.Execution;
 
 namespace Kv.Server.Scripting;
 
@@ -29,9 +30,10 @@ internal sealed class FunctionLibrary
     public long Bytes { get; }
 
     /// <summary>Compiles a text and runs it, to see what it registers.</summary>
+    /// <param name="commands">Those that its functions call.</param>
     /// <param name="load">Runs a chunk; what it registers goes to the list. Returns an error, or null.</param>
     /// <exception cref="ScriptRefusedException">It is no library; the message is the reply.</exception>
-    public static FunctionLibrary Read(ReadOnlySpan<byte> text,
+    public static FunctionLibrary Read(ReadOnlySpan<byte> text, CommandTable commands,
         Func<LuaChunk, List<FunctionRegistration>, string?> load)
     {
         string name = ReadName(text, out var code);
@@ -49,8 +51,9 @@ internal sealed class FunctionLibrary
         if (load(chunk, registered) is { } error)
             throw new ScriptRefusedException($"ERR Error registering functions: {error}");
         if (registered.Count == 0) throw new ScriptRefusedException("ERR No functions registered");
-        return new FunctionLibrary(name, text.ToArray(),
-            [.. registered.Select(function => new LibraryFunction(chunk, function))], chunk.Bytes);
+        var plain = DeclaredKeys.OfFunctions(code, commands);
+        return new FunctionLibrary(name, text.ToArray(), [.. registered.Select(function =>
+            new LibraryFunction(chunk, function) { UsesDeclaredKeys = plain.Contains(function.Name) })], chunk.Bytes);
     }
 
     /// <summary>The name in the first line, "#!lua name=x".</summary>

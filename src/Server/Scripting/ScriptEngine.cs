@@ -20,7 +20,7 @@ internal sealed class ScriptEngine(KvServer server)
     public ScriptCache Cache { get; } = new(server.Commands, () => server.Options.ScriptCacheLimit,
         server.Store.ChargeManaged);
 
-    public FunctionLibraries Functions { get; } = new(
+    public FunctionLibraries Functions { get; } = new(server.Commands,
         (chunk, registered) =>
         {
             var run = new ScriptRun(server, server.Scripts);

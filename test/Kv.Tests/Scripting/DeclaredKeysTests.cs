@@ -32,6 +32,16 @@ public sealed class DeclaredKeysTests
     [InlineData("while true do redis.call('INCR', KEYS[1]) end")]
     [InlineData("repeat local k = KEYS[2] redis.call('INCR', k) until true")]
     [InlineData("#!lua flags=no-cluster\nreturn redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(k) return redis.call('GET', k) end return f(KEYS[1])")]
+    [InlineData("local function f(k) return redis.call('GET', k) end return f(KEYS[1]), f(KEYS[ARGV[1]])")]
+    [InlineData("local f = function(n, k) return redis.call('SET', k, n) end return f(ARGV[1], KEYS[1])")]
+    [InlineData("local function f(a, b) return redis.call('MGET', a, b) end return f(unpack(KEYS))")]
+    [InlineData("local function f(keys, n) return redis.call('GET', keys[n]) end return f(KEYS, 2)")]
+    [InlineData("local function f(k) redis.call('GET', k) end local function g(k) f(k) end g(KEYS[1]) g(KEYS[2])")]
+    [InlineData("local function f(k, n) if n > 0 then f(k, n - 1) end redis.call('INCR', k) end f(KEYS[1], 3)")]
+    [InlineData("local function f(c) return c end return f(redis.REPL_ALL) or redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(k) return redis.call('GET', k) end local function g() return f('x') end return 1")]
+    [InlineData("local function f(k) for _, x in ipairs(k) do redis.call('DEL', x) end end f(KEYS)")]
     public void These_show_it(string text) => Assert.True(Shows(text));
 
     [Theory]
@@ -57,7 +67,22 @@ public sealed class DeclaredKeysTests
     [InlineData("local call = redis.call local f = function(g) return g('GET', 'x') end return f(call)")]
     [InlineData("return loadstring('return redis.call(\"GET\", \"x\")')()")]
     [InlineData("_G.KEYS[1] = 'x' return redis.call('GET', KEYS[1])")]
-    [InlineData("local function f(k) return redis.call('GET', k) end return f(KEYS[1])")]
+    [InlineData("local function f(k) return redis.call('GET', k) end return f('x')")]
+    [InlineData("local function f(k) return redis.call('GET', k) end return f(KEYS[1]), f('x')")]
+    [InlineData("local function f(k) return redis.call('GET', k) end f(KEYS[1]) return pcall(f, 'x')")]
+    [InlineData("local function f(k) return redis.call('GET', k) end local g = f return f(KEYS[1]), g('x')")]
+    [InlineData("local function f(k) return redis.call('GET', k) end f(KEYS[1]) return ({f})[1]('x')")]
+    [InlineData("local function f(k) k = 'x' return redis.call('GET', k) end return f(KEYS[1])")]
+    [InlineData("local function f(k) return redis.call('GET', k) end f = function() end return f(KEYS[1])")]
+    [InlineData("local function f(k) k[1] = 'x' end f(KEYS) return redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(k) k = k or 1 k[1] = 'x' end f(KEYS) return redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(k) k[1] = 'x' end f({}) f(KEYS) return redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(...) local k = ... k[1] = 'x' end f(KEYS) return redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(a) arg[1][1] = 'x' end f(1, KEYS) return redis.call('GET', KEYS[1])")]
+    [InlineData("local function f(a, k) return redis.call('GET', k) end return f(KEYS[1], unpack(ARGV))")]
+    [InlineData("local function f(k, n) if n then f('x') end redis.call('INCR', k) end f(KEYS[1], 3)")]
+    [InlineData("local function f(c) return c('GET', 'x') end return f(redis.call)")]
+    [InlineData("local function f(k) redis.call('GET', k) end local function g(k) f(k) end g(KEYS[1]) g('x')")]
     [InlineData("for i, k in ipairs(KEYS) do k = 'x' redis.call('DEL', k) end")]
     [InlineData("for i, k in ipairs(ARGV) do redis.call('DEL', k) end")]
     [InlineData("for i, k in pairs(KEYS, 1) do redis.call('DEL', i) end")]
@@ -78,6 +103,49 @@ public sealed class DeclaredKeysTests
     [InlineData("local redis = {} setmetatable(KEYS, {__index = function() return 'x' end}) return redis")]
     public void These_do_not(string text) => Assert.False(Shows(text));
 
+    [Theory]
+    [InlineData("redis.register_function('f', function(keys, args) return redis.call('SET', keys[1], args[1]) end)")]
+    [InlineData("local function f(k, a) return redis.call('SET', k[1], a[1]) end redis.register_function('f', f)")]
+    [InlineData("redis.register_function{function_name='f', callback=function(k) return redis.call('GET', k[1]) end}")]
+    [InlineData("local function f(k) return redis.call('DEL', unpack(k)) end "
+        + "redis.register_function{function_name='f', callback=f, flags={'no-writes'}, description='x'}")]
+    [InlineData("local register = redis.register_function register('f', function(k) redis.call('DEL', k[1]) end)")]
+    [InlineData("local function one(k, n) return redis.call('INCRBY', k, n) end "
+        + "redis.register_function('f', function(keys, a) for i, k in ipairs(keys) do one(k, a[1]) end end)")]
+    [InlineData("redis.register_function('f', function(k) redis.call('DEL', k[1]) end) "
+        + "redis.register_function('g', function(k) redis.call('DEL', 'x') loadstring('x') k[1] = 1 end)")]
+    [InlineData("local function bad() redis.call('DEL', 'x') end redis.register_function('g', bad) "
+        + "redis.register_function('f', function(k) redis.call('DEL', k[1]) end)")]
+    [InlineData("redis.register_function('f', function() return 1 end)")]
+    [InlineData("local function f(k) redis.call('DEL', k[1]) end redis.register_function('f', f) "
+        + "redis.register_function('g', function(k) return f(k) end)")]
+    public void This_function_shows_it(string library) => Assert.Contains("f", Shown(library));
+
+    [Theory]
+    [InlineData("redis.register_function('f', function(keys, args) return redis.call('SET', args[1], 1) end)")]
+    [InlineData("redis.register_function('f', function() return redis.call('SET', 'x', 1) end)")]
+    [InlineData("redis.register_function('f', function(k) k[1] = 'x' return redis.call('GET', k[1]) end)")]
+    [InlineData("redis.register_function('f', function(k) k = {'x'} return redis.call('GET', k[1]) end)")]
+    [InlineData("redis.register_function('f', function(...) local k = ... return redis.call('GET', k[1]) end)")]
+    [InlineData("redis.register_function('f', function() return redis.call('GET', KEYS[1]) end)")]
+    [InlineData("redis.register_function('f', function(k) return loadstring('x')(k) end)")]
+    [InlineData("redis.register_function('f' .. 1, function(k) return redis.call('GET', k[1]) end)")]
+    [InlineData("pcall(redis.register_function, 'f', function(k) return redis.call('GET', k[1]) end)")]
+    [InlineData("redis.register_function{['function_' .. 'name']='f', callback=function(k) end}")]
+    [InlineData("redis.register_function{function_name='f', callback=function(k) end, "
+        + "callback=function(k) redis.call('DEL', 'x') end}")]
+    [InlineData("local function f(k) redis.call('DEL', k[1]) end redis.register_function('f', f) "
+        + "redis.register_function('g', function(k) return f({'x'}) end)")]
+    [InlineData("local function bad() redis.call('DEL', 'x') end "
+        + "redis.register_function('f', function(k) bad() redis.call('DEL', k[1]) end)")]
+    [InlineData("redis.register_function('f', function(k) redis.call('DEL', k[1]) end) "
+        + "redis.register_function('f', function(k) redis.call('DEL', 'x') end)")]
+    [InlineData("local all = {function() redis.call('DEL', 'x') end} "
+        + "redis.register_function('f', function(k) all[1]() end)")]
+    [InlineData("local r = redis redis.register_function('f', function(k) r.call('DEL', 'x') end)")]
+    [InlineData("redis.register_function('g', function(k) redis.call('DEL', k[1]) end)")]
+    public void This_function_does_not(string library) => Assert.DoesNotContain("f", Shown(library));
+
     // What is said to be safe never throws: run in all ways with few, many, and wrong arguments.
     [Fact]
     public void What_shows_it_needs_nothing_else()
@@ -97,6 +165,7 @@ public sealed class DeclaredKeysTests
             for (int n = random.Next(6); n > 0; n--) parts.Add(arguments[random.Next(arguments.Length)]);
             string text = "redis.pcall('INCR', KEYS[2]) " + heads[random.Next(heads.Length)]
                 + string.Join(", ", parts) + ")";
+            if (i % 2 == 1) text = $"local function f(KEYS, ARGV) {text} end f(KEYS, ARGV)";
             if (!Shows(text)) continue;
             shown++;
             int before = int.Parse(client.Info("kv_scripts_alone"), System.Globalization.CultureInfo.InvariantCulture);
@@ -108,6 +177,9 @@ public sealed class DeclaredKeysTests
 
         Assert.InRange(shown, 100, 3000);
     }
+
+    private static IEnumerable<string> Shown(string library) => DeclaredKeys.OfFunctions(
+        Encoding.Latin1.GetBytes(library), CommandTable.Instance).Select(name => name.ToString());
 
     private static bool Shows(string text) => Script.Compile(default, Encoding.Latin1.GetBytes(text),
         CommandTable.Instance).UsesDeclaredKeys;

@@ -63,6 +63,48 @@ public sealed class ScriptTests
         Assert.Equal("0", admin.Info("kv_scripts_alone"));
     }
 
+    // The same by a function, which calls functions of its library with the keys that it was given.
+    private const string Bank = """
+        #!lua name=bank
+        local function balance(key) return tonumber(redis.call('GET', key)) end
+        local function move(from, to, sum) redis.call('DECRBY', from, sum) redis.call('INCRBY', to, sum) end
+        redis.register_function('transfer', function(keys, args)
+            if balance(keys[1]) < tonumber(args[1]) then return 0 end
+            move(keys[1], keys[2], args[1])
+            if args[2] then for i = 1, tonumber(args[2]) do end end
+            return 1
+        end)
+        redis.register_function('report', function() return redis.call('KEYS', '*') end)
+        """;
+
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public async Task Functions_that_declare_what_they_write_run_beside_each_other(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        const int clients = 6, times = 150, accounts = 5, each = 1000;
+        using var admin = kv.Connect();
+        Assert.Equal("\"bank\"", admin.Command("FUNCTION"u8.ToArray(), "LOAD"u8.ToArray(),
+            System.Text.Encoding.Latin1.GetBytes(Bank)).ToString());
+        for (int i = 0; i < accounts; i++) admin.Ok($"SET {{a}}{i} {each}");
+        await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
+        {
+            using var client = kv.Connect();
+            var random = new Random(Seed.NewRandom().Next() + id);
+            for (int i = 0; i < times; i++)
+            {
+                int from = random.Next(accounts), to = (from + 1 + random.Next(accounts - 1)) % accounts;
+                string turns = random.Next(10) == 0 ? " 300000" : "";
+                client.Ok($"FCALL transfer 2 {{a}}{from} {{a}}{to} {random.Next(50)}{turns}");
+                var seen = client.Ok("MGET {a}0 {a}1 {a}2 {a}3 {a}4");
+                Assert.Equal(accounts * each, seen.Items!.Sum(item => int.Parse(item.String,
+                    System.Globalization.CultureInfo.InvariantCulture)));
+            }
+        }, TestContext.Current.CancellationToken)));
+        Assert.Equal("0", admin.Info("kv_scripts_alone"));
+        admin.Ok("FCALL report 0");
+        Assert.Equal("1", admin.Info("kv_scripts_alone"));
+    }
+
     // Those that have to wait until all others stand still are in steps, in the middle of their pipelines.
     [Theory, InlineData("epoll"), InlineData("pipelines")]
     public async Task Pipelines_of_scripts_that_write_are_run_whole_and_in_order(string transport)

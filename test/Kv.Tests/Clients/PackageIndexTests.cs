@@ -13,7 +13,7 @@ public class PackageIndexTests
         Requires.Tool("redis-benchmark");
         Requires.PythonWithRedis();
         using var borrowed = SharedServers.Kv();
-        string script = Path.Combine(Root(), "samples", "package-index", "run");
+        string script = Path.Combine(Requires.Root(), "samples", "package-index", "run");
         var result = ChildProcess.Run("/usr/bin/env",
         [
             TimeBudget.Scale > 1 || Requires.IsCi ? "LIMIT=10000000" : "LIMIT=3000", "/bin/bash", script,
@@ -23,12 +23,5 @@ public class PackageIndexTests
         if (result.ExitCode == 3) Assert.Skip(result.Errors.Trim());
         Assert.True(result.ExitCode == 0, result.Output + result.Errors);
         Assert.EndsWith("every record came back byte for byte\n", result.Output, StringComparison.Ordinal);
-    }
-
-    private static string Root()
-    {
-        var folder = new DirectoryInfo(AppContext.BaseDirectory);
-        while (!File.Exists(Path.Combine(folder.FullName, "Kv.sln"))) folder = folder.Parent!;
-        return folder.FullName;
     }
 }

@@ -3,8 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Clients;
 
-/// <summary>What libraries send as scripts (locks, limiters, caches, a queue), by python3-redis and redis-cli: the same
-/// against Kv and against redis-server.</summary>
+/// <summary>What libraries send as scripts (locks, limiters, caches, queues), by python3-redis, redis-cli and BullMQ:
+/// the same against Kv and against redis-server.</summary>
 public class ScriptClientTests
 {
     [Fact]
@@ -17,6 +17,27 @@ public class ScriptClientTests
             redis);
         Assert.EndsWith("ok\n", ours, StringComparison.Ordinal);
         Assert.Equal(theirs, ours);
+    }
+
+    // Jobs in order, by priority, delayed, repeated, tried again, limited in rate, paused, with children, by several
+    // workers; and what all that leaves in the server.
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public void A_queue_of_BullMQ_does_here_what_it_does_there(string transport)
+    {
+        string modules = Requires.NodeModules("bullmq");
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        using var redis = RedisServer.Start();
+        string[] answers = Array.ConvertAll<TestServer, string>([kv, redis], server =>
+        {
+            string script = Path.Combine(AppContext.BaseDirectory, "Clients", "node_queue.cjs");
+            string port = server.Port.ToString(CultureInfo.InvariantCulture);
+            var result = ChildProcess.Run(Requires.Tool("node"), [script, modules, server.Host, port],
+                timeoutMs: 240_000);
+            Assert.True(result.ExitCode == 0, result.Output + result.Errors);
+            return result.Output;
+        });
+        Assert.EndsWith("ok\n", answers[0], StringComparison.Ordinal);
+        Assert.Equal(answers[1], answers[0]);
     }
 
     [Fact]

@@ -29,6 +29,27 @@ public static class Requires
         return Python;
     }
 
+    /// <summary>A folder with the modules of node that clients are made of: KV_NODE, or where .ci/run puts
+    /// them.</summary>
+    /// <remarks>Skips in CI, too: not every machine reaches an index of modules.</remarks>
+    public static string NodeModules(string module)
+    {
+        string folder = Environment.GetEnvironmentVariable("KV_NODE") is { Length: > 0 } given ? given
+            : Path.Combine(Root(), "artifacts", "node");
+        if (Find("node") == null) Assert.Skip("node is not installed");
+        if (!Directory.Exists(Path.Combine(folder, "node_modules", module)))
+            Assert.Skip($"no module {module} (npm install --prefix {folder} {module}; see .ci/run)");
+        return folder;
+    }
+
+    /// <summary>The folder of the solution.</summary>
+    public static string Root()
+    {
+        var folder = new DirectoryInfo(AppContext.BaseDirectory);
+        while (!File.Exists(Path.Combine(folder.FullName, "Kv.sln"))) folder = folder.Parent!;
+        return folder.FullName;
+    }
+
     /// <summary>A Chromium, which draws pages without a screen.</summary>
     public static string Browser()
     {

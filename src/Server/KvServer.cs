@@ -53,6 +53,7 @@ public sealed class KvServer : IAsyncDisposable
         });
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
+        ClientMemory = new ClientMemory(this);
         Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
@@ -155,6 +156,9 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Clients whose next command waits for room in the store.</summary>
     internal RoomWaits RoomWaits { get; }
 
+    /// <summary>Closes clients that hold too much together.</summary>
+    internal ClientMemory ClientMemory { get; }
+
     /// <summary>The tables of all LCS that run.</summary>
     internal SharedAllowance LcsTables { get; } = new();
 
@@ -252,6 +256,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        ClientMemory.Dispose();
         _heap?.Dispose();
         Pause.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
@@ -274,8 +279,10 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("maxmemory", options =>
         {
             Store.MaxMemoryBytes = options.MaxMemory;
-            return null;
+            return ClientMemory.Follow(options);
         });
+        Options.OnChange("maxmemory-clients", ClientMemory.Follow);
+        ClientMemory.Follow(Options);
         Options.OnChange("maxmemory-policy", FollowPolicy);
         Options.OnChange("lfu-log-factor", FollowPolicy);
         Options.OnChange("lfu-decay-time", FollowPolicy);

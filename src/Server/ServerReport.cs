@@ -72,6 +72,7 @@ internal static class ServerReport
             LibraryBytes = server.Scripts.Functions.Bytes,
             ScriptsAlone = server.Scripts.Alone,
             MaxMemory = store.MaxMemoryBytes,
+            UncountedBytes = store.Budget.UncountedBytes,
             MaxMemoryPolicy = OptionTable.Find("maxmemory-policy")!.Read(options),
 
             Connections = server.Connections.Accepted,
@@ -93,6 +94,7 @@ internal static class ServerReport
             ShardChannels = server.PubSub.ShardChannelCount,
             ErrorReplies = server.Counters.Sum(c => c.Errors),
             OutputLimitCloses = server.Counters.OutputLimitCloses,
+            EvictedClients = server.ClientMemory.Evicted,
             InputLimitCloses = server.Counters.InputLimitCloses,
             AuthTimeouts = server.Counters.AuthTimeouts,
             PendingFrees = stats.PendingFrees,

@@ -92,6 +92,12 @@ internal static class HonouredOptions
                 Change = OptionChange.Live,
                 Switches = ["memory", "m"],
         },
+        new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true),
+            o => o.MaxMemoryClients, (o, v) => o.MaxMemoryClients = v)
+        {
+            Summary = "what clients may hold, or % of maxmemory; beyond the largest go; 0 no limit",
+                Change = OptionChange.Live,
+        },
         new Option<MaxMemoryPolicy>("maxmemory-policy",
             new WordType<MaxMemoryPolicy>(
                 ("volatile-lru", MaxMemoryPolicy.VolatileLru), ("volatile-lfu", MaxMemoryPolicy.VolatileLfu),

@@ -125,7 +125,6 @@ internal static class KeptOptions
         new Option<string>("masteruser", Text, ""),
         new Option<long>("max-new-connections-per-cycle", new NumberType(1, 1000), 10),
         new Option<long>("max-new-tls-connections-per-cycle", new NumberType(1, 1000), 1),
-        new Option<long>("maxmemory-clients", new BytesType(0, long.MaxValue, orPercent: true), 0),
         new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
         new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },

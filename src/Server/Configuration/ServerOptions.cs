@@ -158,6 +158,10 @@ public sealed class ServerOptions
     /// <summary>Bytes above which commands that need memory are refused; 0 for no limit.</summary>
     public long MaxMemory { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
 
+    /// <summary>What clients may hold together before the largest are closed, in bytes; below 0, in percent of
+    /// <see cref="MaxMemory"/>; 0: no limit.</summary>
+    public long MaxMemoryClients { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+
     /// <summary>What to do at <see cref="MaxMemory"/>.</summary>
     public MaxMemoryPolicy MaxMemoryPolicy
     {

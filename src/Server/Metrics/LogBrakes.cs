@@ -13,7 +13,10 @@ internal sealed class LogBrakes
 
     public LogBrake Accept { get; } = new();
 
+    public LogBrake ClientMemory { get; } = new();
+
     /// <summary>Lines that were left out, since the start.</summary>
     public long Suppressed =>
-        Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed;
+        Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed
+        + ClientMemory.Suppressed;
 }

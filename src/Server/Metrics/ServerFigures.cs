@@ -57,6 +57,7 @@ internal sealed class ServerFigures
     public long LibraryBytes { get; init; }
     public long ScriptsAlone { get; init; }
     public long MaxMemory { get; init; }
+    public long UncountedBytes { get; init; }
     public string MaxMemoryPolicy { get; init; } = "";
 
     // Stats
@@ -81,6 +82,7 @@ internal sealed class ServerFigures
     public long Reads { get; init; }
     public long Writes { get; init; }
     public long OutputLimitCloses { get; init; }
+    public long EvictedClients { get; init; }
     public long InputLimitCloses { get; init; }
     public long AuthTimeouts { get; init; }
     public long PendingFrees { get; init; }

@@ -12,9 +12,6 @@ namespace Kv.Server.Sessions;
 /// omem).</remarks>
 internal static class ClientLine
 {
-    /// <summary>What a connection takes while nothing happens.</summary>
-    private const int IdleBytes = 400;
-
     public static void Append(StringBuilder text, Session session)
     {
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
@@ -39,7 +36,7 @@ internal static class ClientLine
                 + $"multi-mem={queued} rbs=0 rbp=0")
             .Append(CultureInfo.InvariantCulture, $" obl=0 oll={session.OutputPieces} omem={waiting}")
             .Append(CultureInfo.InvariantCulture,
-                $" tot-mem={IdleBytes + session.QueryBytes + session.QueryFreeBytes + arguments + waiting + queued} "
+                $" tot-mem={session.MemoryBytes} "
                 + $"events=r")
             .Append(CultureInfo.InvariantCulture,
                 $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")

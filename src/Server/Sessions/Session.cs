@@ -19,6 +19,10 @@ internal sealed class Session : ISubscriber
     /// it.</summary>
     private const int SubscriptionsAtOnceMax = 1024;
 
+    /// <summary>What a connection takes while nothing happens, and what each of the keys that it watches and the
+    /// channels that it is subscribed to adds, without its name.</summary>
+    private const int IdleBytes = 400, WatchBytes = 64, SubscriptionBytes = 112;
+
     private readonly ISessionOwner _owner;
     private MessageQueue? _messages;
     private int _killed;
@@ -119,6 +123,12 @@ internal sealed class Session : ISubscriber
 
     /// <summary>And the memory of those.</summary>
     public long OutputMemoryBytes => _owner.OutputMemoryBytes;
+
+    /// <summary>All that the server holds for this client: what CLIENT LIST and maxmemory-clients go by.</summary>
+    public long MemoryBytes => IdleBytes + QueryBytes + QueryFreeBytes + ArgumentBytes + OutputMemoryBytes
+        + (Transaction is { } transaction
+            ? transaction.QueuedBytes + ((long)WatchBytes * transaction.Watches.Count) : 0)
+        + ((long)SubscriptionBytes * (Subscriptions?.Count ?? 0));
 
     /// <summary>Set by a command (QUIT): the replies so far are sent, then the connection closes. Nothing more is
     /// run.</summary>

@@ -14,7 +14,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     private const long LeastBytes = 64 * 1024;
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _managed, _heap, _peak, _blocksAtEnd;
+    private long _index, _log, _external, _managed, _heap, _tables, _peak, _blocksAtEnd, _clientAllowance;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -59,10 +59,25 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     public bool RefusesAllocation() => Refuse is { } refuse && refuse();
 
-    public bool IsOver => MaxBytes != 0 && Math.Max(UsedBytes, LeastBytes) > MaxBytes;
+    /// <summary>Bytes that clients may hold without anything being evicted or refused for it; 0: all of it
+    /// counts.</summary>
+    // Volatile: set with an option, read for writes; stale for a moment is as good as an option set a moment later.
+    public long ClientAllowanceBytes
+    {
+        get => Volatile.Read(ref _clientAllowance);
+        set => Volatile.Write(ref _clientAllowance, value);
+    }
+
+    /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>.</summary>
+    public long UncountedBytes => Math.Clamp(ExternalBytes - Volatile.Read(ref _tables), 0, ClientAllowanceBytes);
+
+    /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
+    public long CountedBytes => UsedBytes - UncountedBytes;
+
+    public bool IsOver => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes;
 
     /// <summary>Whether what is free here and there is to be looked for.</summary>
-    public bool IsNearlyFull => MaxBytes != 0 && UsedBytes > MaxBytes / 10 * 9;
+    public bool IsNearlyFull => MaxBytes != 0 && CountedBytes > MaxBytes / 10 * 9;
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 
@@ -75,6 +90,13 @@ internal sealed unsafe class MemoryBudget : IDisposable
     {
         Add(ref _managed, bytes);
         ChargeExternal(bytes);
+    }
+
+    /// <summary>Charges objects of the managed heap that are the store's own, and no client's.</summary>
+    public void ChargeTable(long bytes)
+    {
+        Add(ref _tables, bytes);
+        ChargeManaged(bytes);
     }
 
     private static void Add(ref long sum, long bytes)

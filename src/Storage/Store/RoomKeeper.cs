@@ -45,7 +45,7 @@ internal sealed class RoomKeeper(Store store)
         get
         {
             long most = store.Budget.MaxBytes;
-            return most != 0 && store.Budget.UsedBytes > most - Math.Min(Headroom, most / 2);
+            return most != 0 && store.Budget.CountedBytes > most - Math.Min(Headroom, most / 2);
         }
     }
 
@@ -57,7 +57,7 @@ internal sealed class RoomKeeper(Store store)
         {
             long most = store.Budget.MaxBytes;
             return most != 0 && store.Eviction.Evicts
-                && store.Budget.UsedBytes - store.WaitingBytes > most - Math.Min(EvictionHeadroomMax, most / 64);
+                && store.Budget.CountedBytes - store.WaitingBytes > most - Math.Min(EvictionHeadroomMax, most / 64);
         }
     }
 

@@ -72,7 +72,24 @@ public sealed class Store : IDisposable
     public long MaxMemoryBytes
     {
         get => Budget.MaxBytes;
-        set => Budget.MaxBytes = value;
+        set
+        {
+            Budget.MaxBytes = value;
+            AllowClients();
+        }
+    }
+
+    /// <summary>What clients may hold by a limit of their own (what <see cref="Charge"/> was told): where keys are
+    /// evicted, none is for that much. 0: they have no limit, and a tenth of <see cref="MaxMemoryBytes"/> is
+    /// allowed.</summary>
+    internal long ClientBytesMax
+    {
+        get;
+        set
+        {
+            field = value;
+            AllowClients();
+        }
     }
 
     /// <summary>What is let go of so that <see cref="MaxMemoryBytes"/> holds.</summary>
@@ -86,6 +103,7 @@ public sealed class Store : IDisposable
             {
                 LogFactor = FrequencyLogFactor, DecayMinutes = FrequencyDecayMinutes,
             });
+            AllowClients();
             Room.Doubt();       // what was full may not be so for another policy
             TryWake();
         }
@@ -140,6 +158,10 @@ public sealed class Store : IDisposable
     /// <summary>True when more is used than allowed: writers are to wait or to be refused
     /// (<see cref="AskRoom"/>).</summary>
     public bool IsOverBudget => Budget.IsOver;
+
+    // With noeviction a write that is refused is all there is to bound what clients hold: all of it counts.
+    private void AllowClients() => Budget.ClientAllowanceBytes =
+        !Eviction.Evicts ? 0 : ClientBytesMax != 0 ? ClientBytesMax : Budget.MaxBytes / 10;
 
     /// <summary>Whether there is room for a write, or will be when what is dead has been given back.</summary>
     public StoreRoom AskRoom() => Room.Ask();

@@ -119,6 +119,7 @@ internal static class ConfigCommands
         if (!context.Args.Finish(context.Reply)) return;
         context.Server.Counters.Reset();
         context.Server.Connections.ResetCounts();
+        context.Server.ClientMemory.ResetCounts();
         context.Server.StatsAtReset = new StoreStatsBase(context.Server.Store.Stats);
         context.Reply.WriteOk();
     }

@@ -59,7 +59,7 @@ internal sealed class EvictedKeys(MemoryBudget budget)
 
     private void Replace(uint[]? places)
     {
-        budget.ChargeManaged(((places?.Length ?? 0) - (_places?.Length ?? 0)) * (long)sizeof(uint));
+        budget.ChargeTable(((places?.Length ?? 0) - (_places?.Length ?? 0)) * (long)sizeof(uint));
         Volatile.Write(ref _places, places);
     }
 

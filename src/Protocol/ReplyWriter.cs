@@ -251,8 +251,13 @@ public sealed unsafe class ReplyWriter : IDisposable
     }
 
     /// <summary>Text for people (INFO, CLIENT LIST); RESP2: a bulk.</summary>
-    public void WriteVerbatim(ReadOnlySpan<byte> text)
+    public void WriteVerbatim(ReadOnlySpan<byte> text) => WriteVerbatim("txt:"u8, text);
+
+    /// <inheritdoc cref="WriteVerbatim(ReadOnlySpan{byte})"/>
+    /// <param name="format">Three letters and a colon.</param>
+    public void WriteVerbatim(ReadOnlySpan<byte> format, ReadOnlySpan<byte> text)
     {
+        Debug.Assert(format.Length == 4 && format[3] == ':', "a format is three letters and a colon");
         if (!_resp3)
         {
             WriteBulk(text);
@@ -260,7 +265,7 @@ public sealed unsafe class ReplyWriter : IDisposable
         }
 
         int start = _output.Length;
-        WriteBulkParts("txt:"u8, text);
+        WriteBulkParts(format, text);
         _output.Start[start] = RespType.Verbatim;
     }
 

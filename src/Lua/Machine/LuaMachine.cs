@@ -151,15 +151,7 @@ public sealed class LuaMachine
     /// <summary>Begins to call a function; what ran before is given up.</summary>
     public void Begin(LuaFunction function, params ReadOnlySpan<LuaValue> arguments)
     {
-        _stopReason = null;
-        Error = LuaValue.Nil;
-        Pending = null;
-        (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
-        JsonSettings.Reset();
-        Writer.Clear();
-        foreach (var standing in Standing) standing.Clear();
-        if (!_main.TryReuse()) _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
-        Current = _main;
+        GiveUp();
         _main.EnsureStack(arguments.Length + 1 + Coroutine.Spare);
         _main.Stack[0] = function;
         arguments.CopyTo(_main.Stack.AsSpan(1));
@@ -192,6 +184,28 @@ public sealed class LuaMachine
 
             if (Current.Depth == 0) return HasFailed ? LuaOutcome.Failed : LuaOutcome.Done;
         }
+    }
+
+    /// <summary>Lets go of all that the last script held, globals aside, as the next beginning does, too; and measures
+    /// what is left. For a machine that may be idle for long.</summary>
+    public void Forget()
+    {
+        GiveUp();
+        Account.Measure();
+        _walk.Trim();
+    }
+
+    private void GiveUp()
+    {
+        _stopReason = null;
+        Error = LuaValue.Nil;
+        Pending = null;
+        (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
+        JsonSettings.Reset();
+        Writer.Clear();
+        foreach (var standing in Standing) standing.Clear();
+        if (!_main.TryReuse()) _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
+        Current = _main;
     }
 
     /// <summary>Ends the script with an error that no pcall takes, when it is run on.</summary>

@@ -76,6 +76,13 @@ internal sealed class MemoryWalk
         return _bytes;
     }
 
+    /// <summary>Gives back the room that a large walk took.</summary>
+    public void Trim()
+    {
+        _pending.TrimExcess();
+        _strings.TrimExcess();
+    }
+
     private void Visit(Cell cell)
     {
         if (cell.Walk == _number) return;

@@ -72,9 +72,18 @@ internal readonly ref struct ResultReply(ReplyWriter reply, RespVersion version)
         else if (table[Set].AsTable is { } set) WriteMembers(set, depth);
         else if (table[BigNumber].AsString is { } big) reply.WriteBigNumber(OneLine(big.Span));
         else if (table[Verbatim].AsTable is { } verbatim && verbatim[Text].AsString is { } text
-            && verbatim[Format].AsString is { Length: 3 })
-            reply.WriteVerbatim(text.Span);
+            && verbatim[Format].AsString is { } format)
+            reply.WriteVerbatim(FormatOf(format.Span), text.Span);
         else WriteElements(table, depth);
+    }
+
+    /// <summary>Three letters and a colon: as in the reference cut, or filled with blanks.</summary>
+    private static byte[] FormatOf(ReadOnlySpan<byte> name)
+    {
+        byte[] format = [.. "   :"u8];
+        int end = name.IndexOf((byte)0);
+        name[..Math.Min(end < 0 ? name.Length : end, 3)].CopyTo(format);
+        return format;
     }
 
     private void WriteElements(LuaTable table, int depth)

@@ -16,6 +16,10 @@ internal sealed class ScriptProgram
     /// <summary>A library that takes longer to load is refused: nobody else of the worker goes on meanwhile.</summary>
     private const int LoadMsMax = 100;
 
+    /// <summary>A machine of which more is left has nothing to do with the last script before it waits for the
+    /// next.</summary>
+    private const long IdleBytes = 1 << 20;
+
     private static readonly LuaString KeysName = new("KEYS"), ArgvName = new("ARGV");
 
     private readonly LuaMachine _machine;
@@ -26,6 +30,7 @@ internal sealed class ScriptProgram
     private ScriptCode? _script;
     private List<FunctionRegistration>? _registered;
     private LuaFunction? _body;
+    private long _argumentBytes;
     private bool _isLoading;
 
     public ScriptProgram(KvServer server, LuaMachine machine, ScriptCommands commands, RaisedErrors errors,
@@ -55,8 +60,16 @@ internal sealed class ScriptProgram
     {
         _keys.Clear();
         _argv.Clear();
-        for (int i = 0; i < keys; i++) _keys.Add(new LuaString(context.Args.NextBytes()));
-        while (context.Args.Remaining > 0) _argv.Add(new LuaString(context.Args.NextBytes()));
+        _argumentBytes = 0;
+        for (int i = 0; i < keys; i++) _keys.Add(Take(ref context));
+        while (context.Args.Remaining > 0) _argv.Add(Take(ref context));
+    }
+
+    private LuaString Take(ref CommandContext context)
+    {
+        var text = new LuaString(context.Args.NextBytes());
+        _argumentBytes += text.Length;
+        return text;
     }
 
     /// <summary>Begins a script, with nothing of what ran before.</summary>
@@ -97,6 +110,7 @@ internal sealed class ScriptProgram
         _script = null;
         _body = null;
         _errors.Clear();
+        if (_machine.MemoryBytes + _argumentBytes > IdleBytes) Forget();
     }
 
     /// <summary>The reply for the error that it has ended with.</summary>
@@ -156,6 +170,18 @@ internal sealed class ScriptProgram
         _machine.Begin(_body, NewList(_keys), NewList(_argv));
         KeepKilled();
         return true;
+    }
+
+    private void Forget()
+    {
+        _machine.Globals[KeysName] = _machine.Globals[ArgvName] = LuaValue.Nil;
+        foreach (var list in (ReadOnlySpan<List<LuaString>>)[_keys, _argv])
+        {
+            list.Clear();
+            list.TrimExcess();
+        }
+
+        _machine.Forget();
     }
 
     /// <summary>What has begun anew is still to end.</summary>

@@ -43,12 +43,14 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         init
         {
             field = value;
-            FirstKey = value.Length > 0 && value[0].Start == KeyStart.Position && value[0].Extent == KeyExtent.Range
-                ? value[0].Position : 0;
+            FirstKey = value is not [{ Start: KeyStart.Position } first, ..] ? 0
+                : first.Extent == KeyExtent.Range ? first.Position
+                : first.Extent == KeyExtent.Count ? first.Position + first.FirstOffset : 0;
         }
     } = [];
 
-    /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place.</summary>
+    /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place. Behind a count there may be none:
+    /// then something else is looked for ahead, in vain.</summary>
     public int FirstKey { get; private init; }
 
     /// <summary>From so many arguments on, with the name, a call may use keys that <see cref="Keys"/> does not name:

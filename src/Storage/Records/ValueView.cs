@@ -26,9 +26,12 @@ public readonly unsafe ref struct ValueView
     /// <summary>What clients see as its type.</summary>
     public DataType Type => ValueKinds.TypeOf(Kind);
 
+    /// <summary>What <see cref="Frequency"/> goes up to.</summary>
+    internal const int FrequencyMax = 255;
+
     /// <summary>How often the key is used, 0 to 255: a logarithm, about, and of meaning only where the policy counts
     /// it (<see cref="Store.CountsFrequency"/>).</summary>
-    public int Frequency => RecordWord.Heat(_word) * 255 / RecordWord.HeatMax;
+    public int Frequency => RecordWord.Heat(_word) * FrequencyMax / RecordWord.HeatMax;
 
     /// <summary>Content of a string that is held as bytes (all kinds but <see cref="ValueKind.Integer"/>).</summary>
     public ReadOnlySpan<byte> Bytes

@@ -32,6 +32,16 @@ internal readonly ref struct HeldKey
     /// <returns>Null when that cannot be just now: do it all in this turn.</returns>
     public IHeldSteps? TryBeginUse(IHeldUse use) => _session.TryBeginUse(ref _held, use);
 
+    /// <summary>Says how much the key was used elsewhere, for what is evicted first.</summary>
+    /// <param name="frequency">Of 255; null: nobody knows.</param>
+    /// <param name="idleSeconds">Since it was last used; null: nobody knows.</param>
+    public void TellUse(int? frequency, long? idleSeconds)
+    {
+        Debug.Assert(Status == StoreStatus.Ok, "the key is held");
+        int heat = _session.Eviction.ToldHeat(RecordWord.Heat(_held.Word), frequency, idleSeconds);
+        _held.Word = RecordWord.WithHeat(_held.Word, heat);
+    }
+
     /// <summary>Lets go: others see what was done. A key without a value is gone.</summary>
     public void Dispose()
     {

@@ -166,6 +166,9 @@ public sealed unsafe class StoreSession : IDisposable
         _uses.Follow(rule);
     }
 
+    /// <summary>The policy, as the store goes by it.</summary>
+    internal EvictionRule Eviction => _store.Eviction;
+
     /// <summary>Counts that a string was used that was found.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal void CountUse(in FoundString found) => _uses.Count(found.Record, found.Word);

@@ -73,21 +73,22 @@ internal static class DumpCommands
     {
         var key = context.Args.NextKey();
         context.Args.Skip(2);
-        bool replaces = false, isAbsolute = false, hasIdle = false, hasFrequency = false;
+        bool replaces = false, isAbsolute = false;
+        long? idle = null, frequency = null;
         while (context.Args.Remaining > 0)
         {
             bool hasNumber = context.Args.Remaining > 1;
             if (context.Args.TryKeyword("REPLACE"u8)) replaces = true;
             else if (context.Args.TryKeyword("ABSTTL"u8)) isAbsolute = true;
-            else if (hasNumber && !hasFrequency && context.Args.TryKeyword("IDLETIME"u8))
+            else if (hasNumber && frequency == null && context.Args.TryKeyword("IDLETIME"u8))
             {
-                hasIdle = true;
-                if (context.Args.NextInt64() < 0) context.Args.Fail("ERR Invalid IDLETIME value, must be >= 0"u8);
+                idle = context.Args.NextInt64();
+                if (idle < 0) context.Args.Fail("ERR Invalid IDLETIME value, must be >= 0"u8);
             }
-            else if (hasNumber && !hasIdle && context.Args.TryKeyword("FREQ"u8))
+            else if (hasNumber && idle == null && context.Args.TryKeyword("FREQ"u8))
             {
-                hasFrequency = true;
-                if (context.Args.NextInt64() is < 0 or > 255)
+                frequency = context.Args.NextInt64();
+                if (frequency is < 0 or > 255)
                     context.Args.Fail("ERR Invalid FREQ value, must be >= 0 and <= 255"u8);
             }
             else context.Args.SyntaxError();
@@ -97,7 +98,7 @@ internal static class DumpCommands
         // Before the rest is looked at, as Redis does.
         if (RestoreSteps.TryBegin(ref context, key, replaces)
             && TryReadExpiry(ref context, isAbsolute, out long expiryMs))
-            RestoreSteps.Run(ref context, key, new RestoreSteps.Terms(replaces, expiryMs));
+            RestoreSteps.Run(ref context, key, new RestoreSteps.Terms(replaces, expiryMs, (int?)frequency, idle));
     }
 
     private static bool TryReadExpiry(ref CommandContext context, bool isAbsolute, out long expiryMs)

@@ -32,7 +32,9 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
     /// <summary>What is asked for beside the value.</summary>
     /// <param name="Replaces">Whether the key may have a value.</param>
     /// <param name="ExpiryMs">Unix milliseconds, or -1.</param>
-    public readonly record struct Terms(bool Replaces, long ExpiryMs);
+    /// <param name="Frequency">How often it was used, of 255; null: not said.</param>
+    /// <param name="IdleSeconds">How long it was not; null: not said.</param>
+    public readonly record struct Terms(bool Replaces, long ExpiryMs, int? Frequency, long? IdleSeconds);
 
     /// <summary>Does it, or leaves the rest to later turns.</summary>
     public static void Run(ref CommandContext context, scoped in Key key, in Terms terms)
@@ -119,7 +121,13 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
         }
 
         if (status == StoreStatus.Ok) status = value.Store(held.Value, terms.ExpiryMs);
-        if (status == StoreStatus.Ok) context.Reply.WriteOk();
-        else context.Fail(Errors.For(status));
+        if (status != StoreStatus.Ok)
+        {
+            context.Fail(Errors.For(status));
+            return;
+        }
+
+        held.TellUse(terms.Frequency, terms.IdleSeconds);
+        context.Reply.WriteOk();
     }
 }

@@ -55,6 +55,17 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
         _ => 0,
     };
 
+    /// <summary>The heat of a key of which somebody says how much it was used: how often, of 255, or how long ago.
+    /// What the policy does not go by is passed over.</summary>
+    /// <param name="heat">As it is.</param>
+    public int ToldHeat(int heat, int? frequency, long? idleSeconds) => Worth switch
+    {
+        EvictionWorth.Frequency when frequency is { } often =>
+            ((often * RecordWord.HeatMax) + (ValueView.FrequencyMax / 2)) / ValueView.FrequencyMax,
+        EvictionWorth.Recency when idleSeconds > 0 => 0,
+        _ => heat,
+    };
+
     /// <summary>The heat of a record that stays, when it has been looked at.</summary>
     /// <param name="secondsOld">Since its segment was written.</param>
     public int Cooled(int heat, long secondsOld)

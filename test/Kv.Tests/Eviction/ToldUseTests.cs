@@ -1,0 +1,87 @@
+using System.Globalization;
+using Kv.Storage;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Eviction;
+
+/// <summary>RESTORE with FREQ and IDLETIME: what is told of a key's use, what is answered of it, and what it is good
+/// for.</summary>
+[Collection(Alone.Name)]
+public sealed class ToldUseTests
+{
+    private const string Payload = "\"\\x00\\x05hello\\n\\x00cr\\xdfve4 \\n\"";
+
+    // 31 steps stand for 255: half of one, and what rounding down takes, is the most that is lost.
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(5)]
+    [InlineData(100)]
+    [InlineData(128)]
+    [InlineData(250)]
+    [InlineData(254)]
+    [InlineData(255)]
+    public void A_frequency_that_is_told_is_answered_as_redis_server_does_within_a_step(int frequency)
+    {
+        using var redis = RedisServer.Start("--maxmemory-policy", "allkeys-lfu");
+        using var kv = KvProcess.Start("--maxmemory-policy", "allkeys-lfu");
+        using RespClient one = redis.Connect(60_000), other = kv.Connect(60_000);
+        foreach (RespClient client in (RespClient[])[one, other])
+        {
+            client.Ok($"RESTORE k 0 {Payload} FREQ {frequency}");
+            client.Ok($"RESTORE l 0 {Payload} FREQ 7");
+            client.Ok($"RESTORE l 0 {Payload} REPLACE FREQ {frequency}");
+        }
+
+        foreach (string key in (string[])["k", "l"])
+        {
+            long expected = one.Command($"OBJECT FREQ {key}").Integer;
+            Assert.InRange(other.Command($"OBJECT FREQ {key}").Integer, expected - 8, expected + 8);
+        }
+
+        if (frequency == 255) Assert.Equal(255, other.Command("OBJECT FREQ k").Integer);
+    }
+
+    [Theory]
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, 100, null, 12)]
+    [InlineData(MaxMemoryPolicy.VolatileLfu, 255, null, 31)]
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, 0, null, 0)]
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, null, 1000L, 2)]
+    [InlineData(MaxMemoryPolicy.AllKeysLru, 100, null, 2)]
+    [InlineData(MaxMemoryPolicy.AllKeysLru, null, 1L, 0)]
+    [InlineData(MaxMemoryPolicy.VolatileLru, null, 0L, 2)]
+    [InlineData(MaxMemoryPolicy.AllKeysRandom, 255, 1L, 2)]
+    [InlineData(MaxMemoryPolicy.VolatileTtl, 255, 1L, 2)]
+    [InlineData(MaxMemoryPolicy.NoEviction, 255, 1L, 2)]
+    public void A_policy_takes_what_it_goes_by(MaxMemoryPolicy policy, int? frequency, long? idle, int heat) =>
+        Assert.Equal(heat, EvictionRule.Of(policy).ToldHeat(2, frequency, idle));
+
+    [Fact]
+    public void Keys_that_were_used_often_elsewhere_outlive_those_that_were_not()
+    {
+        using var kv = KvProcess.Start(
+            "--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lfu", "--worker-threads", "1");
+        using RespClient client = kv.Connect(120_000);
+        const int count = 1000;
+        for (int key = 0; key < count; key++)
+        {
+            client.Ok($"RESTORE hot:{key} 0 {Payload} FREQ 255");
+            client.Ok($"RESTORE cold:{key} 0 {Payload} FREQ 0");
+        }
+
+        string value = new('v', 1000);
+        for (int key = 0; key < 60_000; key += 500)
+        {
+            var batch = new MemoryStream();
+            for (int i = 0; i < 500; i++) batch.Write(RespText.Encode($"SET key:{key + i} {value}"));
+            client.Send(batch.ToArray());
+            for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+        }
+
+        Assert.Equal(count, Count(client, "hot"));
+        Assert.InRange(Count(client, "cold"), 0, count / 10);
+
+        static int Count(RespClient client, string name) => Enumerable.Range(0, count).Count(
+            key => client.Command(string.Create(CultureInfo.InvariantCulture, $"EXISTS {name}:{key}")).Integer == 1);
+    }
+}

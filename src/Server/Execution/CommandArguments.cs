@@ -213,6 +213,9 @@ internal unsafe ref struct CommandArguments
     /// <param name="store">Is charged with the memory, as long as it is held.</param>
     public readonly HeldCommand Keep(Store store) => new(_items, _count, store, _large);
 
+    /// <summary>All of them, for work that may go on in later turns.</summary>
+    public readonly KeptArguments All(Store store) => new(store, _items, _count, _large);
+
     /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
     public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)
     {

@@ -106,12 +106,18 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
         if (work == null)
         {
             _reply!.Dispose();
+            GiveUp();
             return false;
         }
 
         if (Written is { } begin) context.Reply.Rewind(begin);
         context.Continue(this);
         return true;
+    }
+
+    /// <summary>It cannot begin: lets go of what it has kept for later turns.</summary>
+    protected virtual void GiveUp()
+    {
     }
 
     /// <inheritdoc/>

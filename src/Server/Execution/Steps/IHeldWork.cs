@@ -27,6 +27,15 @@ internal interface IHeldWork
     void Keep()
     {
     }
+
+    /// <summary>Whether it may own something once it goes on in later turns: then it is disposed at their end, or when
+    /// they cannot begin.</summary>
+    static virtual bool Owns => false;
+
+    /// <summary>Gives back what it owns.</summary>
+    void Dispose()
+    {
+    }
 }
 
 /// <summary>With one value, as much as shows only when it is done.</summary>
@@ -48,8 +57,9 @@ internal interface IValueWork : IOpenWork
     bool IsLong(HeldValue value);
 }
 
-/// <summary>With the values of several keys. Whoever is given one to run disposes it.</summary>
-internal interface IKeysWork : IHeldWork, IDisposable
+/// <summary>With the values of several keys. It owns something from the start: whoever is given one to run disposes
+/// it.</summary>
+internal interface IKeysWork : IHeldWork
 {
     /// <summary>Whether it is too much for one turn.</summary>
     bool IsLong(in HeldKeys held);

@@ -38,6 +38,17 @@ internal sealed class ValueSteps<TWork> : HeldSteps where TWork : struct, IOpenW
         in TWork work) =>
         new ValueSteps<TWork>(work, index) { Key = key.ToArray() }.TryBegin(ref context, held, work.Head);
 
+    public override void Dispose()
+    {
+        base.Dispose();
+        if (TWork.Owns) _work.Dispose();
+    }
+
+    protected override void GiveUp()
+    {
+        if (TWork.Owns) _work.Dispose();
+    }
+
     protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         var budget = new StepBudget(reply);

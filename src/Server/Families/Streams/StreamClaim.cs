@@ -66,7 +66,6 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     private readonly HeldValue _value = value;
     private readonly StreamGroups _groups = new StreamValue(value).Groups;
     private ReadOnlySpan<byte> _name;
-    private int _firstId, _ids;
     private StreamClaimTerms _terms;
     private bool _onlyIds;
     private StreamId _lastId;
@@ -83,19 +82,15 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     private readonly StreamView View => new(_value.View);
 
     /// <summary>Reads what XCLAIM is asked for behind the group.</summary>
-    /// <param name="ids">How many ids there are, where that is known.</param>
+    /// <param name="ids">How many ids there are.</param>
     /// <returns>False when an error was answered.</returns>
-    public bool TryRead(ref CommandArguments arguments, ReplyWriter reply, int ids = -1)
+    public bool TryRead(ref CommandArguments arguments, ReplyWriter reply, int ids)
     {
         _name = arguments.NextBytes();
         _terms.IdleMs = Math.Max(0,
             arguments.NextInt64(long.MinValue, long.MaxValue, "ERR Invalid min-idle-time argument for XCLAIM"u8));
-        _firstId = arguments.Position;
         _terms.DeliveredMs = _terms.Deliveries = -1;
-        if (ids > 0) arguments.Skip(ids);
-        while (ids < 0 && arguments.Remaining > 0 && StreamIdText.TryParse(arguments.Peek(), 0, out _))
-            arguments.Skip(1);
-        _ids = arguments.Position - _firstId;
+        arguments.Skip(ids);
         while (arguments.Remaining > 0) ReadOption(ref arguments);
         if (!arguments.Finish(reply)) return false;
         _terms.IsDelivery = !_onlyIds;
@@ -135,81 +130,6 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         StreamGroup read = _groups[group];
         if (_lastId > read.LastId) read.LastId = _lastId;
         return true;
-    }
-
-    /// <summary>XCLAIM.</summary>
-    public void Run(ref CommandContext context)
-    {
-        if (!TryBegin())
-        {
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
-
-        var reply = context.Reply;
-        var begin = reply.BeginArray();
-        int claimed = 0;
-        for (int i = 0; i < _ids; i++)
-        {
-            StreamIdText.TryParse(context.Args[_firstId + i].Span, 0, out StreamId id);
-            if (TryClaim(reply, id, out var outcome))
-            {
-                if (outcome == StreamClaimOutcome.Claimed) claimed++;
-                continue;
-            }
-
-            if (claimed != 0) break;
-            reply.Rewind(begin);
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
-
-        reply.EndArray(begin, claimed);
-    }
-
-    /// <summary>XAUTOCLAIM.</summary>
-    public static void RunFrom(ref CommandContext context, in HeldKey held, uint group, ReadOnlySpan<byte> consumer,
-        in AutoClaimOptions options)
-    {
-        long now = context.Store.NowMs;
-        var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First),
-            Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
-        var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1,
-            IsDelivery = !options.OnlyIds };
-        if (!AutoClaimSteps.TryBegin(ref context, held, group, consumer, in terms, in walk))
-            new StreamClaim(held.Value, group, now) { Terms = terms }.RunFrom(ref context, consumer, walk);
-    }
-
-    private void RunFrom(ref CommandContext context, ReadOnlySpan<byte> consumer, AutoClaimWalk walk)
-    {
-        // Entries are written behind each other, and the cursor ahead of them once it is known.
-        var reply = context.Reply;
-        var begin = reply.BeginArray();
-        var deleted = default(DeletedIds);
-        bool hasMemory = TryFindConsumer(consumer);
-        while (hasMemory && !walk.IsEnded)
-        {
-            hasMemory = TryClaimNext(reply, ref walk, out StreamId gone);
-            if (!gone.IsZero) deleted.Add(gone);
-        }
-
-        if (!hasMemory && !walk.HasAny)
-        {
-            reply.Rewind(begin);
-            context.Fail(Errors.OutOfMemory);
-            return;
-        }
-
-        EndEntries(reply, begin, in walk);
-        reply.WriteArray(deleted.Count);
-        for (int i = 0; i < deleted.Count; i++) StreamIdText.Write(reply, deleted[i]);
-    }
-
-    /// <summary>Ends the entries of an XAUTOCLAIM; behind them come those that were deleted.</summary>
-    public static void EndEntries(ReplyWriter reply, ReplyMark begin, in AutoClaimWalk walk)
-    {
-        Span<byte> cursor = stackalloc byte[StreamIdText.BytesMax];
-        reply.EndCursor(begin, cursor[..StreamIdText.Format(walk.Next, cursor)], walk.Claimed);
     }
 
     /// <summary>Finds the consumer, or adds it, and notes that it was here.</summary>
@@ -258,22 +178,5 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
         }
 
         return true;
-    }
-
-    /// <summary>Ids that were found gone: few as a rule, and then without an allocation.</summary>
-    private struct DeletedIds
-    {
-        private StreamId _one;
-        private List<StreamId>? _more;
-
-        public int Count { get; private set; }
-
-        public readonly StreamId this[int index] => index == 0 ? _one : _more![index - 1];
-
-        public void Add(StreamId id)
-        {
-            if (Count++ == 0) _one = id;
-            else (_more ??= []).Add(id);
-        }
     }
 }

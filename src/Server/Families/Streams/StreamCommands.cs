@@ -221,19 +221,10 @@ internal static class StreamCommands
     private static void XDel(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        int first = context.Args.Position, count = context.Args.Count;
+        int first = context.Args.Position;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
-        if (IdRemovalSteps.TryBegin(ref context, held, group: 0) || !StreamIdText.AreIds(ref context, first)) return;
-        var stream = new StreamValue(held.Value);
-        int deleted = 0;
-        for (int i = first; i < count; i++)
-        {
-            StreamIdText.TryParse(context.Args[i].Span, 0, out StreamId id);
-            if (stream.Delete(id)) deleted++;
-        }
-
-        context.Reply.WriteInteger(deleted);
+        HeldWork.Run(ref context, held, new IdRemovalWork(context.Args.All(context.Server.Store), first, group: 0));
     }
 
     private static void XTrim(ref CommandContext context)

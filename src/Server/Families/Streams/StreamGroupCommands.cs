@@ -235,7 +235,7 @@ internal static class StreamGroupCommands
     {
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
-        int first = context.Args.Position, count = context.Args.Count, acknowledged = 0;
+        int first = context.Args.Position;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound))
         {
@@ -250,15 +250,7 @@ internal static class StreamGroupCommands
             return;
         }
 
-        if (IdRemovalSteps.TryBegin(ref context, held, group) || !StreamIdText.AreIds(ref context, first)) return;
-        var groups = new StreamValue(held.Value).Groups;
-        for (int i = first; i < count; i++)
-        {
-            StreamIdText.TryParse(context.Args[i].Span, 0, out StreamId id);
-            if (groups.Acknowledge(group, id)) acknowledged++;
-        }
-
-        context.Reply.WriteInteger(acknowledged);
+        HeldWork.Run(ref context, held, new IdRemovalWork(context.Args.All(context.Server.Store), first, group));
     }
 
     private static void XPending(ref CommandContext context)
@@ -288,21 +280,26 @@ internal static class StreamGroupCommands
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (!TryHold(ref context, held, key, name, out uint group) || ClaimSteps.TryBegin(ref context, held, group))
-            return;
-        var claim = new StreamClaim(held.Value, group, context.Store.NowMs);
-        if (claim.TryRead(ref context.Args, context.Reply)) claim.Run(ref context);
+        if (!TryHold(ref context, held, key, name, out uint group)) return;
+        HeldWork.Run(ref context, held,
+            new ClaimWork(context.Args.All(context.Server.Store), group, context.Store.NowMs));
     }
 
     private static void XAutoClaim(ref CommandContext context)
     {
         var key = context.Args.NextKey();
         var name = context.Args.NextBytes();
-        var consumer = context.Args.NextBytes();
+        var consumer = new KeptArgument(context.Args[context.Args.Position]);
+        context.Args.Skip(1);
         var options = default(AutoClaimOptions);
         if (!options.TryRead(ref context)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
-        if (TryHold(ref context, held, key, name, out uint group))
-            StreamClaim.RunFrom(ref context, held, group, consumer, in options);
+        if (!TryHold(ref context, held, key, name, out uint group)) return;
+        long now = context.Store.NowMs;
+        var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First),
+            Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };
+        var terms = new StreamClaimTerms { IdleMs = options.IdleMs, DeliveredMs = now, Deliveries = -1,
+            IsDelivery = !options.OnlyIds };
+        HeldWork.Run(ref context, held, new AutoClaimWork(group, consumer, terms, walk, now));
     }
 }

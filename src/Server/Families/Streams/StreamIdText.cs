@@ -46,19 +46,6 @@ internal static unsafe class StreamIdText
         return true;
     }
 
-    /// <summary>Whether all arguments from one on are ids; if not, that is answered.</summary>
-    public static bool AreIds(ref CommandContext context, int first)
-    {
-        for (int i = first; i < context.Args.Count; i++)
-        {
-            if (TryParse(context.Args[i].Span, 0, out _)) continue;
-            context.Fail(Invalid);
-            return false;
-        }
-
-        return true;
-    }
-
     /// <summary>Reads the end of a range: an id, "-" or "+", or with "(" ahead of it the id that is not part of the
     /// range.</summary>
     public static bool TryParseEnd(ReadOnlySpan<byte> text, ulong missing, out StreamId id, out bool isExclusive)

@@ -86,54 +86,55 @@ internal readonly unsafe ref struct HashView : IMemberScan
         return !FieldExpiry.IsPast(expiryMs, _nowMs);
     }
 
-    /// <summary>Different fields, any of so many as likely as another. None may have expired.</summary>
+    /// <summary>Begins to draw different fields, any of so many as likely as another.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IPairSink, allows ref struct
-    {
-        if (!_isPacked)
-        {
-            SampleTable(random, budget, count, ref sink);
-            return;
-        }
+    /// <returns>Disposed when all have been drawn.</returns>
+    public MemberSample BeginSample(MemoryBudget budget, long count) =>
+        !_isPacked ? new MemberSample(budget, count, Count) : new MemberSample(count);
 
+    /// <summary>Draws some of them. None may have expired. No change in between.</summary>
+    /// <returns>True when all have been drawn.</returns>
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+        where TSink : struct, IPairSink where TBudget : struct, IStepBudget
+    {
+        if (!_isPacked) return SampleTable(ref sample, random, ref sink, ref budget);
         ReadOnlySpan<byte> field, value;
-        for (; count < 0; count++)
+        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
         {
+            if (!budget.TryTake()) return false;
             Random(random, out field, out value);
             sink.Write(field, value);
         }
 
+        // No more than a record has: at once.
         var walk = GetWalk();
-        for (long left = Count; count > 0 && walk.Next(out field, out value); left--)
+        for (long left = Count; sample.Left > 0 && walk.Next(out field, out value); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (random.NextInt64(left) >= sample.Left) continue;
             sink.Write(field, value);
-            count--;
+            sample.CountDrawn();
         }
+
+        return true;
     }
 
-    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IPairSink, allows ref struct
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
+        ref TBudget budget)
+        where TSink : struct, IPairSink where TBudget : struct, IStepBudget
     {
-        var sample = new MemberSample(budget, count, Count);
-        try
+        var batch = new MemberBatch();
+        while (budget.TryTake(MemberBatch.CountMax))
         {
-            var batch = new MemberBatch();
-            while (sample.Fill(ref batch, _table.Members, random))
+            if (!sample.Fill(ref batch, _table.Members, random)) return true;
+            for (int i = 0; i < batch.Count; i++)
             {
-                for (int i = 0; i < batch.Count; i++)
-                {
-                    Split(batch.Item(i), out var field, out var value);
-                    sink.Write(field, value);
-                }
+                Split(batch.Item(i), out var field, out var value);
+                sink.Write(field, value);
             }
         }
-        finally
-        {
-            sample.Dispose();
-        }
+
+        return false;
     }
 
     /// <summary>Visits some fields.</summary>

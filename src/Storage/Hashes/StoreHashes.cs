@@ -212,7 +212,18 @@ public readonly struct StoreHashes
         var hash = new HashValue(held.Value);
         if (!hash.RemoveExpired()) return StoreStatus.NotFound;
         var sink = new CopyPairs(fields);
-        hash.View.Sample(Random.Shared, held.Value.Budget, Math.Min(count, hash.Count), ref sink);
+        var budget = default(Unbounded);
+        var view = hash.View;
+        var sample = view.BeginSample(held.Value.Budget, Math.Min(count, hash.Count));
+        try
+        {
+            view.Sample(ref sample, Random.Shared, ref sink, ref budget);
+        }
+        finally
+        {
+            sample.Dispose();
+        }
+
         return StoreStatus.Ok;
     }
 

@@ -67,42 +67,49 @@ internal unsafe ref struct SetView : IMemberScan
         return member;
     }
 
-    /// <summary>Different members, any of so many as likely as another.</summary>
+    /// <summary>Begins to draw different members, any of so many as likely as another.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IElementSink
+    /// <returns>Disposed when all have been drawn.</returns>
+    public MemberSample BeginSample(MemoryBudget budget, long count) =>
+        _kind == ValueKind.Set ? new MemberSample(budget, count, Count) : new MemberSample(count);
+
+    /// <summary>Draws some of them. No change in between.</summary>
+    /// <returns>True when all have been drawn.</returns>
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+        where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
-        if (_kind == ValueKind.Set)
+        if (_kind == ValueKind.Set) return SampleTable(ref sample, random, ref sink, ref budget);
+        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
         {
-            SampleTable(random, budget, count, ref sink);
-            return;
+            if (!budget.TryTake()) return false;
+            sink.Write(Random(random));
         }
 
-        for (; count < 0; count++) sink.Write(Random(random));
+        // No more than a record has: at once.
         var walk = GetWalk();
-        for (long left = Count; count > 0 && walk.Next(out var member); left--)
+        for (long left = Count; sample.Left > 0 && walk.Next(out var member); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (random.NextInt64(left) >= sample.Left) continue;
             sink.Write(member);
-            count--;
+            sample.CountDrawn();
         }
+
+        return true;
     }
 
-    private readonly void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IElementSink
+    private readonly bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
+        ref TBudget budget)
+        where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
-        var sample = new MemberSample(budget, count, Count);
-        try
+        var batch = new MemberBatch();
+        while (budget.TryTake(MemberBatch.CountMax))
         {
-            var batch = new MemberBatch();
-            while (sample.Fill(ref batch, _table, random))
-                for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i));
+            if (!sample.Fill(ref batch, _table, random)) return true;
+            for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i));
         }
-        finally
-        {
-            sample.Dispose();
-        }
+
+        return false;
     }
 
     /// <summary>Visits the members of a large set, some at a time.</summary>

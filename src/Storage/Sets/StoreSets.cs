@@ -142,7 +142,17 @@ public readonly struct StoreSets
         if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SetValue(held.Value).View;
         var sink = new CopyMembers(members);
-        set.Sample(Random.Shared, held.Value.Budget, Math.Min(count, set.Count), ref sink);
+        var budget = default(Unbounded);
+        var sample = set.BeginSample(held.Value.Budget, Math.Min(count, set.Count));
+        try
+        {
+            set.Sample(ref sample, Random.Shared, ref sink, ref budget);
+        }
+        finally
+        {
+            sample.Dispose();
+        }
+
         return StoreStatus.Ok;
     }
 

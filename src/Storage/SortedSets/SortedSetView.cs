@@ -75,49 +75,52 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         else Split(_table.Random(random), out member, out score);
     }
 
-    /// <summary>Different members, any of so many as likely as another; all of them in order.</summary>
+    /// <summary>Begins to draw different members, any of so many as likely as another.</summary>
     /// <param name="budget">Of the store.</param>
     /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    public void Sample<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IScoreSink, allows ref struct
-    {
-        if (!IsPacked && count < Count)
-        {
-            SampleTable(random, budget, count, ref sink);
-            return;
-        }
+    /// <returns>Disposed when all have been drawn.</returns>
+    public MemberSample BeginSample(MemoryBudget budget, long count) =>
+        !IsPacked ? new MemberSample(budget, count, Count) : new MemberSample(count);
 
+    /// <summary>Draws some of them. No change in between.</summary>
+    /// <returns>True when all have been drawn.</returns>
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+        where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
+    {
+        if (!IsPacked) return SampleTable(ref sample, random, ref sink, ref budget);
         ReadOnlySpan<byte> member;
         double score;
-        for (; count < 0; count++)
+        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
         {
+            if (!budget.TryTake()) return false;
             Random(random, out member, out score);
             sink.Write(member, score);
         }
 
+        // No more than a record has: at once.
         var walk = From(0);
-        for (long left = Count; count > 0 && walk.Next(out member, out score); left--)
+        for (long left = Count; sample.Left > 0 && walk.Next(out member, out score); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (random.NextInt64(left) >= sample.Left) continue;
             sink.Write(member, score);
-            count--;
+            sample.CountDrawn();
         }
+
+        return true;
     }
 
-    private void SampleTable<TSink>(Random random, MemoryBudget budget, long count, ref TSink sink)
-        where TSink : struct, IScoreSink, allows ref struct
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
+        ref TBudget budget)
+        where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
     {
-        var sample = new MemberSample(budget, count, Count);
-        try
+        var batch = new MemberBatch();
+        while (budget.TryTake(MemberBatch.CountMax))
         {
-            var batch = new MemberBatch();
-            while (sample.Fill(ref batch, _table, random))
-                for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i), batch.Score(i));
+            if (!sample.Fill(ref batch, _table, random)) return true;
+            for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i), batch.Score(i));
         }
-        finally
-        {
-            sample.Dispose();
-        }
+
+        return false;
     }
 
     /// <summary>Visits some members.</summary>

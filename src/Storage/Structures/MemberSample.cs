@@ -15,26 +15,40 @@ internal unsafe struct MemberSample : IDisposable
     /// <summary>Whoever wants more walks: 8 MB is enough to spend on drawing.</summary>
     private const long DrawnMax = 1 << 20;
 
-    private readonly bool _mayRepeat, _walks;
+    private readonly bool _walks;
     private DrawnItems _drawn;
     private MemberPlace _place;
     private long _unseen;
 
+    /// <summary>Of a packed collection, which sees to the drawing itself: it is small.</summary>
+    /// <param name="count">As of a large one.</param>
+    public MemberSample(long count)
+    {
+        MayRepeat = count < 0;
+        Left = Math.Abs(count);
+    }
+
+    /// <summary>Of a large collection.</summary>
     /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
     /// same.</param>
     /// <param name="members">There are so many.</param>
     public MemberSample(MemoryBudget budget, long count, long members)
+        : this(count)
     {
-        _mayRepeat = count < 0;
-        Left = Math.Abs(count);
         _unseen = members;
-        if (_mayRepeat) return;
+        if (MayRepeat || Left == 0) return;
         bool areFew = Left <= DrawnMax && Left < members / WalkFactor;
         _walks = !areFew || !_drawn.TryBegin(budget, Left);
     }
 
     /// <summary>So many are still to come.</summary>
     public long Left { get; private set; }
+
+    /// <summary>Whether they may be the same.</summary>
+    public bool MayRepeat { get; }
+
+    /// <summary>One of a packed collection was drawn.</summary>
+    public void CountDrawn() => Left--;
 
     /// <summary>Finds the next ones, as far as it gets in some microseconds: may be none.</summary>
     /// <returns>False when all have been found before.</returns>
@@ -52,7 +66,7 @@ internal unsafe struct MemberSample : IDisposable
         }
 
         batch.Draw(table, random, Left);
-        if (!_mayRepeat) batch.KeepNew(table, ref _drawn);
+        if (!MayRepeat) batch.KeepNew(table, ref _drawn);
         Left -= batch.Count;
         return true;
     }

@@ -222,7 +222,10 @@ public sealed class CollectionModelTests
             for (int round = 0; round < rounds; round++)
             {
                 var sample = new Sample([]);
-                set.Sample(random, test.Store.Budget, count, ref sample);
+                var budget = default(Unbounded);
+                var drawn = set.BeginSample(test.Store.Budget, count);
+                Assert.True(set.Sample(ref drawn, random, ref sample, ref budget));
+                drawn.Dispose();
                 Assert.Equal(Math.Abs(count), sample.Members.Count);
                 if (count > 0) Assert.Equal(count, sample.Members.Distinct().Count());
                 foreach (int member in sample.Members) counts[member]++;

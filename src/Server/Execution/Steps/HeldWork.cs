@@ -17,7 +17,21 @@ internal static class HeldWork
     {
         if (context.MayStep && work.IsLong(held.Value) && ValueSteps<TWork>.TryBegin(ref context, held, work))
             return;
-        RunWhole(context.Reply, held.Value, ref work);
+        if (TWork.Owns) RunOwning(context.Reply, held.Value, ref work);
+        else RunWhole(context.Reply, held.Value, ref work);
+    }
+
+    private static void RunOwning<TWork>(ReplyWriter reply, HeldValue value, ref TWork work)
+        where TWork : struct, IValueWork
+    {
+        try
+        {
+            RunWhole(reply, value, ref work);
+        }
+        finally
+        {
+            work.Dispose();
+        }
     }
 
     /// <summary>Does work that cannot say beforehand how much it is: it begins in this turn, and what that has no room

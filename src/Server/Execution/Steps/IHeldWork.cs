@@ -28,8 +28,8 @@ internal interface IHeldWork
     {
     }
 
-    /// <summary>Whether it may own something once it goes on in later turns: then it is disposed at their end, or when
-    /// they cannot begin.</summary>
+    /// <summary>Whether it owns something once it has been kept, or has begun: then whoever runs it disposes
+    /// it.</summary>
     static virtual bool Owns => false;
 
     /// <summary>Gives back what it owns.</summary>

@@ -394,23 +394,14 @@ internal static class HashCommands
         else if (held.Status != StoreStatus.Ok) reply.WriteNull();
         else if (sample.IsTooLarge) context.Fail(Errors.ReplyTooLarge);
         else if (!sample.HasCount) WriteRandom(reply, new HashValue(held.Value));
-        else if (!SampleSteps.TryBegin(ref context, held, Math.Min(sample.Count, new HashValue(held.Value).Count),
-            sample.WithValues)) WriteRandom(reply, held.Value, sample);
+        else HeldWork.Run(ref context, held, new SampleWork(held.Value, reply.Version,
+            Math.Min(sample.Count, new HashValue(held.Value).Count), sample.WithValues));
     }
 
     private static void WriteRandom(ReplyWriter reply, HashValue hash)
     {
         if (hash.TryRandom(Random.Shared, out var field, out _)) reply.WriteBulk(field);
         else reply.WriteNull();
-    }
-
-    private static void WriteRandom(ReplyWriter reply, HeldValue value, SampleArguments sample)
-    {
-        var hash = new HashValue(value);
-        var writer = new PairReply(reply, sample.WithValues);
-        long count = hash.RemoveExpired() ? Math.Min(sample.Count, hash.Count) : 0;
-        writer.Begin(Math.Abs(count));
-        if (count != 0) hash.View.Sample(Random.Shared, value.Budget, count, ref writer);
     }
 
     private static unsafe void HScan(ref CommandContext context)

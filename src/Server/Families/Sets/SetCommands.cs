@@ -363,11 +363,8 @@ internal static class SetCommands
         }
         else
         {
-            count = Math.Min(count, set.Count);
-            if (SampleSteps.TryBegin(ref context, held, count)) return;
-            reply.WriteArray((int)Math.Abs(count));
-            var writer = new BulkSink<DirectTarget>(new DirectTarget(reply));
-            set.Sample(Random.Shared, held.Value.Budget, count, ref writer);
+            HeldWork.Run(ref context, held,
+                new SampleWork(held.Value, reply.Version, Math.Min(count, set.Count)));
         }
     }
 

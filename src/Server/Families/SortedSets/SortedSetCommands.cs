@@ -578,10 +578,7 @@ internal static class SortedSetCommands
             return;
         }
 
-        if (SampleSteps.TryBegin(ref context, held, count, sample.WithValues)) return;
-        reply.WriteArray((int)form.Elements(Math.Abs(count)));
-        var sink = new ScoreSink<DirectTarget>(new DirectTarget(reply), form);
-        set.Sample(Random.Shared, held.Value.Budget, count, ref sink);
+        HeldWork.Run(ref context, held, new SampleWork(held.Value, reply.Version, count, sample.WithValues));
     }
 
     private static void ZScan(ref CommandContext context)

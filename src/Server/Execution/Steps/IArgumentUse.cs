@@ -1,27 +1,22 @@
-using Kv.Protocol;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
 /// <summary>What a command does with each of its arguments about one collection; for
-/// <see cref="ArgumentSteps{TUse}"/>.</summary>
+/// <see cref="ArgumentWork{TUse}"/>.</summary>
 internal interface IArgumentUse
 {
-    /// <summary>So many arguments belong together.</summary>
-    static abstract int Stride { get; }
-
-    /// <summary>Whether the value is changed.</summary>
+    /// <summary>Whether the value is changed: then the reply is how many were found, else an array of what
+    /// was.</summary>
     static abstract bool Changes { get; }
 
-    ReplyHead Head { get; }
-
     /// <summary>Does what there is to do with one.</summary>
-    /// <param name="arguments">One, or as many as belong together.</param>
-    /// <param name="reply">Takes what is answered of it.</param>
-    /// <param name="count">The number of the reply, or of its elements.</param>
-    /// <returns>Not Ok: nothing has been changed by any of them; it is the answer.</returns>
-    StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count);
+    /// <returns>Whether it was found.</returns>
+    static abstract bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+        where TReply : struct, IReplyTarget;
 
-    /// <summary>Behind all of them, where the value is changed.</summary>
-    void Settle(HeldValue value);
+    /// <summary>After all of them, where the value is changed.</summary>
+    static virtual void Settle(HeldValue value)
+    {
+    }
 }

@@ -298,7 +298,6 @@ internal static class GeoCommands
 
         public static DataType Type => DataType.SortedSet;
         public static int Stride => 3;
-        public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
         public void Read(ref CommandArguments arguments)

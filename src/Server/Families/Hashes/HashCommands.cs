@@ -230,15 +230,14 @@ internal static class HashCommands
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindFields>.TryBegin(ref context, held, first: 2)) return;
-        context.Reply.WriteArray(count);
-        for (int i = 2; i < count + 2; i++)
+        if (held.Status == StoreStatus.Ok)
         {
-            scoped ReadOnlySpan<byte> value = default;
-            if (held.Status == StoreStatus.Ok && new HashValue(held.Value).View.TryGet(context.Args[i].Span, out value))
-                context.Reply.WriteBulk(value);
-            else context.Reply.WriteNull();
+            HeldWork.Run(ref context, held, new ArgumentWork<FindFields>(context.Args.All(context.Server.Store)));
+            return;
         }
+
+        context.Reply.WriteArray(count);
+        for (; count > 0; count--) context.Reply.WriteNull();
     }
 
     private static void HGetAll(ref CommandContext context) => WriteAll(ref context, fields: true, values: true);
@@ -293,22 +292,13 @@ internal static class HashCommands
     private static void HDel(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        int count = context.Args.Remaining, removed = 0;
-        context.Args.Skip(count);
+        context.Args.Skip(context.Args.Remaining);
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Hash);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok)
-        {
-            if (ArgumentSteps<RemoveFields>.TryBegin(ref context, held, first: 2)) return;
-            var hash = new HashValue(held.Value);
-            for (int i = 2; i < count + 2; i++)
-                if (hash.Remove(context.Args[i].Span)) removed++;
-            hash.Settle();
-        }
-
-        context.Reply.WriteInteger(removed);
+        if (held.Status != StoreStatus.Ok) context.Reply.WriteInteger(0);
+        else HeldWork.Run(ref context, held, new ArgumentWork<RemoveFields>(context.Args.All(context.Server.Store)));
     }
 
     private static void HIncrBy(ref CommandContext context)
@@ -495,7 +485,6 @@ internal static class HashCommands
 
         public static DataType Type => DataType.Hash;
         public static int Stride => 2;
-        public static bool Changes => true;
         public ReplyHead Head { readonly get; init; }
 
         public void Read(ref CommandArguments arguments)
@@ -521,40 +510,28 @@ internal static class HashCommands
     }
 
     /// <summary>For HDEL.</summary>
-    private struct RemoveFields : IArgumentUse
+    private readonly struct RemoveFields : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => true;
-        public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
-        {
-            if (new HashValue(value).Remove(arguments[0].Span)) count++;
-            return StoreStatus.Ok;
-        }
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget => new HashValue(value).Remove(argument);
 
-        public readonly void Settle(HeldValue value) => new HashValue(value).Settle();
+        public static void Settle(HeldValue value) => new HashValue(value).Settle();
     }
 
     /// <summary>For HMGET.</summary>
-    private struct FindFields : IArgumentUse
+    private readonly struct FindFields : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => false;
-        public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget
         {
-            if (new HashValue(value).View.TryGet(arguments[0].Span, out var found)) reply.Next().WriteBulk(found);
+            bool isThere = new HashValue(value).View.TryGet(argument, out var found);
+            if (isThere) reply.Next().WriteBulk(found);
             else reply.Next().WriteNull();
-            count++;
-            return StoreStatus.Ok;
-        }
-
-        public readonly void Settle(HeldValue value)
-        {
+            return isThere;
         }
     }
 }

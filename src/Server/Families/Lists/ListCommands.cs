@@ -462,7 +462,6 @@ internal static class ListCommands
 
         public static DataType Type => DataType.List;
         public static int Stride => 1;
-        public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
         public void Read(ref CommandArguments arguments) => _push = _push.With(arguments.NextBytes().Length);

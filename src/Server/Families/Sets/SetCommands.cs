@@ -192,22 +192,13 @@ internal static class SetCommands
     private static void SRem(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        int count = context.Args.Remaining, removed = 0;
-        context.Args.Skip(count);
+        context.Args.Skip(context.Args.Remaining);
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok)
-        {
-            if (ArgumentSteps<RemoveMembers>.TryBegin(ref context, held, first: 2)) return;
-            var set = new SetValue(held.Value);
-            for (int i = 2; i < count + 2; i++)
-                if (set.Remove(context.Args[i].Span)) removed++;
-            set.Settle();
-        }
-
-        context.Reply.WriteInteger(removed);
+        if (held.Status != StoreStatus.Ok) context.Reply.WriteInteger(0);
+        else HeldWork.Run(ref context, held, new ArgumentWork<RemoveMembers>(context.Args.All(context.Server.Store)));
     }
 
     private static void SMove(ref CommandContext context)
@@ -281,14 +272,14 @@ internal static class SetCommands
 
         using var held = context.Store.Hold(key, DataType.Set);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindMembers>.TryBegin(ref context, held, first: 2)) return;
-        context.Reply.WriteArray(count);
-        for (int i = 2; i < count + 2; i++)
+        if (held.Status == StoreStatus.Ok)
         {
-            bool isMember = held.Status == StoreStatus.Ok
-                && new SetValue(held.Value).View.Contains(context.Args[i].Span);
-            context.Reply.WriteInteger(isMember ? 1 : 0);
+            HeldWork.Run(ref context, held, new ArgumentWork<FindMembers>(context.Args.All(context.Server.Store)));
+            return;
         }
+
+        context.Reply.WriteArray(count);
+        for (; count > 0; count--) context.Reply.WriteInteger(0);
     }
 
     private static void SCard(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.Set);
@@ -475,7 +466,6 @@ internal static class SetCommands
 
         public static DataType Type => DataType.Set;
         public static int Stride => 1;
-        public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
         public void Read(ref CommandArguments arguments)
@@ -511,39 +501,27 @@ internal static class SetCommands
     }
 
     /// <summary>For SREM.</summary>
-    private struct RemoveMembers : IArgumentUse
+    private readonly struct RemoveMembers : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => true;
-        public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
-        {
-            if (new SetValue(value).Remove(arguments[0].Span)) count++;
-            return StoreStatus.Ok;
-        }
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget => new SetValue(value).Remove(argument);
 
-        public readonly void Settle(HeldValue value) => new SetValue(value).Settle();
+        public static void Settle(HeldValue value) => new SetValue(value).Settle();
     }
 
     /// <summary>For SMISMEMBER.</summary>
-    private struct FindMembers : IArgumentUse
+    private readonly struct FindMembers : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => false;
-        public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget
         {
-            reply.Next().WriteInteger(new SetValue(value).View.Contains(arguments[0].Span) ? 1 : 0);
-            count++;
-            return StoreStatus.Ok;
-        }
-
-        public readonly void Settle(HeldValue value)
-        {
+            bool isMember = new SetValue(value).View.Contains(argument);
+            reply.Next().WriteInteger(isMember ? 1 : 0);
+            return isMember;
         }
     }
 }

@@ -323,22 +323,13 @@ internal static class SortedSetCommands
     private static void ZRem(ref CommandContext context)
     {
         var key = context.Args.NextKey();
-        int count = context.Args.Remaining, removed = 0;
-        context.Args.Skip(count);
+        context.Args.Skip(context.Args.Remaining);
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok)
-        {
-            if (ArgumentSteps<RemoveScored>.TryBegin(ref context, held, first: 2)) return;
-            var set = new SortedSetValue(held.Value);
-            for (int i = 2; i < count + 2; i++)
-                if (set.Remove(context.Args[i].Span)) removed++;
-            set.Settle();
-        }
-
-        context.Reply.WriteInteger(removed);
+        if (held.Status != StoreStatus.Ok) context.Reply.WriteInteger(0);
+        else HeldWork.Run(ref context, held, new ArgumentWork<RemoveScored>(context.Args.All(context.Server.Store)));
     }
 
     private static void ZScore(ref CommandContext context)
@@ -363,16 +354,14 @@ internal static class SortedSetCommands
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
-        if (held.Status == StoreStatus.Ok && ArgumentSteps<FindScores>.TryBegin(ref context, held, first: 2)) return;
-        context.Reply.WriteArray(count);
-        for (int i = 2; i < count + 2; i++)
+        if (held.Status == StoreStatus.Ok)
         {
-            double score = 0;
-            if (held.Status == StoreStatus.Ok
-                && new SortedSetValue(held.Value).View.TryGetScore(
-                context.Args[i].Span, out score)) context.Reply.WriteDouble(score);
-            else context.Reply.WriteNull();
+            HeldWork.Run(ref context, held, new ArgumentWork<FindScores>(context.Args.All(context.Server.Store)));
+            return;
         }
+
+        context.Reply.WriteArray(count);
+        for (; count > 0; count--) context.Reply.WriteNull();
     }
 
     private static void ZCard(ref CommandContext context) => CollectionCount.Reply(ref context, DataType.SortedSet);
@@ -624,7 +613,6 @@ internal static class SortedSetCommands
 
         public static DataType Type => DataType.SortedSet;
         public static int Stride => 2;
-        public static bool Changes => true;
         public readonly ReplyHead Head => ReplyHead.Number;
 
         public void Read(ref CommandArguments arguments)
@@ -645,41 +633,28 @@ internal static class SortedSetCommands
     }
 
     /// <summary>Very many members for ZREM.</summary>
-    private struct RemoveScored : IArgumentUse
+    private readonly struct RemoveScored : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => true;
-        public readonly ReplyHead Head => ReplyHead.Number;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
-        {
-            if (new SortedSetValue(value).Remove(arguments[0].Span)) count++;
-            return StoreStatus.Ok;
-        }
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget => new SortedSetValue(value).Remove(argument);
 
-        public readonly void Settle(HeldValue value) => new SortedSetValue(value).Settle();
+        public static void Settle(HeldValue value) => new SortedSetValue(value).Settle();
     }
 
     /// <summary>For ZMSCORE.</summary>
-    private struct FindScores : IArgumentUse
+    private readonly struct FindScores : IArgumentUse
     {
-        public static int Stride => 1;
         public static bool Changes => false;
-        public readonly ReplyHead Head => ReplyHead.Array;
 
-        public readonly StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply,
-            ref long count)
+        public static bool Use<TReply>(HeldValue value, ReadOnlySpan<byte> argument, TReply reply)
+            where TReply : struct, IReplyTarget
         {
-            if (new SortedSetValue(value).View.TryGetScore(arguments[0].Span, out double score))
-                reply.Next().WriteDouble(score);
+            bool isMember = new SortedSetValue(value).View.TryGetScore(argument, out double score);
+            if (isMember) reply.Next().WriteDouble(score);
             else reply.Next().WriteNull();
-            count++;
-            return StoreStatus.Ok;
-        }
-
-        public readonly void Settle(HeldValue value)
-        {
+            return isMember;
         }
     }
 }

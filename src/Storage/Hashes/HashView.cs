@@ -86,47 +86,48 @@ internal readonly unsafe ref struct HashView : IMemberScan
         return !FieldExpiry.IsPast(expiryMs, _nowMs);
     }
 
-    /// <summary>Begins to draw different fields, any of so many as likely as another.</summary>
-    /// <param name="budget">Of the store.</param>
-    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    /// <returns>Disposed when all have been drawn.</returns>
-    public MemberSample BeginSample(MemoryBudget budget, long count) =>
-        !_isPacked ? new MemberSample(budget, count, Count) : new MemberSample(count);
-
-    /// <summary>Draws some of them. None may have expired. No change in between.</summary>
+    /// <summary>Draws fields, as far as the budget goes. None may have expired.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IPairSink where TBudget : struct, IStepBudget
     {
-        if (!_isPacked) return SampleTable(ref sample, random, ref sink, ref budget);
+        if (!_isPacked) return SampleTable(ref sample, memory, random, ref sink, ref budget);
         ReadOnlySpan<byte> field, value;
-        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
+        long count = sample.Left;
+        if (sample.MayRepeat)
         {
-            if (!budget.TryTake()) return false;
-            Random(random, out field, out value);
-            sink.Write(field, value);
+            for (; count > 0 && budget.TryTake(); count--)
+            {
+                Random(random, out field, out value);
+                sink.Write(field, value);
+            }
+
+            sample.Left = count;
+            return count == 0;
         }
 
         // No more than a record has: at once.
         var walk = GetWalk();
-        for (long left = Count; sample.Left > 0 && walk.Next(out field, out value); left--)
+        for (long left = Count; count > 0 && walk.Next(out field, out value); left--)
         {
-            if (random.NextInt64(left) >= sample.Left) continue;
+            if (random.NextInt64(left) >= count) continue;
             sink.Write(field, value);
-            sample.CountDrawn();
+            count--;
         }
 
+        sample.Left = 0;
         return true;
     }
 
-    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
-        ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
+        ref TSink sink, ref TBudget budget)
         where TSink : struct, IPairSink where TBudget : struct, IStepBudget
     {
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table.Members, random)) return true;
+            if (!sample.Fill(ref batch, _table.Members, memory, random)) return true;
             for (int i = 0; i < batch.Count; i++)
             {
                 Split(batch.Item(i), out var field, out var value);

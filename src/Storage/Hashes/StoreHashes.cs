@@ -212,12 +212,11 @@ public readonly struct StoreHashes
         var hash = new HashValue(held.Value);
         if (!hash.RemoveExpired()) return StoreStatus.NotFound;
         var sink = new CopyPairs(fields);
-        var budget = default(Unbounded);
-        var view = hash.View;
-        var sample = view.BeginSample(held.Value.Budget, Math.Min(count, hash.Count));
+        var all = default(Unbounded);
+        var sample = new MemberSample(Math.Min(count, hash.Count));
         try
         {
-            view.Sample(ref sample, Random.Shared, ref sink, ref budget);
+            hash.View.Sample(ref sample, held.Value.Budget, Random.Shared, ref sink, ref all);
         }
         finally
         {

@@ -67,45 +67,46 @@ internal unsafe ref struct SetView : IMemberScan
         return member;
     }
 
-    /// <summary>Begins to draw different members, any of so many as likely as another.</summary>
-    /// <param name="budget">Of the store.</param>
-    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    /// <returns>Disposed when all have been drawn.</returns>
-    public MemberSample BeginSample(MemoryBudget budget, long count) =>
-        _kind == ValueKind.Set ? new MemberSample(budget, count, Count) : new MemberSample(count);
-
-    /// <summary>Draws some of them. No change in between.</summary>
+    /// <summary>Draws members, as far as the budget goes.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
-        if (_kind == ValueKind.Set) return SampleTable(ref sample, random, ref sink, ref budget);
-        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
+        if (_kind == ValueKind.Set) return SampleTable(ref sample, memory, random, ref sink, ref budget);
+        long count = sample.Left;
+        if (sample.MayRepeat)
         {
-            if (!budget.TryTake()) return false;
-            sink.Write(Random(random));
+            for (; count > 0 && budget.TryTake(); count--)
+            {
+                sink.Write(Random(random));
+            }
+
+            sample.Left = count;
+            return count == 0;
         }
 
         // No more than a record has: at once.
         var walk = GetWalk();
-        for (long left = Count; sample.Left > 0 && walk.Next(out var member); left--)
+        for (long left = Count; count > 0 && walk.Next(out var member); left--)
         {
-            if (random.NextInt64(left) >= sample.Left) continue;
+            if (random.NextInt64(left) >= count) continue;
             sink.Write(member);
-            sample.CountDrawn();
+            count--;
         }
 
+        sample.Left = 0;
         return true;
     }
 
-    private readonly bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
-        ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
+        ref TSink sink, ref TBudget budget)
         where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table, random)) return true;
+            if (!sample.Fill(ref batch, _table, memory, random)) return true;
             for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i));
         }
 

@@ -142,11 +142,11 @@ public readonly struct StoreSets
         if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SetValue(held.Value).View;
         var sink = new CopyMembers(members);
-        var budget = default(Unbounded);
-        var sample = set.BeginSample(held.Value.Budget, Math.Min(count, set.Count));
+        var all = default(Unbounded);
+        var sample = new MemberSample(Math.Min(count, set.Count));
         try
         {
-            set.Sample(ref sample, Random.Shared, ref sink, ref budget);
+            set.Sample(ref sample, held.Value.Budget, Random.Shared, ref sink, ref all);
         }
         finally
         {

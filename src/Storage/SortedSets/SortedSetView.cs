@@ -75,48 +75,49 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         else Split(_table.Random(random), out member, out score);
     }
 
-    /// <summary>Begins to draw different members, any of so many as likely as another.</summary>
-    /// <param name="budget">Of the store.</param>
-    /// <param name="count">At most as many as there are; below 0: so many that may be the same.</param>
-    /// <returns>Disposed when all have been drawn.</returns>
-    public MemberSample BeginSample(MemoryBudget budget, long count) =>
-        !IsPacked ? new MemberSample(budget, count, Count) : new MemberSample(count);
-
-    /// <summary>Draws some of them. No change in between.</summary>
+    /// <summary>Draws members, as far as the budget goes.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink, ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
     {
-        if (!IsPacked) return SampleTable(ref sample, random, ref sink, ref budget);
+        if (!IsPacked) return SampleTable(ref sample, memory, random, ref sink, ref budget);
         ReadOnlySpan<byte> member;
         double score;
-        for (; sample.MayRepeat && sample.Left > 0; sample.CountDrawn())
+        long count = sample.Left;
+        if (sample.MayRepeat)
         {
-            if (!budget.TryTake()) return false;
-            Random(random, out member, out score);
-            sink.Write(member, score);
+            for (; count > 0 && budget.TryTake(); count--)
+            {
+                Random(random, out member, out score);
+                sink.Write(member, score);
+            }
+
+            sample.Left = count;
+            return count == 0;
         }
 
         // No more than a record has: at once.
         var walk = From(0);
-        for (long left = Count; sample.Left > 0 && walk.Next(out member, out score); left--)
+        for (long left = Count; count > 0 && walk.Next(out member, out score); left--)
         {
-            if (random.NextInt64(left) >= sample.Left) continue;
+            if (random.NextInt64(left) >= count) continue;
             sink.Write(member, score);
-            sample.CountDrawn();
+            count--;
         }
 
+        sample.Left = 0;
         return true;
     }
 
-    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, Random random, ref TSink sink,
-        ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
+        ref TSink sink, ref TBudget budget)
         where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
     {
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table, random)) return true;
+            if (!sample.Fill(ref batch, _table, memory, random)) return true;
             for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i), batch.Score(i));
         }
 

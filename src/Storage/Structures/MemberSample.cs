@@ -1,12 +1,14 @@
 namespace Kv.Storage;
 
-/// <summary>Members of a large collection at random, some at a time: different ones, any of so many as likely as
-/// another, or any.</summary>
+/// <summary>Members of a collection at random, some at a time: different ones, any of so many as likely as another, or
+/// any.</summary>
 /// <remarks>
-/// Different ones are drawn, and those that come again are left out, when they are few; many are chosen in a walk over
-/// all members, which needs no memory. No change in between.
+/// Of a packed collection its view draws. Of a large one different ones are drawn, and those that come again are left
+/// out, when they are few; many are chosen in a walk over all members, which needs no memory. No change in between.
 /// </remarks>
-internal unsafe struct MemberSample : IDisposable
+/// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
+/// same.</param>
+internal unsafe struct MemberSample(long count) : IDisposable
 {
     /// <summary>The walk looks at so many members for one at most, if there is memory: about as long as one draw
     /// takes.</summary>
@@ -15,46 +17,24 @@ internal unsafe struct MemberSample : IDisposable
     /// <summary>Whoever wants more walks: 8 MB is enough to spend on drawing.</summary>
     private const long DrawnMax = 1 << 20;
 
-    private readonly bool _walks;
+    private bool _isBegun, _walks;
     private DrawnItems _drawn;
     private MemberPlace _place;
     private long _unseen;
 
-    /// <summary>Of a packed collection, which sees to the drawing itself: it is small.</summary>
-    /// <param name="count">As of a large one.</param>
-    public MemberSample(long count)
-    {
-        MayRepeat = count < 0;
-        Left = Math.Abs(count);
-    }
-
-    /// <summary>Of a large collection.</summary>
-    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
-    /// same.</param>
-    /// <param name="members">There are so many.</param>
-    public MemberSample(MemoryBudget budget, long count, long members)
-        : this(count)
-    {
-        _unseen = members;
-        if (MayRepeat || Left == 0) return;
-        bool areFew = Left <= DrawnMax && Left < members / WalkFactor;
-        _walks = !areFew || !_drawn.TryBegin(budget, Left);
-    }
-
     /// <summary>So many are still to come.</summary>
-    public long Left { get; private set; }
+    public long Left { readonly get; set; } = Math.Abs(count);
 
     /// <summary>Whether they may be the same.</summary>
-    public bool MayRepeat { get; }
+    public readonly bool MayRepeat => count < 0;
 
-    /// <summary>One of a packed collection was drawn.</summary>
-    public void CountDrawn() => Left--;
-
-    /// <summary>Finds the next ones, as far as it gets in some microseconds: may be none.</summary>
+    /// <summary>Finds the next ones of a large collection, as far as it gets in some microseconds: may be
+    /// none.</summary>
     /// <returns>False when all have been found before.</returns>
-    public bool Fill(ref MemberBatch batch, in MemberTable table, Random random)
+    public bool Fill(ref MemberBatch batch, in MemberTable table, MemoryBudget memory, Random random)
     {
         if (Left == 0) return false;
+        if (!_isBegun) Begin(memory, table.Count);
         if (_walks)
         {
             long left = Left;
@@ -69,6 +49,15 @@ internal unsafe struct MemberSample : IDisposable
         if (!MayRepeat) batch.KeepNew(table, ref _drawn);
         Left -= batch.Count;
         return true;
+    }
+
+    private void Begin(MemoryBudget memory, long members)
+    {
+        _isBegun = true;
+        _unseen = members;
+        if (MayRepeat) return;
+        bool areFew = Left <= DrawnMax && Left < members / WalkFactor;
+        _walks = !areFew || !_drawn.TryBegin(memory, Left);
     }
 
     public void Dispose() => _drawn.Dispose();

@@ -222,9 +222,9 @@ public sealed class CollectionModelTests
             for (int round = 0; round < rounds; round++)
             {
                 var sample = new Sample([]);
-                var budget = default(Unbounded);
-                var drawn = set.BeginSample(test.Store.Budget, count);
-                Assert.True(set.Sample(ref drawn, random, ref sample, ref budget));
+                var all = default(Unbounded);
+                var drawn = new MemberSample(count);
+                Assert.True(set.Sample(ref drawn, test.Store.Budget, random, ref sample, ref all));
                 drawn.Dispose();
                 Assert.Equal(Math.Abs(count), sample.Members.Count);
                 if (count > 0) Assert.Equal(count, sample.Members.Distinct().Count());

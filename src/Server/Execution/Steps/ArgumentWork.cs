@@ -28,12 +28,13 @@ internal struct ArgumentWork<TUse>(KeptArguments arguments) : IValueWork where T
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
-        for (; _at < arguments.Count; _at++)
-        {
-            if (!budget.TryTake()) return false;
-            if (TUse.Use(value, arguments[_at], reply)) _found++;
-        }
-
+        var left = arguments.Span[_at..];
+        int done = 0, found = 0;
+        for (; done < left.Length && budget.TryTake(); done++)
+            if (TUse.Use(value, left[done].Span, reply)) found++;
+        _at += done;
+        _found += found;
+        if (done < left.Length) return false;
         TUse.Settle(value);
         return true;
     }

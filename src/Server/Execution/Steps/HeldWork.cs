@@ -11,27 +11,15 @@ internal static class HeldWork
 {
     /// <summary>Does it and answers; in later turns, if it is much and they may be waited for.</summary>
     /// <param name="held">Held with a value.</param>
+    /// <param name="work">Made for this call, which uses it up in place: a copy of it costs as much as many a small
+    /// piece of work.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public static void Run<TWork>(ref CommandContext context, in HeldKey held, TWork work)
+    public static void Run<TWork>(ref CommandContext context, in HeldKey held, in TWork work)
         where TWork : struct, IValueWork
     {
-        if (context.MayStep && work.IsLong(held.Value) && ValueSteps<TWork>.TryBegin(ref context, held, work))
-            return;
-        if (TWork.Owns) RunOwning(context.Reply, held.Value, ref work);
-        else RunWhole(context.Reply, held.Value, ref work);
-    }
-
-    private static void RunOwning<TWork>(ReplyWriter reply, HeldValue value, ref TWork work)
-        where TWork : struct, IValueWork
-    {
-        try
-        {
-            RunWhole(reply, value, ref work);
-        }
-        finally
-        {
-            work.Dispose();
-        }
+        ref TWork once = ref Unsafe.AsRef(in work);
+        if (once.IsLong(held.Value) && context.MayStep && ValueSteps<TWork>.TryBegin(ref context, held, once)) return;
+        RunWhole(context.Reply, held.Value, ref once);
     }
 
     /// <summary>Does work that cannot say beforehand how much it is: it begins in this turn, and what that has no room

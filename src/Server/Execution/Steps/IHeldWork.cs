@@ -28,8 +28,8 @@ internal interface IHeldWork
     {
     }
 
-    /// <summary>Whether it owns something once it has been kept, or has begun: then whoever runs it disposes
-    /// it.</summary>
+    /// <summary>Whether it owns something between its pieces, once it is kept: then it is disposed at their end, or
+    /// when they cannot begin. Done in one piece, it leaves nothing.</summary>
     static virtual bool Owns => false;
 
     /// <summary>Gives back what it owns.</summary>

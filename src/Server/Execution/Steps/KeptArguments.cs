@@ -13,14 +13,12 @@ internal unsafe struct KeptArguments(Store store, Argument* items, int count, La
     /// <summary>Arguments with the command's name.</summary>
     public readonly int Count => count;
 
-    private readonly Argument* Items => _kept == null ? items : _kept.Items;
-
-    /// <summary>Any argument, as it was sent; 0 is the command's name.</summary>
-    public readonly ReadOnlySpan<byte> this[int index] => Items[index].Span;
+    /// <summary>The command's name, and behind it its arguments as they were sent.</summary>
+    public readonly ReadOnlySpan<Argument> Span => new(_kept == null ? items : _kept.Items, count);
 
     /// <summary>Reads them one after another, beginning with the first that is not the command's name.</summary>
     public readonly CommandArguments Read() =>
-        new(Items, count, store: null!, keyIndex: 0, hash: 0, hint: 0, blocks: null);
+        new(_kept == null ? items : _kept.Items, count, store: null!, keyIndex: 0, hash: 0, hint: 0, blocks: null);
 
     /// <summary>Keeps them; whoever does disposes them.</summary>
     public void Keep() => _kept = new HeldCommand(items, count, store, large);

@@ -14,7 +14,6 @@ internal struct SampleWork : IValueWork
     private readonly RespVersion _version;
     private readonly long _wanted;
     private MemberSample _sample;
-    private bool _isReady;
 
     /// <param name="value">With a collection.</param>
     /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
@@ -25,6 +24,7 @@ internal struct SampleWork : IValueWork
         _version = version;
         _withValues = withValues;
         _wanted = count;
+        _sample = new MemberSample(count);
         Count = MayHaveExpired(value) ? -1 : ElementsOf(count);
     }
 
@@ -46,56 +46,59 @@ internal struct SampleWork : IValueWork
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
-        if (!_isReady && !TryBegin(value, TBudget.IsBounded ? BucketsPerStep : long.MaxValue)) return false;
+        if (Count < 0 && !TryRemoveExpired(value, TBudget.IsBounded ? BucketsPerStep : long.MaxValue)) return false;
         if (_sample.Left == 0) return true;
-        if (value.Type == DataType.Set)
+        return TBudget.IsBounded || !value.HoldsRegion ? Draw(value, reply, ref budget)
+            : DrawAll(value, reply, ref budget);
+    }
+
+    private bool DrawAll<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
+        where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
+    {
+        try
+        {
+            return Draw(value, reply, ref budget);
+        }
+        finally
+        {
+            Dispose();
+        }
+    }
+
+    private bool Draw<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
+        where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
+    {
+        var type = value.Type;
+        if (type == DataType.Set)
         {
             var members = new BulkSink<TReply>(reply);
-            return new SetValue(value).View.Sample(ref _sample, Random.Shared, ref members, ref budget);
+            return new SetValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref members, ref budget);
         }
 
-        if (value.Type == DataType.Hash)
+        if (type == DataType.Hash)
         {
             var fields = new PairSink<TReply>(reply, _withValues);
-            return new HashValue(value).View.Sample(ref _sample, Random.Shared, ref fields, ref budget);
+            return new HashValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref fields, ref budget);
         }
 
         var scores = new ScoreSink<TReply>(reply, new ScoreForm(_version, _withValues));
-        return new SortedSetValue(value).View.Sample(ref _sample, Random.Shared, ref scores, ref budget);
+        return new SortedSetValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref scores, ref budget);
     }
 
     /// <summary>Removes the fields that have expired, and counts what is left.</summary>
     /// <returns>False when there are more of them.</returns>
-    private bool TryBegin(HeldValue value, long buckets)
+    private bool TryRemoveExpired(HeldValue value, long buckets)
     {
-        if (value.Type == DataType.Hash)
-        {
-            new ExpiredFields(value).Remove(buckets, out bool more);
-            if (more) return false;
-        }
-
-        _isReady = true;
-        long count = !value.Exists ? 0 : _wanted < 0 ? _wanted : Math.Min(_wanted, CountOf(value));
+        new ExpiredFields(value).Remove(buckets, out bool more);
+        if (more) return false;
+        long count = !value.Exists ? 0 : _wanted < 0 ? _wanted : Math.Min(_wanted, new HashValue(value).Count);
         Count = ElementsOf(count);
-        if (count == 0) return true;
-        _sample = value.Type switch
-        {
-            DataType.Set => new SetValue(value).View.BeginSample(value.Budget, count),
-            DataType.Hash => new HashValue(value).View.BeginSample(value.Budget, count),
-            _ => new SortedSetValue(value).View.BeginSample(value.Budget, count),
-        };
+        _sample = new MemberSample(count);
         return true;
     }
 
     private static bool MayHaveExpired(HeldValue value) =>
         value.Type == DataType.Hash && new ExpiredFields(value).MayExist;
-
-    private static long CountOf(HeldValue value) => value.Type switch
-    {
-        DataType.Set => new SetValue(value).View.Count,
-        DataType.Hash => new HashValue(value).Count,
-        _ => new SortedSetValue(value).View.Count,
-    };
 
     private readonly long ElementsOf(long count) =>
         _withValues && _version == RespVersion.Resp2 ? 2 * Math.Abs(count) : Math.Abs(count);

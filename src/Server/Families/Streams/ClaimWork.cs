@@ -39,10 +39,11 @@ internal struct ClaimWork(KeptArguments arguments, uint group, long nowMs) : IVa
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        var all = arguments.Span;
         if (_head == null)
         {
             // How far the ids go.
-            for (; _at < arguments.Count && StreamIdText.TryParse(arguments[_at], 0, out _); _at++)
+            for (; _at < all.Length && StreamIdText.TryParse(all[_at].Span, 0, out _); _at++)
                 if (!budget.TryTake()) return false;
             if (!TryBegin(value, reply.Next())) return true;
         }
@@ -51,7 +52,7 @@ internal struct ClaimWork(KeptArguments arguments, uint group, long nowMs) : IVa
         for (; _at < _end; _at++)
         {
             if (!budget.TryTake()) return false;
-            StreamIdText.TryParse(arguments[_at], 0, out StreamId id);
+            StreamIdText.TryParse(all[_at].Span, 0, out StreamId id);
             if (!claim.TryClaim(reply.Next(), id, out var outcome))
             {
                 if (_claimed == 0) Status = StoreStatus.OutOfMemory;

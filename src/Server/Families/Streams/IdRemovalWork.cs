@@ -13,8 +13,6 @@ internal struct IdRemovalWork(KeptArguments arguments, int first, uint group) : 
     private bool _areRead;
     private long _removed;
 
-    private readonly int Ids => arguments.Count - first;
-
     public readonly ReplyHead Head => ReplyHead.None;
 
     public readonly long Count => 0;
@@ -32,10 +30,11 @@ internal struct IdRemovalWork(KeptArguments arguments, int first, uint group) : 
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
-        for (; !_areRead && _at < Ids; _at++)
+        var ids = arguments.Span[first..];
+        for (; !_areRead && _at < ids.Length; _at++)
         {
             if (!budget.TryTake()) return false;
-            if (StreamIdText.TryParse(arguments[first + _at], 0, out _)) continue;
+            if (StreamIdText.TryParse(ids[_at].Span, 0, out _)) continue;
             reply.Next().WriteError(StreamIdText.Invalid);
             return true;
         }
@@ -43,12 +42,11 @@ internal struct IdRemovalWork(KeptArguments arguments, int first, uint group) : 
         if (!_areRead) _at = 0;
         _areRead = true;
         var stream = new StreamValue(value);
-        var groups = stream.Groups;
-        for (; _at < Ids; _at++)
+        for (; _at < ids.Length; _at++)
         {
             if (!budget.TryTake()) return false;
-            StreamIdText.TryParse(arguments[first + _at], 0, out StreamId id);
-            if (group == 0 ? stream.Delete(id) : groups.Acknowledge(group, id)) _removed++;
+            StreamIdText.TryParse(ids[_at].Span, 0, out StreamId id);
+            if (group == 0 ? stream.Delete(id) : stream.Groups.Acknowledge(group, id)) _removed++;
         }
 
         reply.Next().WriteInteger(_removed);

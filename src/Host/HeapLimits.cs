@@ -7,17 +7,19 @@ namespace Kv.Host;
 /// Large values and replies have memory of their own (Kv.Storage's extents). What is left for the heap (arguments,
 /// input, what commands copy) may still be of megabytes. glibc maps what is over 128 KB, and unmaps it when it is
 /// freed; but each time that it does, it raises this limit to what was freed, up to 32 MB, and from then on such pieces
-/// stay in a heap that only shrinks from its end. Told the limit, it keeps to it. This is the process' affair, so the
-/// program's, not the library's.
+/// stay in a heap that only shrinks from its end. Told the limit, it keeps to it. It also has up to eight such heaps a
+/// processor, each as large as it ever had to be: the threads of the pool, which serve now this client and now that
+/// one, filled sixteen with 60 MB of holes. One for each processor is enough: no more threads than that run at once.
+/// This is the process' affair, so the program's, not the library's.
 /// </remarks>
 internal static class HeapLimits
 {
-    private const int TrimThreshold = -1, MapThreshold = -3;
+    private const int TrimThreshold = -1, MapThreshold = -3, HeapsMax = -8;
     private const int MapFromBytes = 128 * 1024;
 
     // What a heap may have free at its end: the default, 128 KB, costs a system call and page faults for every other
     // command's scratch.
-    private const int FreeAtEndBytes = 4 * 1024 * 1024;
+    private const int FreeAtEndBytes = 1024 * 1024;
 
     /// <summary>Before anything large is allocated. Does nothing where there is no glibc.</summary>
     public static void Set()
@@ -27,6 +29,7 @@ internal static class HeapLimits
         var set = Marshal.GetDelegateForFunctionPointer<SetOption>(address);
         set(MapThreshold, MapFromBytes);
         set(TrimThreshold, FreeAtEndBytes);
+        set(HeapsMax, Math.Max(2, Environment.ProcessorCount));
     }
 
     [UnmanagedFunctionPointer(CallingConvention.Cdecl)]

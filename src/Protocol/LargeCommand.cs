@@ -5,7 +5,7 @@ namespace Kv.Protocol;
 
 //   Items   | Argument 0 | Argument 1 | ... | not touched yet            16 bytes each; of them all once there are many
 //                 |            |
-//   text    | bytes of 0 | bytes of 1 | ... | 64 bytes' room |  ►  | the next 64 KB ... |      never moves, never grows
+//   text    | bytes of 0 | bytes of 1 | ... | 64 bytes' room |  ►  | the next piece ... |      never moves, never grows
 
 /// <summary>The arguments of a command too large for one turn's input, copied out of it as they arrive into memory of
 /// their own.</summary>
@@ -17,7 +17,10 @@ namespace Kv.Protocol;
 /// </remarks>
 public sealed unsafe class LargeCommand
 {
-    private const int TextBytes = 64 * 1024;
+    /// <summary>Bounds of a piece of text, which is as large as all before it. From 128 KB on the C library takes a
+    /// piece from the system, and gives it back when it is freed. (Of 300 MB in pieces of 64 KB all stayed in its heap,
+    /// for the sake of something small behind them.)</summary>
+    private const int TextBytesMin = 64 * 1024, TextBytesMax = 1024 * 1024;
 
     /// <summary>With more arguments than this there is one more growth, to all that were announced, of which only what
     /// is written is ever touched: so at most 1 MB is copied.</summary>
@@ -26,7 +29,7 @@ public sealed unsafe class LargeCommand
     private readonly int _expected;
     private int _capacity;
     private TextPiece* _text;
-    private long _textBytes;
+    private long _textBytes, _usedBytes;
     private int _references = 1;
 
     /// <param name="expected">Arguments that were announced. Memory is taken for those that have come.</param>
@@ -37,7 +40,7 @@ public sealed unsafe class LargeCommand
     public int Count { get; private set; }
 
     /// <summary>Memory that has been touched.</summary>
-    public long Bytes => ((long)Count * Argument.SizeBytes) + _textBytes;
+    public long Bytes => ((long)Count * Argument.SizeBytes) + _usedBytes;
 
     /// <summary>Copies an argument that lies elsewhere.</summary>
     public void Add(ReadOnlySpan<byte> text)
@@ -87,7 +90,7 @@ public sealed unsafe class LargeCommand
     {
         if (_text == null || _text->Size - _text->Used < bytes)
         {
-            int size = Math.Max(bytes, TextBytes);
+            int size = Math.Max(bytes, (int)Math.Clamp(_textBytes, TextBytesMin, TextBytesMax));
             var piece = (TextPiece*)NativeMemory.Alloc(
                 (nuint)(sizeof(TextPiece) + (long)size + CommandParser.PaddingBytes));
             *piece = new TextPiece { Next = _text, Size = size };
@@ -97,6 +100,7 @@ public sealed unsafe class LargeCommand
 
         byte* start = (byte*)(_text + 1) + _text->Used;
         _text->Used += bytes;
+        _usedBytes += bytes;
         return start;
     }
 

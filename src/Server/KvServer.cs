@@ -60,7 +60,12 @@ public sealed class KvServer : IAsyncDisposable
         Scripts = new ScriptEngine(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         AuthFailures = new AuthFailures(() => TickMs);
-        if (options.OwnsProcess) _heap = new ManagedHeap(Store.Budget, time);
+        if (options.OwnsProcess)
+        {
+            _heap = new ManagedHeap(Store.Budget, time);
+            Extents.Shared.Account = Store.Budget;
+        }
+
         Rates = new RateMeter(time, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }

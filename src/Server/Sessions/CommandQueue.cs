@@ -7,15 +7,15 @@ namespace Kv.Server.Sessions;
 
 //  a chunk:   | Argument 0 | Argument 1 | ... | bytes of these arguments | 8 bytes' room | the next command ...
 //
-//  Chunks double from 1 KB to 64 KB; a longer command has one of its own, a large one stays where it is. What is in a
-// chunk never moves.
+//  Chunks double from 1 KB to 1 MB (from 128 KB on the C library takes them from the system, and gives them back when
+// they are freed); a longer command has one of its own, a large one stays where it is. What is in a chunk never moves.
 
 /// <summary>The commands of a transaction, copied, in the order in which they came.</summary>
 /// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those
 /// blocks, which it takes.</remarks>
 internal sealed unsafe class CommandQueue(Store store) : IDisposable
 {
-    private const int FirstChunkBytes = 1024, ChunkBytesMax = 64 * 1024, PieceCommands = 256;
+    private const int FirstChunkBytes = 1024, ChunkBytesMax = 1024 * 1024, PieceCommands = 256;
 
     /// <summary>What parsers read beyond the end of an argument.</summary>
     private const int PaddingBytes = 8;

@@ -17,9 +17,9 @@ namespace Kv.Storage;
 /// pages back splits none. Addresses are many times the machine's memory, so nothing is ever moved to close gaps: a gap
 /// costs addresses. What was given back is warm for a while: who takes it again pays neither for page faults nor for
 /// zeroing, which is most of what a value of 100 KB costs. There is as much of it as was taken in the last second,
-/// twice, and never more than a part of what is in use. Threads: any; all here is the lock's, but for the system calls,
-/// which work on extents that are in no list meanwhile. Cost: some 50 ns. Pages go to the system many at once, by the
-/// store's thread; where that does not keep up, by who gives more back.
+/// twice, and never more than a part of what is in use, or than `maxmemory` leaves room for. Threads: any; all here is
+/// the lock's, but for the system calls, which work on extents that are in no list meanwhile. Cost: some 50 ns. Pages
+/// go to the system many at once, by the store's thread; where that does not keep up, by who gives more back.
 /// </remarks>
 internal sealed unsafe class Extents
 {
@@ -79,8 +79,24 @@ internal sealed unsafe class Extents
         get { lock (_gate) return _warm.Pages * PageBytes; }
     }
 
+    /// <summary>The account of the process' one store, where it has but one: warm bytes are no more than its limit
+    /// leaves room for. Null where there may be several.</summary>
+    // Set once, before there is a client.
+    public MemoryBudget? Account { get; set; }
+
     /// <summary>The most warm bytes now.</summary>
-    public long WarmBytesMax => WarmBytesAlways + (TakenBytes / WarmPartOfTaken);
+    public long WarmBytesMax =>
+        Math.Min(WarmBytesAlways + (TakenBytes / WarmPartOfTaken), Account?.SpareBytes ?? long.MaxValue);
+
+    /// <summary>The most until the store's thread comes by.</summary>
+    private long WarmBytesAtOnce
+    {
+        get
+        {
+            long most = WarmBytesMax;
+            return most + Math.Min(most, WarmBytesOver);
+        }
+    }
 
     private static long PageBytes => (long)VirtualMemory.PageBytes;
 
@@ -117,6 +133,7 @@ internal sealed unsafe class Extents
         int first = PageOf(start), pages = (int)((bytes + PageBytes - 1) / PageBytes);
         int kept = (int)Math.Min(pages, (touched + PageBytes - 1) / PageBytes);
         bool isOver;
+        long atOnce = WarmBytesAtOnce;
         lock (_gate)
         {
             Invariant.Check(_map[first].State == ExtentState.Taken
@@ -126,14 +143,14 @@ internal sealed unsafe class Extents
             if (kept > 0) _map.Describe(first, kept, ExtentState.Taken);
             if (kept < pages) Free(first + kept, pages - kept, ExtentState.Cold);
             if (kept > 0) Free(first, kept, ExtentState.Warm);
-            isOver = _warm.Pages * PageBytes > WarmBytesMax + WarmBytesOver;
+            isOver = _warm.Pages * PageBytes > atOnce;
         }
 
         if (isOver) TrimOnce(WarmBytesMax, Math.Max(AdviseBytes, bytes));
     }
 
     /// <summary>Bytes that would stay warm, so that giving them back costs no system call.</summary>
-    public long Room => WarmBytesMax + WarmBytesOver - WarmBytes;
+    public long Room => WarmBytesAtOnce - WarmBytes;
 
     /// <summary>Gives to the system what is too much, or has been warm for too long. From time to time.</summary>
     public void Trim()

@@ -13,6 +13,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>What the first key takes: a limit below that leaves room for none.</summary>
     private const long LeastBytes = 64 * 1024;
 
+    private const int SparePartOfMax = 16;
+
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
     private long _index, _log, _external, _managed, _heap, _tables, _peak, _blocksAtEnd, _clientAllowance;
 
@@ -78,6 +80,11 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     /// <summary>Whether what is free here and there is to be looked for.</summary>
     public bool IsNearlyFull => MaxBytes != 0 && CountedBytes > MaxBytes / 10 * 9;
+
+    /// <summary>How much free memory may be kept from the system: what the limit leaves, and a share of the limit, so
+    /// that a full store need not ask the system for every value.</summary>
+    public long SpareBytes =>
+        MaxBytes == 0 ? long.MaxValue : (MaxBytes / SparePartOfMax) + Math.Max(0, MaxBytes - UsedBytes);
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 

@@ -84,6 +84,36 @@ public sealed unsafe class ExtentTests
         extents.Give(start, piece.Bytes, touched);
     }
 
+    // Without a limit 48 MB stay warm, and 64 more until upkeep; with one what it leaves, and a sixteenth of it.
+    [Theory]
+    [InlineData(0, 0, 64, 48)]
+    [InlineData(200, 0, 64, 48)]
+    [InlineData(200, 188, 49, 25)]
+    [InlineData(200, 200, 25, 13)]
+    [InlineData(200, 500, 25, 13)]
+    [InlineData(4096, 4096, 64, 48)]
+    public void No_more_is_kept_warm_than_the_limit_leaves_room_for(long limitMb, long usedMb, long atOnceMb,
+        long afterMb)
+    {
+        const long mb = 1 << 20;
+        using var account = new MemoryBudget { MaxBytes = limitMb * mb };
+        account.ChargeExternal(usedMb * mb);
+        var extents = new Extents(1L << 30) { Account = account };
+        var pieces = new List<nint>();
+        for (int i = 0; i < 64; i++)
+        {
+            long bytes = mb;
+            pieces.Add((nint)extents.TryTake(ref bytes, isZeroed: false));
+        }
+
+        foreach (nint piece in pieces) extents.Give((byte*)piece, mb, mb);
+        Assert.InRange(extents.WarmBytes, (atOnceMb - 8) / 2 * mb, atOnceMb * mb);
+        extents.Trim();
+        Assert.InRange(extents.WarmBytes, 0, afterMb * mb);
+        account.ChargeExternal(-usedMb * mb);
+        extents.TrimTo(0);
+    }
+
     [Fact]
     public void Threads_take_and_give_back_without_meeting_each_other()
     {

@@ -57,9 +57,15 @@ internal sealed class RoomKeeper(Store store)
         {
             long most = store.Budget.MaxBytes;
             return most != 0 && store.Eviction.Evicts
-                && store.Budget.CountedBytes - store.WaitingBytes > most - Math.Min(EvictionHeadroomMax, most / 64);
+                && store.Budget.CountedBytes - store.WaitingBytes > most - EvictionHeadroom;
         }
     }
+
+    /// <summary>Bytes that the evictor keeps free: a 64th of the limit, and an eighth of what large values take. A
+    /// writer of those who finds no room waits for an epoch to pass, which costs as much as writing ten of them, and
+    /// each few of them would wait where there is only room for so many.</summary>
+    private long EvictionHeadroom =>
+        Math.Min(EvictionHeadroomMax, (store.Budget.MaxBytes / 64) + (store.Budget.BlockBytes / 8));
 
     /// <summary>Whether sessions are to give up the segments that they write to while a writer waits: there is nothing
     /// else to evict from.</summary>

@@ -36,7 +36,9 @@ public sealed class EvictionServerTests
             for (int key = 0; key < deep; key++) Assert.Equal("+OK", client.Read().ToString());
         }
 
-        Eventually.Holds(() => Number(client, "used_memory") <= Limit, () => "more is used than may be");
+        // Where values are large more is kept free, an eighth of what they take.
+        long most = bytes < 100_000 ? Limit : Limit / 16 * 15;
+        Eventually.Holds(() => Number(client, "used_memory") <= most, () => "more is used than may be", 60_000);
         Assert.InRange(kv.ResidentBytes, 0, ResidentMax);
         long written = (count + deep - 1) / deep * deep, keys = 0, evicted = 0;
         Eventually.Holds(

@@ -23,9 +23,11 @@ internal sealed class ManagedHeap : IDisposable
     private static readonly TimeSpan Tick = TimeSpan.FromMilliseconds(250);
 
     /// <summary>Ten seconds: until what was asked for is asked for again, and until a heap that has stayed large is
-    /// looked at anew. The latter takes twice as long each time, up to a quarter of an hour, or to half a minute while
-    /// writes are refused.</summary>
+    /// looked at anew. The latter takes twice as long each time, up to half a second a megabyte (to mark one takes a
+    /// millisecond) and a quarter of an hour, or to half a minute while writes are refused.</summary>
     private const int PatienceTicks = 40, AgainTicksMax = 3600, AgainTicksMaxWhenOver = 120;
+
+    private const long BytesPerAgainTick = 512 * 1024;
 
     private readonly MemoryBudget _budget;
     private readonly IHeapFigures _figures;
@@ -68,7 +70,8 @@ internal sealed class ManagedHeap : IDisposable
             _isDoubted = heap > _usual + deadMin && !_isDoubted;
             if (!_isDoubted) _usual = heap;
             _patience = 0;
-            _again = heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, AgainTicksMax);
+            int most = (int)Math.Clamp(heap / BytesPerAgainTick, PatienceTicks, AgainTicksMax);
+            _again = heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, most);
             _untilAgain = _again;
         }
 

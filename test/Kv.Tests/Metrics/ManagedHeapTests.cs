@@ -103,21 +103,35 @@ public sealed class ManagedHeapTests : IDisposable
     [Fact]
     public void A_heap_that_has_stayed_large_is_looked_at_again_less_and_less_often()
     {
-        Collect(live: 50 * Mb);
-        Collect(live: 50 * Mb);
+        Collect(live: 500 * Mb);
+        Collect(live: 500 * Mb);
         int wanted = _heap.Wanted, looks = 0;
         foreach (int expected in (int[])[80, 160, 320])
         {
             for (looks = 1; _heap.Wanted == wanted; looks++) _managed.Look();
             Assert.InRange(looks, expected / 2, 2 * expected);
             wanted = _heap.Wanted;
-            Collect(live: 50 * Mb);
+            Collect(live: 500 * Mb);
         }
 
         Collect(live: 4 * Mb);
         Assert.Equal(4 * Mb, _budget.UsedBytes);
         for (looks = 0; looks < 10_000; looks++) _managed.Look();
         Assert.Equal(wanted, _heap.Wanted);
+    }
+
+    // After a storm of ten minutes 40 MB that nobody had any more counted as used for up to a quarter of an hour.
+    [Theory]
+    [InlineData(20, 40)]
+    [InlineData(40, 80)]
+    [InlineData(400, 800)]
+    [InlineData(4000, 3600)]
+    public void However_long_it_stays_large_it_is_looked_at_again_within_half_a_second_a_megabyte(int mb, int ticks)
+    {
+        for (int i = 0; i < 20; i++) Collect(live: mb * Mb);
+        int wanted = _heap.Wanted;
+        for (int i = 0; i < ticks; i++) _managed.Look();
+        Assert.Equal(wanted + 1, _heap.Wanted);
     }
 
     // What is dead would keep writes refused: it counts until it is collected.

@@ -40,7 +40,7 @@ public sealed class LongStepTests
         ("pending", "XCLAIM k group five much " + Words("{0}")),
         ("pending", "XAUTOCLAIM k group five 0 0 COUNT 100000"),
         ("pending", "XAUTOCLAIM k group one 1000000 5000 COUNT 5000 JUSTID"),
-        ("pending", "XAUTOCLAIM k group five 999999999 0 COUNT 1000"),
+        ("pending", "XAUTOCLAIM k group five 999999999 0 COUNT 3000"),
         ("pending", "XGROUP DESTROY k group"), ("pending", "XGROUP DELCONSUMER k group one"),
         ("pending", "XGROUP DELCONSUMER k group two"),
         ("list", "LREM k 0 same"), ("list", "LREM k 5000 same"), ("list", "LREM k -7000 same"),

@@ -3,10 +3,13 @@
 
     benchmark/tools/scripts.py --kv PATH [--garnet PATH] [--parts calls,programs,new,workers] [--rounds 5] [--seconds 2]
 
-Servers side by side, one after the other in each round, each pinned to one core, the load to the other; medians. A ratio of calls above 1
-is faster than redis-server, a ratio of times below 1. Needs redis-server, redis-benchmark, taskset.
+Servers side by side, one after the other in each round, each pinned to one core, the load to the other; medians. A
+ratio of calls above 1 is faster than redis-server, a ratio of times below 1. Needs redis-server, redis-benchmark,
+taskset.
 """
-import argparse, os, re, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
+import argparse, os, re, shutil, socket, statistics, subprocess, tempfile, time
+
+from server import Server, encode
 
 SERVER_CPU, CLIENT_CPU = "0", "1"
 CLIENTS, KEYS = 50, 100_000
@@ -17,9 +20,11 @@ CALLS = {
     "get": "return redis.call('GET', KEYS[1])",         # what set has left
     "incr": "return redis.call('INCR', KEYS[1])",
     "release": "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end",
-    "limiter": "local n = redis.call('INCR', KEYS[1]) if n == 1 then redis.call('EXPIRE', KEYS[1], 60) end return n > 10 and 0 or 1",
+    "limiter": "local n = redis.call('INCR', KEYS[1]) if n == 1 then redis.call('EXPIRE', KEYS[1], 60) end "
+               "return n > 10 and 0 or 1",
     # The shape of a queue's: a job's number, its hash, its place in a list.
-    "addjob": "local id = redis.call('INCR', KEYS[1]) redis.call('HSET', KEYS[2], 'name', ARGV[1], 'data', ARGV[1], 'opts', '{}', 'delay', 0) "
+    "addjob": "local id = redis.call('INCR', KEYS[1]) "
+              "redis.call('HSET', KEYS[2], 'name', ARGV[1], 'data', ARGV[1], 'opts', '{}', 'delay', 0) "
               "redis.call('LPUSH', KEYS[3], id) redis.call('LTRIM', KEYS[3], 0, 99) return id",
 }
 
@@ -27,9 +32,12 @@ PROGRAMS = {
     "loop": "local n = 0 for i = 1, 5000000 do n = n + i % 7 end return n",
     "calls": "local function f(a, b) return a + b end local n = 0 for i = 1, 2000000 do n = f(n, i) end return n",
     "fib": "local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end return fib(25)",
-    "sieve": "local n, t, c = 200000, {}, 0 for i = 2, n do t[i] = true end for i = 2, n do if t[i] then c = c + 1 for j = i * i, n, i do t[j] = false end end end return c",
+    "sieve": "local n, t, c = 200000, {}, 0 for i = 2, n do t[i] = true end for i = 2, n do "
+             "if t[i] then c = c + 1 for j = i * i, n, i do t[j] = false end end end return c",
     "n-body": """
-local bodies = {{0,0,0,0,0,0,39.47},{4.84,-1.16,-0.10,0.60,2.81,-0.02,0.037},{8.34,4.12,-0.4,-1.01,1.82,0.008,0.011},{12.89,-15.11,-0.22,1.08,0.86,-0.01,0.0017},{15.37,-25.9,0.17,0.97,0.59,-0.03,0.002}}
+local bodies = {{0,0,0,0,0,0,39.47},{4.84,-1.16,-0.10,0.60,2.81,-0.02,0.037},
+  {8.34,4.12,-0.4,-1.01,1.82,0.008,0.011},{12.89,-15.11,-0.22,1.08,0.86,-0.01,0.0017},
+  {15.37,-25.9,0.17,0.97,0.59,-0.03,0.002}}
 for step = 1, 3000 do
   for i = 1, #bodies do
     local a = bodies[i]
@@ -42,20 +50,31 @@ for step = 1, 3000 do
       b[4] = b[4] + x * a[7] * m b[5] = b[5] + y * a[7] * m b[6] = b[6] + z * a[7] * m
     end
   end
-  for i = 1, #bodies do local b = bodies[i] b[1] = b[1] + 0.01 * b[4] b[2] = b[2] + 0.01 * b[5] b[3] = b[3] + 0.01 * b[6] end
+  for i = 1, #bodies do
+    local b = bodies[i]
+    b[1] = b[1] + 0.01 * b[4] b[2] = b[2] + 0.01 * b[5] b[3] = b[3] + 0.01 * b[6]
+  end
 end
 return tostring(bodies[1][1])""",
     "strings": "local s = '' for i = 1, 5000 do s = s .. 'x' .. i end return #s",
     "buffer": "local t = {} for i = 1, 200000 do t[#t + 1] = 'item' .. i end return #table.concat(t, ',')",
-    "sort": "local t, x = {}, 42 for i = 1, 50000 do x = (x * 16807) % 2147483647 t[i] = x end table.sort(t) return t[1]",
-    "sort-by": "local t, x = {}, 42 for i = 1, 30000 do x = (x * 16807) % 2147483647 t[i] = x end table.sort(t, function(a, b) return a > b end) return t[1]",
-    "gsub": "local s, n = ('hello world '):rep(5000), 0 for i = 1, 10 do local _, c = s:gsub('o', '0') n = n + c end return n",
-    "gsub-by": "local s, n = ('hello world '):rep(5000), 0 for i = 1, 4 do local _, c = s:gsub('%w+', function(w) return w:upper() end) n = n + c end return n",
+    "sort": "local t, x = {}, 42 for i = 1, 50000 do x = (x * 16807) % 2147483647 t[i] = x end "
+            "table.sort(t) return t[1]",
+    "sort-by": "local t, x = {}, 42 for i = 1, 30000 do x = (x * 16807) % 2147483647 t[i] = x end "
+               "table.sort(t, function(a, b) return a > b end) return t[1]",
+    "gsub": "local s, n = ('hello world '):rep(5000), 0 for i = 1, 10 do "
+            "local _, c = s:gsub('o', '0') n = n + c end return n",
+    "gsub-by": "local s, n = ('hello world '):rep(5000), 0 for i = 1, 4 do "
+               "local _, c = s:gsub('%w+', function(w) return w:upper() end) n = n + c end return n",
     "format": "local n = 0 for i = 1, 100000 do n = n + #string.format('%d:%s:%5.2f', i, 'x', i / 3) end return n",
-    "hash": "local t = {} for i = 1, 200000 do t['k' .. i % 1000] = i end local n = 0 for k, v in pairs(t) do n = n + v end return n",
-    "encode": "local t = {} for i = 1, 150 do t[i] = {id = i, name = 'item number ' .. i, price = i * 1.5, tags = {'a', 'b', true}} end local n = 0 "
+    "hash": "local t = {} for i = 1, 200000 do t['k' .. i % 1000] = i end "
+            "local n = 0 for k, v in pairs(t) do n = n + v end return n",
+    "encode": "local t = {} for i = 1, 150 do "
+              "t[i] = {id = i, name = 'item number ' .. i, price = i * 1.5, tags = {'a', 'b', true}} end local n = 0 "
               "for i = 1, 30 do n = n + #cjson.encode(t) end return n",
-    "decode": "local t = {} for i = 1, 150 do t[i] = {id = i, name = 'item number ' .. i, price = i * 1.5, tags = {'a', 'b', true}} end local s, n = cjson.encode(t), 0 "
+    "decode": "local t = {} for i = 1, 150 do "
+              "t[i] = {id = i, name = 'item number ' .. i, price = i * 1.5, tags = {'a', 'b', true}} end "
+              "local s, n = cjson.encode(t), 0 "
               "for i = 1, 30 do n = n + #cjson.decode(s) end return n",
     "redis.call": "local n = 0 for i = 1, 50000 do n = n + #redis.call('GET', KEYS[1]) end return n",
 }
@@ -64,68 +83,41 @@ THIRTY_LINES = "\n".join(
     ["local key, now, most = KEYS[1], tonumber(ARGV[1]), 100 -- NUMBER", "local function check(value)",
      "  if type(value) ~= 'number' then error('no number') end", "  return value", "end"]
     + [f"local v{i} = check(most + {i}) * 2 if v{i} > now then v{i} = v{i} - now end" for i in range(18)]
-    + ["local held = redis.call('GET', key)", "if held and tonumber(held) and tonumber(held) > most then", "  return 0", "end",
-       "redis.call('SET', key, now)", "for i = 1, 3 do", "  most = most + i", "end", "return most"])
+    + ["local held = redis.call('GET', key)", "if held and tonumber(held) and tonumber(held) > most then",
+       "  return 0", "end", "redis.call('SET', key, now)", "for i = 1, 3 do",
+       "  most = most + i", "end", "return most"])
 
 
-def words(*arguments):
-    parts = [a if isinstance(a, bytes) else str(a).encode() for a in arguments]
-    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
+class Measured(Server):
+    """A server on processors of its own, on a free port."""
 
-
-class Client:
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def ask(self, *arguments):
-        """Of a reply of one line, or one short string."""
-        self.socket.sendall(words(*arguments))
-        reply = b""
-        while not reply.endswith(b"\r\n") or (reply.startswith(b"$") and not reply.startswith(b"$-") and reply.count(b"\r\n") < 2):
-            reply += self.socket.recv(65536)
-        if reply.startswith(b"-"):
-            raise RuntimeError(reply.decode())
-        return reply.split(b"\r\n")[1 if reply.startswith(b"$") else 0].decode()
-
-
-class Server:
     def __init__(self, name, command, cpus=SERVER_CPU):
         self.name = name
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.process = subprocess.Popen(["taskset", "-c", cpus] + [part.replace("PORT", str(self.port)) for part in command],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            try:
-                self.client = Client(self.port)
-                self.client.ask("PING")
-                return
-            except OSError:
-                time.sleep(0.1)
-        sys.exit(f"{name} does not come up")
+            port = probe.getsockname()[1]
+        super().__init__(["taskset", "-c", cpus] + command, port)
 
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+    def ask(self, *arguments):
+        """Of a reply of one line, or one string."""
+        reply = self.call(*[str(argument) for argument in arguments])
+        if reply.startswith(b"-"):
+            raise RuntimeError(reply.decode())
+        return reply.strip().decode()
 
 
 def rate(server, name, script, depth, seconds):
     """Calls a second by redis-benchmark, which the client's core bounds at depth 1."""
-    sha = server.client.ask("SCRIPT", "LOAD", script).lstrip("$")
+    sha = server.ask("SCRIPT", "LOAD", script)
     prefix = "set" if name == "get" else name
     names = [f"{prefix}-{part}:__rand_int__" for part in "khl"][:3 if "KEYS[3]" in script else 1]
     count = 20_000 if depth == 1 else 300_000
     begin = time.monotonic()
     rates = []
     while time.monotonic() - begin < seconds:
-        output = subprocess.run(["taskset", "-c", CLIENT_CPU, "redis-benchmark", "-p", str(server.port), "-c", str(CLIENTS), "-n", str(count), "-P", str(depth),
-                                 "-r", str(KEYS), "-q", "EVALSHA", sha, str(len(names)), *names, "value"], capture_output=True, text=True).stdout
+        load = ["redis-benchmark", "-p", str(server.port), "-c", str(CLIENTS), "-n", str(count), "-P", str(depth)]
+        call = ["-r", str(KEYS), "-q", "EVALSHA", sha, str(len(names)), *names, "value"]
+        output = subprocess.run(["taskset", "-c", CLIENT_CPU] + load + call, capture_output=True, text=True).stdout
         found = re.findall(r"([\d.]+) requests per second", output)
         if not found:
             raise RuntimeError(output)
@@ -135,11 +127,11 @@ def rate(server, name, script, depth, seconds):
 
 def program(server, script, seconds):
     """The median of some runs, in ms."""
-    server.client.ask("SET", "key", "value")
-    sha, times, begin = server.client.ask("SCRIPT", "LOAD", script), [], time.monotonic()
+    server.ask("SET", "key", "value")
+    sha, times, begin = server.ask("SCRIPT", "LOAD", script), [], time.monotonic()
     while len(times) < 3 or time.monotonic() - begin < seconds:
         start = time.perf_counter()
-        server.client.ask("EVALSHA", sha, 1, "key")
+        server.ask("EVALSHA", sha, 1, "key")
         times.append((time.perf_counter() - start) * 1000)
     return statistics.median(times)
 
@@ -150,7 +142,7 @@ def new_texts(server, count=300):
     for number in range(count):
         text = THIRTY_LINES.replace("NUMBER", f"{time.time_ns()}.{number}")
         start = time.perf_counter()
-        server.client.ask("EVAL", text, 1, "key", 5)
+        server.ask("EVAL", text, 1, "key", 5)
         times.append((time.perf_counter() - start) * 1e6)
     return statistics.median(times), times[0]
 
@@ -160,21 +152,20 @@ def workers(kv, seconds):
     script = "for i = 1, 200000 do end return redis.call('INCR', KEYS[1])"
     rates = {}
     for count in (1, 2):
-        server = Server("kv", [kv, "--port", "PORT", "--worker-threads", str(count), "--script-time-limit", "0"], "0,1")
-        try:
-            sha = server.client.ask("SCRIPT", "LOAD", script)
-            clients = [Client(server.port) for _ in range(4)]
+        command = [kv, "--worker-threads", str(count), "--script-time-limit", "0"]
+        with Measured("kv", command, "0,1") as server:
+            sha = server.ask("SCRIPT", "LOAD", script)
+            clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
             done, begin = 0, time.monotonic()
             while (passed := time.monotonic() - begin) < seconds:
                 for number, client in enumerate(clients):
-                    client.socket.sendall(words("EVALSHA", sha, 1, f"key{number}"))
+                    client.sendall(encode([b"EVALSHA", sha.encode(), b"1", b"key%d" % number]))
                 for client in clients:
-                    client.socket.recv(4096)
+                    client.recv(4096)
                 done += len(clients)
             rates[count] = done / passed
-        finally:
-            server.stop()
-    print(f"| two workers, scripts on different keys | {rates[2] / rates[1]:.2f} of one worker ({rates[1]:.0f}/s) |", flush=True)
+    ratio = rates[2] / rates[1]
+    print(f"| two workers, scripts on different keys | {ratio:.2f} of one worker ({rates[1]:.0f}/s) |", flush=True)
 
 
 def main():
@@ -190,13 +181,13 @@ def main():
     parts, only = options.parts.split(","), [name for name in options.only.split(",") if name]
     os.sched_setaffinity(0, {int(CLIENT_CPU)})
     folder = tempfile.mkdtemp()
-    commands = {"redis": [options.redis, "--port", "PORT", "--save", "", "--dir", folder],
-                "kv": [options.kv, "--port", "PORT", "--worker-threads", "1", "--script-time-limit", "0"]}
+    commands = {"redis": [options.redis, "--save", "", "--dir", folder],
+                "kv": [options.kv, "--worker-threads", "1", "--script-time-limit", "0"]}
     if options.garnet:
-        commands["garnet"] = [options.garnet, "--port", "PORT", "--lua"]
+        commands["garnet"] = [options.garnet, "--lua"]
     servers = []
     try:
-        servers = [Server(name, command) for name, command in commands.items()]
+        servers = [Measured(name, command) for name, command in commands.items()]
 
         def compare(label, measure, unit, ours):
             results = {server.name: [] for server in servers if ours or server.name != "garnet"}
@@ -206,14 +197,15 @@ def main():
                         results[server.name].append(measure(server))
             medians = {name: statistics.median(values) for name, values in results.items()}
             ratios = "".join(f" | {medians['kv'] / medians[name]:.2f}" for name in medians if name != "kv")
-            print(f"| {label} | " + " | ".join(f"{name} {value:,.{0 if value > 1000 else 2}f}" for name, value in medians.items())
-                  + f" {unit}{ratios} |", flush=True)
+            figures = " | ".join(f"{name} {value:,.{0 if value > 1000 else 2}f}" for name, value in medians.items())
+            print(f"| {label} | {figures} {unit}{ratios} |", flush=True)
 
         if "calls" in parts:
             for depth in (1, 100):
                 for name, script in CALLS.items():
                     if not only or name in only:
-                        compare(f"{name} {depth} x {CLIENTS}", lambda server: rate(server, name, script, depth, options.seconds), "/s", True)
+                        compare(f"{name} {depth} x {CLIENTS}",
+                                lambda server: rate(server, name, script, depth, options.seconds), "/s", True)
         if "programs" in parts:
             for name, script in PROGRAMS.items():
                 if not only or name in only:

@@ -21,8 +21,8 @@ internal abstract record Distribution
 
     public abstract Draws Open(long n, in Seat seat);
 
-    /// <summary>Reads uniform, zipf:θ[:scrambled], gauss:σ%, seq, part, hot:x/y, latest[:θ], and what is added to one
-    /// of them: +move:DURATION, +scan:SHARE%.</summary>
+    /// <summary>Reads uniform, zipf:θ[:scrambled], gauss:σ%, seq, part, hot:x/y, latest[:θ], and what is added to
+    /// one of them: +move:DURATION, +scan:SHARE%.</summary>
     /// <exception cref="UsageException">It is none of them.</exception>
     public static Distribution Parse(string text)
     {

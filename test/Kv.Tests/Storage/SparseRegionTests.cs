@@ -149,6 +149,7 @@ using (var held = test.Session.HoldTwo("set"u8, "other"u8, 8)) Assert.Equal(Stor
         test.Store.MaxMemoryBytes = test.Store.UsedBytes + 1000;
         for (int i = 0; i < 8; i++) Maintain(test);
         long won = before - test.Store.Budget.BlockBytes;
+        // Of a hash 69 to 81 % in a dozen runs, of the others more: it depends on where the elements lie.
         Assert.True(won > free / 2, $"{won} bytes of {before}, of {free} that are free");
         Assert.Equal(left, Content(test, type));
         test.Check();

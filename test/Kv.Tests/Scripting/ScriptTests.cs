@@ -32,18 +32,17 @@ public sealed class ScriptTests
         Assert.NotEqual("0", last.Info("kv_scripts_alone"));
     }
 
-    // Moves from one account to another, by keys that its callers declare: the sum of all stays.
+    // By keys that its callers declare.
     private const string Transfer = "\"local from, to = KEYS[1], KEYS[2] local n = tonumber(redis.call('GET', from)) "
         + "if n < tonumber(ARGV[1]) then return 0 end "
         + "redis.call('DECRBY', from, ARGV[1]) if ARGV[2] then for i = 1, tonumber(ARGV[2]) do end end "
         + "redis.call('INCRBY', to, ARGV[1]) return 1\"";
 
-    [Theory, InlineData("epoll"), InlineData("pipelines")]
-    public async Task Scripts_that_declare_what_they_write_run_beside_each_other(string transport)
+    /// <summary>Moves from one account to another, by some clients at once: the sum of all stays.</summary>
+    /// <param name="call">Runs the script or function.</param>
+    private static async Task TransferAsync(KvInstance kv, RespClient admin, string call)
     {
-        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
         const int clients = 6, times = 150, accounts = 5, each = 1000;
-        using var admin = kv.Connect();
         for (int i = 0; i < accounts; i++) admin.Ok($"SET {{a}}{i} {each}");
         await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
         {
@@ -54,12 +53,20 @@ public sealed class ScriptTests
                 int from = random.Next(accounts), to = (from + 1 + random.Next(accounts - 1)) % accounts;
                 // Some take several turns, with what they hold.
                 string turns = random.Next(10) == 0 ? " 300000" : "";
-                client.Ok($"EVAL {Transfer} 2 {{a}}{from} {{a}}{to} {random.Next(50)}{turns}");
+                client.Ok($"{call} 2 {{a}}{from} {{a}}{to} {random.Next(50)}{turns}");
                 var seen = client.Ok("MGET {a}0 {a}1 {a}2 {a}3 {a}4");
                 Assert.Equal(accounts * each, seen.Items!.Sum(item => int.Parse(item.String,
                     System.Globalization.CultureInfo.InvariantCulture)));
             }
         }, TestContext.Current.CancellationToken)));
+    }
+
+    [Theory, InlineData("epoll"), InlineData("pipelines")]
+    public async Task Scripts_that_declare_what_they_write_run_beside_each_other(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
+        using var admin = kv.Connect();
+        await TransferAsync(kv, admin, $"EVAL {Transfer}");
         Assert.Equal("0", admin.Info("kv_scripts_alone"));
     }
 
@@ -81,25 +88,10 @@ public sealed class ScriptTests
     public async Task Functions_that_declare_what_they_write_run_beside_each_other(string transport)
     {
         using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "2");
-        const int clients = 6, times = 150, accounts = 5, each = 1000;
         using var admin = kv.Connect();
         Assert.Equal("\"bank\"", admin.Command("FUNCTION"u8.ToArray(), "LOAD"u8.ToArray(),
             System.Text.Encoding.Latin1.GetBytes(Bank)).ToString());
-        for (int i = 0; i < accounts; i++) admin.Ok($"SET {{a}}{i} {each}");
-        await Task.WhenAll(Enumerable.Range(0, clients).Select(id => Task.Run(() =>
-        {
-            using var client = kv.Connect();
-            var random = new Random(Seed.NewRandom().Next() + id);
-            for (int i = 0; i < times; i++)
-            {
-                int from = random.Next(accounts), to = (from + 1 + random.Next(accounts - 1)) % accounts;
-                string turns = random.Next(10) == 0 ? " 300000" : "";
-                client.Ok($"FCALL transfer 2 {{a}}{from} {{a}}{to} {random.Next(50)}{turns}");
-                var seen = client.Ok("MGET {a}0 {a}1 {a}2 {a}3 {a}4");
-                Assert.Equal(accounts * each, seen.Items!.Sum(item => int.Parse(item.String,
-                    System.Globalization.CultureInfo.InvariantCulture)));
-            }
-        }, TestContext.Current.CancellationToken)));
+        await TransferAsync(kv, admin, "FCALL transfer");
         Assert.Equal("0", admin.Info("kv_scripts_alone"));
         admin.Ok("FCALL report 0");
         Assert.Equal("1", admin.Info("kv_scripts_alone"));

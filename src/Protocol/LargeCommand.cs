@@ -5,7 +5,7 @@ namespace Kv.Protocol;
 
 //   Items   | Argument 0 | Argument 1 | ... | not touched yet            16 bytes each; of them all once there are many
 //                 |            |
-//   text    | bytes of 0 | bytes of 1 | ... | 64 bytes' room |  ►  | the next piece ... |      never moves, never grows
+//   text    | bytes of 0 | bytes of 1 | ... | 64 bytes' room | -> | the next piece ... |      never moves, never grows
 
 /// <summary>The arguments of a command too large for one turn's input, copied out of it as they arrive into memory of
 /// their own.</summary>

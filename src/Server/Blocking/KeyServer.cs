@@ -54,8 +54,8 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         var before = store.Arrivals.Ignored;
         store.Arrivals.Ignored = key;
         // Who is served has asked for nothing just now, and who serves has been answered: nobody could be told.
-        bool answers = store.AnswersInPause;
-        store.AnswersInPause = false;
+        bool answers = store.Presence.AnswersInPause;
+        store.Presence.AnswersInPause = false;
         try
         {
             lock (queue.Guard)
@@ -68,7 +68,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         finally
         {
             store.Arrivals.Ignored = before;
-            store.AnswersInPause = answers;
+            store.Presence.AnswersInPause = answers;
         }
     }
 

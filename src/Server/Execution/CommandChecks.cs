@@ -78,7 +78,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (server.Options.NoObj && IsOfObjects(command.Group))
             return Refuse(ref context, "ERR commands of objects are switched off (no-obj)"u8);
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
-        if (store.IsTurnedAway && (command.Flags & CommandFlags.AllowBusy) == 0)
+        if (store.Presence.IsTurnedAway && (command.Flags & CommandFlags.AllowBusy) == 0)
             return Refuse(ref context, server.Scripts.BusyReply);
         return true;
     }

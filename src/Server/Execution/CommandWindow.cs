@@ -94,7 +94,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(WindowSlot)), 64);
         new Span<WindowSlot>(_slots, CommandsMax).Clear();
         store.User = this;
-        store.AnswersInPause = true;
+        store.Presence.AnswersInPause = true;
     }
 
     /// <inheritdoc/>
@@ -441,7 +441,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
             context.Session = input.Session;
             // Also from the middle of a turn on: by a script of it that goes on elsewhere, alone in the store.
-            if (!guarded && !_store.IsTurnedAway && IsUsual(slot, input.Session))
+            if (!guarded && !_store.Presence.IsTurnedAway && IsUsual(slot, input.Session))
             {
                 i = ExecuteStretch(ref context, i, count, ref input);
                 continue;

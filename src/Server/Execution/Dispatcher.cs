@@ -159,7 +159,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     private bool TryEndSteps(ref CommandContext context, ICommandSteps steps)
     {
         var session = context.Session;
-        if (context.Store.IsTurnedAway && !steps.GoesOnInPause) return false;
+        if (context.Store.Presence.IsTurnedAway && !steps.GoesOnInPause) return false;
         bool wasInReply = session.IsInReply;
         bool isDone = runner.Step(ref context, steps);
         if (session.ReplyMode != ReplyMode.On && !IsPushed(context.Command))

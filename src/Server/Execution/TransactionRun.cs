@@ -80,7 +80,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             return true;
         }
 
-        if (!context.Store.TryPauseOthers()) return false;
+        if (!context.Store.Presence.TryPauseOthers()) return false;
         try
         {
             transaction.Watches.RemoveExpired(context.Store);
@@ -88,7 +88,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         }
         finally
         {
-            context.Store.EndPause();
+            context.Store.Presence.EndPause();
         }
 
         return true;

@@ -150,7 +150,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private int WaitMs()
     {
-        if (_continuing.Count > 0) return _store.IsTurnedAway ? 1 : 0;     // most of them wait for a long pause to end
+        // most of them wait for a long pause to end
+        if (_continuing.Count > 0) return _store.Presence.IsTurnedAway ? 1 : 0;
         if (Volatile.Read(ref _stopping) != 0) return 1;
         long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : -1;
         foreach (var connection in _waiting)

@@ -396,7 +396,7 @@ internal sealed class PipelineConnection : ISessionOwner
             lease.Counters.BytesIn += _readAhead;
             _readAhead = 0;
             lease.Run(this, default);
-            isTurnedAway = lease.Store.IsTurnedAway;
+            isTurnedAway = lease.Store.Presence.IsTurnedAway;
         }
         finally
         {

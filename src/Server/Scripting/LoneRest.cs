@@ -41,7 +41,7 @@ internal sealed class LoneRest(ScriptRun run, Session client, StoreSession store
         }
         finally
         {
-            store.EndPause();
+            store.Presence.EndPause();
             store.Dispose();
         }
 

@@ -230,7 +230,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             if (!hasEnd)
             {
                 // EXEC has stopped all others.
-                if (_takesLong) context.Store.MarkPauseLong();
+                if (_takesLong) context.Store.Presence.MarkPauseLong();
                 continue;
             }
 
@@ -244,15 +244,15 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Runs while all others stand still; waits for later turns as long as they cannot be stopped.</summary>
     private void RunAlone(ref CommandContext context)
     {
-        if (context.Store.IsTurnedAway || context.Store.MeetsLongWork)
+        if (context.Store.Presence.IsTurnedAway || context.Store.Presence.MeetsLongWork)
         {
             // It may have waited for its turn, and now others are told this.
-            context.Fail(context.Store.IsTurnedAway ? _engine.BusyReply : ScriptErrors.Busy);
+            context.Fail(context.Store.Presence.IsTurnedAway ? _engine.BusyReply : ScriptErrors.Busy);
             End();
             return;
         }
 
-        if (!context.Store.TryPauseOthers())
+        if (!context.Store.Presence.TryPauseOthers())
         {
             if (!_waitsToBeAlone) context.Continue(this);
             _waitsToBeAlone = true;
@@ -276,7 +276,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         }
         finally
         {
-            if (_rest == null) context.Store.EndPause();
+            if (_rest == null) context.Store.Presence.EndPause();
         }
 
         Finish(ref context);
@@ -288,7 +288,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         if (!_server.Store.TryCreateSession(out var session))
         {
-            context.Store.MarkPauseLong();
+            context.Store.Presence.MarkPauseLong();
             return false;
         }
 

@@ -169,7 +169,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            longHolds.Wait(ref wait, record, item, session.AnswersInPause);
+            longHolds.Wait(ref wait, record, item, session.Presence.AnswersInPause);
         }
     }
 

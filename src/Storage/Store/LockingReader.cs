@@ -28,7 +28,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
             {
                 if ((word & RecordWord.Lock) != 0 && round <= StoreSession.OptimisticReadsMax * 64)
                 {
-                    holds.Wait(ref wait, record, session.AnswersInPause);
+                    holds.Wait(ref wait, record, session.Presence.AnswersInPause);
                     continue;
                 }
 

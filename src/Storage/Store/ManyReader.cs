@@ -68,7 +68,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record, session.AnswersInPause);
+            store.SteppedHolds.Wait(ref wait, record, session.Presence.AnswersInPause);
         }
     }
 

@@ -106,7 +106,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record, session.AnswersInPause);
+            store.SteppedHolds.Wait(ref wait, record, session.Presence.AnswersInPause);
         }
     }
 

@@ -28,14 +28,12 @@ public sealed unsafe class StoreSession : IDisposable
     private Database? _database;
     private int _databaseNumber;
     private bool _hintsHold;
-    private Thread? _holder;
     private HeldRecord _one;
     private readonly WatchTable _watches;
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
     private long _addedBytes;
     private readonly KeyArrivals _arrivals;
-    private bool _pausesOthers, _isTurnedAway;
     private TransactionKeys? _transaction, _transactionKeys;
     private EvictionRule? _rule;
     private UseMeter _uses;
@@ -50,6 +48,7 @@ public sealed unsafe class StoreSession : IDisposable
         _changes = new RecordChanges(store, slot);
         _arrivals = _changes.Arrivals;
         _locks = NewLocks();
+        Presence = new SessionPresence(store, slot);
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
@@ -77,10 +76,11 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>The thread that came online last, and what the session is used for. From any thread: a stale one was
     /// right a moment ago.</summary>
-    internal string Holder => User?.WorkName is { } work ? $"{HolderThread}, {work}" : HolderThread;
+    internal string Holder => User?.WorkName is { } work ? $"{Presence.HolderThread}, {work}"
+        : Presence.HolderThread;
 
-    private string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
-        : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
+    /// <summary>Whether it is in a turn, and what pauses mean to it.</summary>
+    internal SessionPresence Presence { get; }
 
     internal RecordChanges Changes => _changes;
 
@@ -127,8 +127,7 @@ public sealed unsafe class StoreSession : IDisposable
         bool frees = _store.HasBlocksToReuse;
         // else this turn would show the epoch in which the last one let go of them
         if (frees) _store.Epochs.Advance();
-        if (_store.Epochs.IsOnline(_slot) && !_store.Pause.IsRequested) _store.Epochs.Announce(_slot);
-        else GoOnline();
+        Presence.Begin();
         if (frees) _store.FreeBlocks();
         BeginTurnOnline();
     }
@@ -144,8 +143,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// already.</summary>
     internal void BeginInnerTurn()
     {
-        _holder = Thread.CurrentThread;
-        _store.Epochs.Enter(_slot);
+        Presence.BeginInner();
         BeginTurnOnline();
     }
 
@@ -207,34 +205,6 @@ public sealed unsafe class StoreSession : IDisposable
         if (_store.Deferred.Bytes > 4 * LetGoMax) _store.Deferred.Run(isQuick: true);
     }
 
-    private void GoOnline()
-    {
-        _holder = Thread.CurrentThread;
-        var pause = _store.Pause;
-        // Ends: a pause does; a session that is online before another is asked for is waited for. Its own does not stop
-        // it.
-        while (true)
-        {
-            if (pause.IsRequested && !_pausesOthers)
-            {
-                _store.Epochs.Leave(_slot);
-                pause.WaitForEnd(AnswersInPause);
-            }
-
-            _store.Epochs.Enter(_slot);     // with a full fence: either it is seen here, or this session there
-            _isTurnedAway = AnswersInPause && !_pausesOthers && pause.IsLong;
-            if (!pause.IsRequested || _pausesOthers || _isTurnedAway) return;
-        }
-    }
-
-    /// <summary>Whether its turns go on in a pause that lasts long, so that clients can be told.</summary>
-    internal bool AnswersInPause { get; set; }
-
-    /// <summary>Whether this turn goes on in somebody else's long pause: nothing may be done with keys.</summary>
-    /// <remarks>Once it says no, that holds for the rest of the turn: the pause is over, and another one waits for this
-    /// session, which is online.</remarks>
-    internal bool IsTurnedAway => _isTurnedAway && (_isTurnedAway = _store.Pause.IsLong);
-
     /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
     /// segments can be given back from here on.</summary>
     internal StoreRoom AskRoom()
@@ -278,7 +248,7 @@ public sealed unsafe class StoreSession : IDisposable
         Debug.Assert(_transaction == null, "what is held stays under an epoch");
         _lookAheadTable = _selectedTable = null;
         _hintsHold = false;
-        _store.Epochs.Leave(_slot);
+        Presence.End();
         if (_arrivals.Count != 0) _store.HandOver(_arrivals);
     }
 
@@ -498,7 +468,7 @@ public sealed unsafe class StoreSession : IDisposable
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            _store.SteppedHolds.Wait(ref wait, record, AnswersInPause);
+            _store.SteppedHolds.Wait(ref wait, record, Presence.AnswersInPause);
         }
     }
 
@@ -715,36 +685,18 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>False when some other is in a long turn, or wants the same: try again in the next turn, nothing has
     /// been stopped.</returns>
     /// <exception cref="StoreBusyException">What holds keys takes long.</exception>
-    public bool TryPauseOthers()
-    {
-        if (!MeetsLongWork) return _pausesOthers = _store.Pause.TryBegin(_slot);
-        if (AnswersInPause) throw new StoreBusyException();
-        return false;
-    }
-
-    /// <summary>Whether something holds keys, and takes long: nobody can stop all others.</summary>
-    internal bool MeetsLongWork => _store.SteppedHolds.HasLong;
+    public bool TryPauseOthers() => Presence.TryPauseOthers();
 
     /// <summary>Lets the others go on.</summary>
-    public void EndPause()
-    {
-        _pausesOthers = false;
-        _store.Pause.End();
-    }
-
-    /// <summary>Says that the pause lasts long: <see cref="AnswersInPause"/>.</summary>
-    internal void MarkPauseLong() => _store.Pause.MarkLong();
+    public void EndPause() => Presence.EndPause();
 
     /// <summary>Takes over what another session does alone in the store, in the middle of its turn: the pause, the time
     /// and those who wait for what was changed. The pause is called long.</summary>
     internal void TakePause(StoreSession other)
     {
-        _pausesOthers = true;
+        Presence.TakePause(other.Presence);
         _changes.SetClock(other.NowMs);
         other._arrivals.MoveTo(_arrivals);
-        other._pausesOthers = false;
-        other._isTurnedAway = true;
-        _store.Pause.MarkLong();
     }
 
     /// <summary>Compares index, log, collections and accounts, record by record. All others are stopped

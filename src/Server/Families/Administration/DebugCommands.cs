@@ -292,21 +292,21 @@ internal static class DebugCommands
         if (context.InTransaction) return true;
         // Ends: after so many tries.
         for (int tries = 0; tries <= PauseTriesMax; tries++)
-            if (context.Store.TryPauseOthers()) return true;
+            if (context.Store.Presence.TryPauseOthers()) return true;
         context.Fail("ERR the other clients could not be stopped"u8);
         return false;
     }
 
     private static void LetOthersGoOn(ref CommandContext context)
     {
-        if (!context.InTransaction) context.Store.EndPause();
+        if (!context.InTransaction) context.Store.Presence.EndPause();
     }
 
     // All clients wait while everything is walked: some 100 ns a key or element.
     private static void Integrity(ref CommandContext context)
     {
         // Ends: after so many tries.
-        for (int tries = 0; !context.Store.TryPauseOthers(); tries++)
+        for (int tries = 0; !context.Store.Presence.TryPauseOthers(); tries++)
         {
             if (tries < PauseTriesMax) continue;
             context.Fail("ERR the other clients could not be stopped, or this one is in a transaction"u8);
@@ -323,7 +323,7 @@ internal static class DebugCommands
         }
         finally
         {
-            context.Store.EndPause();
+            context.Store.Presence.EndPause();
         }
     }
 

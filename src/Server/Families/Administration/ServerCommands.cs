@@ -227,7 +227,7 @@ internal static class ServerCommands
             context.Fail("ERR No shutdown in progress."u8);
             return;
         }
-        if (!noSave && context.Store.IsTurnedAway)
+        if (!noSave && context.Store.Presence.IsTurnedAway)
         {
             context.Fail(context.Server.Scripts.BusyReply);
             return;

@@ -266,7 +266,7 @@ internal static class FunctionCommands
 
     private static void Stats(ref CommandContext context)
     {
-        if (context.Store.IsTurnedAway && !context.Server.Scripts.IsBusyWithFunction)
+        if (context.Store.Presence.IsTurnedAway && !context.Server.Scripts.IsBusyWithFunction)
         {
             context.Fail(context.Server.Scripts.BusyReply);
             return;

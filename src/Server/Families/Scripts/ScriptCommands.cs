@@ -94,7 +94,7 @@ internal static class ScriptCommands
     /// <summary>SCRIPT KILL and FUNCTION KILL.</summary>
     internal static void Kill(ref CommandContext context, bool isFunction)
     {
-        var refusal = context.Server.Scripts.Kill(isFunction, isBusy: context.Store.IsTurnedAway);
+        var refusal = context.Server.Scripts.Kill(isFunction, isBusy: context.Store.Presence.IsTurnedAway);
         if (refusal.IsEmpty) context.Reply.WriteOk();
         else context.Fail(refusal);
     }

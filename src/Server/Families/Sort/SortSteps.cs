@@ -134,7 +134,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>All of it while all others stand still.</summary>
     private bool StepAlone(ref CommandContext context)
     {
-        if (!context.Store.TryPauseOthers()) return false;
+        if (!context.Store.Presence.TryPauseOthers()) return false;
         try
         {
             _isLong = false;
@@ -145,7 +145,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
         }
         finally
         {
-            context.Store.EndPause();
+            context.Store.Presence.EndPause();
         }
 
         return true;

@@ -1,0 +1,102 @@
+using System.Diagnostics;
+
+namespace Kv.Storage;
+
+//   offline --> online ---------------> online, in the next turn --> offline
+//      |           ^                              |  somebody wants a pause
+//      |           +---- the pause is over -------+---> waits, offline
+//      +---> online in a long pause, turned away: answers that the store is busy
+
+/// <summary>Whether a session of the store is in a turn, and what pauses mean to it: those of others, for which it
+/// waits or in which it is turned away, and its own.</summary>
+/// <remarks>Threads: the session's, but for <see cref="HolderThread"/>.</remarks>
+internal sealed class SessionPresence(Store store, int slot)
+{
+    private Thread? _holder;
+    private bool _pausesOthers, _isTurnedAway;
+
+    /// <summary>The thread that came online last. From any thread: a stale one was right a moment ago.</summary>
+    public string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
+        : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
+
+    /// <summary>Whether its turns go on in a pause that lasts long, so that clients can be told.</summary>
+    public bool AnswersInPause { get; set; }
+
+    /// <summary>Whether this turn goes on in somebody else's long pause: nothing may be done with keys.</summary>
+    /// <remarks>Once it says no, that holds for the rest of the turn: the pause is over, and another one waits for this
+    /// session, which is online.</remarks>
+    public bool IsTurnedAway => _isTurnedAway && (_isTurnedAway = store.Pause.IsLong);
+
+    /// <summary>Whether something holds keys, and takes long: nobody can stop all others.</summary>
+    public bool MeetsLongWork => store.SteppedHolds.HasLong;
+
+    /// <summary>Begins a turn, after those that want a pause.</summary>
+    public void Begin()
+    {
+        if (store.Epochs.IsOnline(slot) && !store.Pause.IsRequested) store.Epochs.Announce(slot);
+        else GoOnline();
+    }
+
+    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause
+    /// already.</summary>
+    public void BeginInner()
+    {
+        _holder = Thread.CurrentThread;
+        store.Epochs.Enter(slot);
+    }
+
+    /// <summary>Ends the last turn.</summary>
+    public void End() => store.Epochs.Leave(slot);
+
+    private void GoOnline()
+    {
+        _holder = Thread.CurrentThread;
+        var pause = store.Pause;
+        // Ends: a pause does; a session that is online before another is asked for is waited for. Its own does not stop
+        // it.
+        while (true)
+        {
+            if (pause.IsRequested && !_pausesOthers)
+            {
+                store.Epochs.Leave(slot);
+                pause.WaitForEnd(AnswersInPause);
+            }
+
+            store.Epochs.Enter(slot);       // with a full fence: either it is seen here, or this session there
+            _isTurnedAway = AnswersInPause && !_pausesOthers && pause.IsLong;
+            if (!pause.IsRequested || _pausesOthers || _isTurnedAway) return;
+        }
+    }
+
+    /// <inheritdoc cref="StoreSession.TryPauseOthers"/>
+    public bool TryPauseOthers()
+    {
+        if (!MeetsLongWork) return _pausesOthers = store.Pause.TryBegin(slot);
+        if (AnswersInPause) throw new StoreBusyException();
+        return false;
+    }
+
+    /// <inheritdoc cref="StoreSession.EndPause"/>
+    public void EndPause()
+    {
+        _pausesOthers = false;
+        store.Pause.End();
+    }
+
+    /// <summary>Says that the pause lasts long: <see cref="AnswersInPause"/>.</summary>
+    public void MarkPauseLong()
+    {
+        Debug.Assert(store.Pause.IsRequested, "somebody has stopped the others");
+        store.Pause.MarkLong();
+    }
+
+    /// <summary>Takes over the pause of another session, in the middle of its turn. It is called long.</summary>
+    public void TakePause(SessionPresence other)
+    {
+        Debug.Assert(other._pausesOthers, "it has one");
+        _pausesOthers = true;
+        other._pausesOthers = false;
+        other._isTurnedAway = true;
+        store.Pause.MarkLong();
+    }
+}

@@ -3,6 +3,7 @@ using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;
@@ -81,7 +82,7 @@ public sealed class KvServer : IAsyncDisposable
     /// behind.</exception>
     public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null,
         CancellationToken cancellation = default) =>
-        StartAsync(options, log, TimeProvider.System, CommandTable.Instance, cancellation);
+        StartAsync(options, log, TimeProvider.System, AllCommands.Table, cancellation);
 
     internal static async Task<KvServer> StartAsync(
         ServerOptions options, ILoggerFactory? log, TimeProvider time, CommandTable commands,

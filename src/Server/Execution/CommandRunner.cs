@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
-using Kv.Server.Scripting;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -213,7 +212,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         {
             ReplyTooLargeException => Errors.ReplyTooLarge,
             OutOfMemoryException => Errors.OutOfMemory,
-            StoreBusyException => ScriptErrors.Busy,
+            StoreBusyException => Errors.Busy,
             _ => Errors.Internal,
         });
         if (exception is ReplyTooLargeException or StoreBusyException) return;

@@ -8,6 +8,8 @@ namespace Kv.Server.Execution;
 internal static class Errors
 {
     public static ReadOnlySpan<byte> WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value"u8;
+    public static ReadOnlySpan<byte> Busy =>
+        "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."u8;
     public static ReadOnlySpan<byte> NotAnInteger => "ERR value is not an integer or out of range"u8;
     public static ReadOnlySpan<byte> NotAFloat => "ERR value is not a valid float"u8;
     public static ReadOnlySpan<byte> Overflow => "ERR increment or decrement would overflow"u8;

@@ -20,6 +20,12 @@ internal sealed class WorkerCounters(int commands)
 
     public ref long BytesOut => ref _cells.BytesOut;
 
+    /// <summary>Receives from sockets that brought something.</summary>
+    public ref long Reads => ref _cells.Reads;
+
+    /// <summary>Sends to sockets that took something.</summary>
+    public ref long Writes => ref _cells.Writes;
+
     /// <summary>Reading commands that found their key.</summary>
     public ref long Hits => ref _cells.Hits;
 
@@ -36,7 +42,7 @@ internal sealed class WorkerCounters(int commands)
     }
 
     // Two lines on either side: the processor fetches lines in pairs.
-    [StructLayout(LayoutKind.Explicit, Size = 128 + 48 + 128)]
+    [StructLayout(LayoutKind.Explicit, Size = 128 + 64 + 128)]
     private struct Cells
     {
         [FieldOffset(128)] public long Commands;
@@ -45,5 +51,7 @@ internal sealed class WorkerCounters(int commands)
         [FieldOffset(152)] public long BytesOut;
         [FieldOffset(160)] public long Hits;
         [FieldOffset(168)] public long Misses;
+        [FieldOffset(176)] public long Reads;
+        [FieldOffset(184)] public long Writes;
     }
 }

@@ -96,8 +96,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         }
 
         session.LastActiveTickMs = now;
-        session.BytesIn += received;
-        _counters.BytesIn += received;
+        Count(session, received);
         if (blocks != null)
         {
             received -= Fill(connection, session, blocks, (int)received);
@@ -111,6 +110,14 @@ internal sealed unsafe class ConnectionReader : IDisposable
         if (inPlace) pending.Commit((int)received);
         else _used = (_used + length + CommandParser.PaddingBytes + 63) & ~63;
         return true;
+    }
+
+    private void Count(Session session, nint received)
+    {
+        if (received == 0) return;
+        session.BytesIn += received;
+        _counters.BytesIn += received;
+        _counters.Reads++;
     }
 
     /// <summary>Receives from a client that waits, so that its leaving is noticed whatever it has sent before; what
@@ -127,8 +134,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         }
 
         connection.Session.LastActiveTickMs = now;
-        connection.Session.BytesIn += received;
-        _counters.BytesIn += received;
+        Count(connection.Session, received);
         bool isKept = connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, (int)received));
         connection.Charge(_server.Store);
         return isKept;

@@ -239,7 +239,9 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
 
     private void Count(EpollConnection connection, nint sent)
     {
+        if (sent == 0) return;
         connection.Session.BytesOut += sent;
         counters.BytesOut += sent;
+        counters.Writes++;
     }
 }

@@ -187,14 +187,13 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private unsafe void SendNow(WindowLease lease, SessionOutput output, int start, int end)
     {
-        Session.BytesOut += end - start;
-        lease.Counters.BytesOut += end - start;
         lock (_guard)
         {
             if (!_isWriting && end - start <= DirectBytes && !output.HasReference(end))
             {
                 _writer.Write(new ReadOnlySpan<byte>(output.Buffer.Start + start, end - start));
                 _inWriter = end - start;
+                CountSentLatched(lease.Counters);
             }
             else
             {
@@ -245,8 +244,7 @@ internal sealed class PipelineConnection : ISessionOwner
             var input = result.Buffer;
             if (!input.IsEmpty)
             {
-                Session.LastActiveTickMs = _server.TickMs;
-                Session.BytesIn += input.Length;
+                CountReceived(input.Length);
                 await ConsumeAsync(input).ConfigureAwait(false);
                 // Not in order: who does not read would have us wait until he does.
                 if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
@@ -284,7 +282,6 @@ internal sealed class PipelineConnection : ISessionOwner
             var lease = await _leases.RentAsync().ConfigureAwait(false);
             try
             {
-                lease.Counters.BytesIn += piece.Length;
                 lease.Run(this, piece.Span);
             }
             finally
@@ -308,6 +305,16 @@ internal sealed class PipelineConnection : ISessionOwner
 
             if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) Abort();
         }
+    }
+
+    private void CountReceived(long bytes)
+    {
+        Session.LastActiveTickMs = _server.TickMs;
+        Session.BytesIn += bytes;
+        var counters = _server.Counters.Borrow();
+        counters.BytesIn += bytes;
+        counters.Reads++;
+        _server.Counters.GiveBack(counters);
     }
 
     /// <summary>Waits with a session that is parked, and reads on meanwhile: that the client has left stands behind all
@@ -334,8 +341,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
             var result = await _reader.ReadAsync().ConfigureAwait(false);
             var input = result.Buffer;
-            if (!input.IsEmpty) Session.LastActiveTickMs = _server.TickMs;
-            Session.BytesIn += input.Length;
+            if (!input.IsEmpty) CountReceived(input.Length);
             _readAhead += input.Length;
             bool isKept = TryKeep(input) && IsInputAllowed();
             _reader.AdvanceTo(input.End);
@@ -506,7 +512,17 @@ internal sealed class PipelineConnection : ISessionOwner
             room -= count;
         }
 
+        var counters = _server.Counters.Borrow();
+        CountSentLatched(counters);
+        _server.Counters.GiveBack(counters);
         return true;
+    }
+
+    private void CountSentLatched(WorkerCounters counters)
+    {
+        Session.BytesOut += _inWriter;
+        counters.BytesOut += _inWriter;
+        counters.Writes++;
     }
 
     private void PauseLatched()

@@ -8,7 +8,7 @@ namespace Kv.Server.Scripting;
 
 /// <summary>The table <c>redis</c> of a script's machine.</summary>
 /// <param name="register">redis.register_function.</param>
-internal sealed class RedisLibrary(KvServer server, ScriptCommands commands, RaisedErrors errors,
+internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, RaisedErrors errors,
     LuaHostFunction register)
 {
     private const int ReplicationMax = 3;

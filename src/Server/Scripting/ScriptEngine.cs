@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Kv.Lua;
+using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Scripting;
@@ -62,7 +63,7 @@ internal sealed class ScriptEngine(KvServer server)
     public void BeginStop() => Volatile.Write(ref _stopping, 1);
 
     /// <summary>What others are told while a script takes long that stands alone.</summary>
-    public ReadOnlySpan<byte> BusyReply => IsBusyWithFunction ? ScriptErrors.BusyWithFunction : ScriptErrors.Busy;
+    public ReadOnlySpan<byte> BusyReply => IsBusyWithFunction ? ScriptErrors.BusyWithFunction : Errors.Busy;
 
     /// <summary>Whether the script that took long last is a function.</summary>
     // Volatile: written before others go on to ask.

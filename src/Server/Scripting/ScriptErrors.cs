@@ -5,8 +5,6 @@ internal static class ScriptErrors
 {
     public static ReadOnlySpan<byte> NoScript => "NOSCRIPT No matching script. Please use EVAL."u8;
     public static ReadOnlySpan<byte> NotBusy => "NOTBUSY No scripts in execution right now."u8;
-    public static ReadOnlySpan<byte> Busy =>
-        "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."u8;
     public static ReadOnlySpan<byte> BusyWithFunction =>
         "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."u8;
     public static ReadOnlySpan<byte> Unkillable =>

@@ -33,7 +33,7 @@ internal sealed class ScriptProgram
     private long _argumentBytes;
     private bool _isLoading;
 
-    public ScriptProgram(KvServer server, LuaMachine machine, ScriptCommands commands, RaisedErrors errors,
+    public ScriptProgram(KvServer server, LuaMachine machine, ScriptCalls commands, RaisedErrors errors,
         ScriptFate fate)
     {
         _machine = machine;

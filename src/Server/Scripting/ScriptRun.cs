@@ -30,7 +30,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private readonly KvServer _server;
     private readonly ScriptEngine _engine;
     private readonly ScriptProgram _program;
-    private readonly ScriptCommands _commands;
+    private readonly ScriptCalls _commands;
     private readonly RaisedErrors _errors;
     private readonly ScriptFate _fate = new();
     private ScriptCode? _script;
@@ -48,7 +48,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _engine = engine;
         var machine = new LuaMachine(new LuaLimits { MemoryBytes = server.Options.ScriptMemoryLimit });
         _errors = new RaisedErrors(machine);
-        _commands = new ScriptCommands(server, machine, _errors, _fate);
+        _commands = new ScriptCalls(server, machine, _errors, _fate);
         _program = new ScriptProgram(server, machine, _commands, _errors, _fate);
     }
 
@@ -247,7 +247,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         if (context.Store.Presence.IsTurnedAway || context.Store.Presence.MeetsLongWork)
         {
             // It may have waited for its turn, and now others are told this.
-            context.Fail(context.Store.Presence.IsTurnedAway ? _engine.BusyReply : ScriptErrors.Busy);
+            context.Fail(context.Store.Presence.IsTurnedAway ? _engine.BusyReply : Errors.Busy);
             End();
             return;
         }

@@ -3,7 +3,7 @@ using System.Diagnostics;
 namespace Kv.Storage;
 
 /// <summary>One key that the caller alone may read and change until it disposes this.</summary>
-internal readonly ref struct HeldKey
+internal readonly ref struct HeldKey : IHeldKeys
 {
     private readonly StoreSession _session;
     private readonly ref HeldRecord _held;
@@ -28,8 +28,7 @@ internal readonly ref struct HeldKey
         }
     }
 
-    /// <summary>Has work on the key done in steps, in later turns. The key is the work's from here on.</summary>
-    /// <returns>Null when that cannot be just now: do it all in this turn.</returns>
+    /// <inheritdoc/>
     public IHeldSteps? TryBeginUse(IHeldUse use) => _session.TryBeginUse(ref _held, use);
 
     /// <summary>Says how much the key was used elsewhere, for what is evicted first.</summary>

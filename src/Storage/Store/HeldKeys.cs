@@ -5,7 +5,7 @@ namespace Kv.Storage;
 /// <summary>Keys that the caller alone may read and change until it disposes this.</summary>
 /// <remarks>Indexes are those of the <see cref="KeyList"/>; a key that is there twice is one. Readers of these keys
 /// wait: be quick.</remarks>
-public readonly unsafe ref struct HeldKeys
+public readonly unsafe ref struct HeldKeys : IHeldKeys
 {
     private readonly KeyList _keys;
     private readonly KeyLocks _locks;
@@ -118,8 +118,9 @@ public readonly unsafe ref struct HeldKeys
         return StoreStatus.Ok;
     }
 
-    /// <summary>Has work on the keys done in steps, in later turns. The keys are the work's from here on.</summary>
-    /// <returns>Null when that cannot be just now: do it all in this turn.</returns>
+    IHeldSteps? IHeldKeys.TryBeginUse(IHeldUse use) => TryBeginUse(use);
+
+    /// <inheritdoc cref="IHeldKeys.TryBeginUse"/>
     internal IHeldSteps? TryBeginUse(IHeldUse use) => _locks.TryBeginUse(_keys, use);
 
     /// <summary>The value of a key, for a collection to work on.</summary>

@@ -1,5 +1,6 @@
 using Kv.Server;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;
@@ -7,7 +8,7 @@ namespace Kv.Tests.Dispatch;
 /// <summary>One reply for each command, whatever a handler does; long and waiting commands.</summary>
 public sealed class DispatcherTests
 {
-    private static readonly CommandTable WithBadOnes = new([.. CommandTable.Instance.All,
+    private static readonly CommandTable WithBadOnes = new([.. AllCommands.Table.All,
         Row("THROWS", (ref CommandContext context) =>
         {
             context.Reply.WriteArray(3);
@@ -105,7 +106,7 @@ public sealed class DispatcherTests
     [Fact]
     public void Every_command_is_found_by_its_name_in_any_case_and_by_no_other()
     {
-        var table = CommandTable.Instance;
+        var table = AllCommands.Table;
         foreach (var command in table.All)
         {
             Assert.Same(command, table.Find(command.Name));

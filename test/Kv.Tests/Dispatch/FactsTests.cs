@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Tests.Facts;
 
 namespace Kv.Tests.Dispatch;
@@ -39,7 +40,7 @@ public class FactsTests
     [Fact]
     public void Every_container_has_HELP_and_answers_it_from_its_rows()
     {
-        foreach (var container in CommandTable.Instance.All.Where(command => command.Subcommands.Length > 0))
+        foreach (var container in AllCommands.Table.All.Where(command => command.Subcommands.Length > 0))
         {
             Assert.Contains(container.Subcommands, row => row.Name == "HELP");
             var lines = HelpReply.Lines(container);

@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Families;
 
 namespace Kv.Tests.Dispatch;
 
@@ -19,7 +20,7 @@ public sealed class FirstKeyTests
     [InlineData("SINTERCARD", 2)]
     [InlineData("ZUNIONSTORE", 1)]
     public void It_is_at_a_fixed_place_or_behind_a_count(string name, int place) =>
-        Assert.Equal(place, CommandTable.Instance.Find(System.Text.Encoding.ASCII.GetBytes(name))!.FirstKey);
+        Assert.Equal(place, AllCommands.Table.Find(System.Text.Encoding.ASCII.GetBytes(name))!.FirstKey);
 
     // What stands there instead of a key is looked for in vain, and nothing else.
     [Fact]

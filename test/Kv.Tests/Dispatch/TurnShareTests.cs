@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using Kv.Server;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Dispatch;
@@ -99,7 +100,7 @@ public sealed class TurnShareTests
         KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--transport", transport, "--worker-threads", "1",
             "--client-output-pause", "1gb", .. more]),
         null, TimeProvider.System, new CommandTable(
-            [.. CommandTable.Instance.All, Row("SPINS", Spins), Row("POURS", Pours), Row("OTHER", Other)]), default);
+            [.. AllCommands.Table.All, Row("SPINS", Spins), Row("POURS", Pours), Row("OTHER", Other)]), default);
 
     private static Command Row(string name, CommandHandler handler) => new(name, 1, handler)
     {

@@ -1,5 +1,6 @@
 using Kv.Server;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;
@@ -126,7 +127,7 @@ public sealed class StallTests
             context.Reply.WriteOk();
         };
         var table = new CommandTable(
-            [.. CommandTable.Instance.All, Row("STANDS", -1, handler, Row("WORD", 2, handler))]);
+            [.. AllCommands.Table.All, Row("STANDS", -1, handler, Row("WORD", 2, handler))]);
         await using var kv = await KvServer.StartAsync(
             KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--worker-threads", "2"]), log,
             TimeProvider.System, table, default);

@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Families;
 
 namespace Kv.Tests.Facts;
 
@@ -7,7 +8,7 @@ internal static class CommandRows
 {
     /// <summary>Commands and subcommands.</summary>
     public static IEnumerable<Command> All =>
-        CommandTable.Instance.All.SelectMany(command => command.Subcommands.Prepend(command));
+        AllCommands.Table.All.SelectMany(command => command.Subcommands.Prepend(command));
 
     public static IEnumerable<TheoryDataRow<string>> Names() =>
         All.Select(command => new TheoryDataRow<string>(CommandFact.NameOf(command)));

@@ -2,6 +2,7 @@ using System.Net;
 using Kv.Server;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Tests.Harness;
@@ -36,7 +37,7 @@ public sealed class KvInstance : TestServer
     /// <summary>The same by a clock of the test's.</summary>
     public static KvInstance Start(TimeProvider time, params string[] options) =>
         new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options]), log: null, time,
-            CommandTable.Instance, default).GetAwaiter().GetResult());
+            AllCommands.Table, default).GetAwaiter().GetResult());
 
     /// <summary>Options as kv-server reads them from its command line.</summary>
     public static ServerOptions OptionsOf(string[] arguments)

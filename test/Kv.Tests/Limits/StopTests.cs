@@ -1,5 +1,6 @@
 using Kv.Server;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Limits;
@@ -38,7 +39,7 @@ public sealed class StopTests
     {
         using var begun = new ManualResetEventSlim();
         using var end = new ManualResetEventSlim();
-        var table = new CommandTable([.. CommandTable.Instance.All,
+        var table = new CommandTable([.. AllCommands.Table.All,
             new("STUCK", arity: 1, (ref CommandContext context) =>
             {
                 begun.Set();

@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Execution;
+using Kv.Server.Families;
 using Kv.Server.Scripting;
 using Kv.Tests.Harness;
 
@@ -155,7 +156,7 @@ public sealed class DeclaredKeysTests
         using var kv = KvInstance.Start();
         using var client = kv.Connect();
         var random = Seed.NewRandom();
-        var commands = CommandTable.Instance.All.Where(command => command.Keys.Length > 0).ToArray();
+        var commands = AllCommands.Table.All.Where(command => command.Keys.Length > 0).ToArray();
         int shown = 0;
         for (int i = 0; i < 3000; i++)
         {
@@ -179,8 +180,8 @@ public sealed class DeclaredKeysTests
     }
 
     private static IEnumerable<string> Shown(string library) => DeclaredKeys.OfFunctions(
-        Encoding.Latin1.GetBytes(library), CommandTable.Instance).Select(name => name.ToString());
+        Encoding.Latin1.GetBytes(library), AllCommands.Table).Select(name => name.ToString());
 
     private static bool Shows(string text) => Script.Compile(default, Encoding.Latin1.GetBytes(text),
-        CommandTable.Instance).UsesDeclaredKeys;
+        AllCommands.Table).UsesDeclaredKeys;
 }

@@ -1,5 +1,5 @@
 using System.Text;
-using Kv.Server.Metrics;
+using Kv.Server.Reports;
 
 namespace Kv.Tests.Tidy;
 
@@ -12,7 +12,7 @@ public class MetricsDocumentTests
     [Fact]
     public void Every_metric_has_a_name_of_its_own_and_says_what_it_is()
     {
-        Assert.Equal(MetricTable.Rows.Length, MetricTable.Rows.Select(row => row.Name).Distinct().Count());
+        Assert.Equal(MetricTable.Rows.Count(), MetricTable.Rows.Select(row => row.Name).Distinct().Count());
         Assert.All(MetricTable.Rows, row =>
         {
             Assert.Matches("^[a-z0-9_]+$", row.Name);
@@ -25,15 +25,15 @@ public class MetricsDocumentTests
         var text = new StringBuilder();
         text.Append("# Metrics\n\n");
         text.Append(
-            "Made from the metric rows (`src/Server/Metrics`); do not edit.\n"
+            "Made from the metric rows (`src/Server/Reports`); do not edit.\n"
             + "`KV_REWRITE=1 dotnet test -c Release --filter Tidy` renews it.\n\n");
         text.Append(
             "`INFO [section ...]` shows them. The names are those that tools for Redis read; our own begin with "
             + "`kv_`.\n");
-        foreach (var section in MetricTable.Rows.GroupBy(row => row.Section))
+        foreach (var (section, rows) in MetricTable.Sections)
         {
-            text.Append($"\n## {section.Key}\n\n| field | kind | what it says |\n|---|---|---|\n");
-            foreach (var row in section)
+            text.Append($"\n## {section}\n\n| field | kind | what it says |\n|---|---|---|\n");
+            foreach (var row in rows)
             {
                 text.Append(
                     $"| `{row.Name}` | {row.Kind.ToString().ToLowerInvariant()} | "

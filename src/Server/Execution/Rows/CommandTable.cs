@@ -1,7 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Text;
-using Kv.Server.Families;
 
 namespace Kv.Server.Execution;
 
@@ -10,51 +9,10 @@ namespace Kv.Server.Execution;
 //   key    name's first 8 bytes in upper case, the first one lowest    | mixed with the length -> place
 //   place  { ulong key, int length, number, ... }                      longer names: compare the rest, too
 
-/// <summary>The rows of all commands, by name. Immutable and the same for every server of the process.</summary>
+/// <summary>The rows of commands, by name. Immutable.</summary>
 internal sealed class CommandTable
 {
     private const int NameBytesMax = 32;
-
-    /// <summary>The families: one line each.</summary>
-    private static readonly Command[][] Families =
-    [
-        CommandCommands.Table,
-        ConnectionCommands.Table,
-        ClientCommands.Table,
-        ServerCommands.Table,
-        ConfigCommands.Table,
-        PubSubCommands.Table,
-        TransactionCommands.Table,
-        EvalCommands.Table,
-        ScriptCommands.Table, FunctionCommands.Table,
-        ClusterCommands.Table,
-        StringCommands.Table,
-        BitmapCommands.Table,
-        HyperLogLogCommands.Table,
-        CounterCommands.Table,
-        ListCommands.Table,
-        BlockingCommands.Table,
-        HashCommands.Table,
-        HashExpiryCommands.Table,
-        SetCommands.Table,
-        SortedSetCommands.Table,
-        SortedSetCombinationCommands.Table,
-        GeoCommands.Table,
-        StreamCommands.Table,
-        StreamGroupCommands.Table,
-        ExpiryCommands.Table,
-        KeyCommands.Table,
-        DumpCommands.Table,
-        MigrateCommand.Table,
-        SortCommand.Table,
-        ScanCommands.Table,
-        LcsCommand.Table,
-        DiagnosticCommands.Table,
-        DebugCommands.Table,
-    ];
-
-    /// <summary>The one table.</summary>
-    public static CommandTable Instance { get; } = new([.. Families.SelectMany(family => family)]);
 
     private readonly CommandEntry[] _entries;
     private readonly byte[][] _names;

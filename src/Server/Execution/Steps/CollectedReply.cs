@@ -1,5 +1,4 @@
 using Kv.Protocol;
-using Kv.Server.Families;
 using Kv.Server.Sessions;
 using Kv.Storage;
 

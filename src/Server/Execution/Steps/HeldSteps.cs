@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using Kv.Protocol;
-using Kv.Server.Families;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -55,29 +54,14 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     public static bool IsWanted(ref CommandContext context, long count) =>
         count > StepBudget.OneTurnMax && context.MayStep;
 
-    /// <summary>Begins; the key is the work's.</summary>
+    /// <summary>Begins; the keys are the work's.</summary>
     /// <param name="count">Elements of the reply, or its number.</param>
     /// <returns>False: do it all in this turn.</returns>
-    protected bool TryBegin(ref CommandContext context, scoped HeldKey held, ReplyHead head, long count)
+    protected bool TryBegin<THeld>(ref CommandContext context, scoped THeld held, ReplyHead head, long count = 0)
+        where THeld : IHeldKeys, allows ref struct
     {
         if (Postpone(ref context)) return true;
         Prepare(ref context, head, count);
-        return HasBegun(ref context, held.TryBeginUse(this));
-    }
-
-    /// <summary>The same with several keys.</summary>
-    protected bool TryBegin(ref CommandContext context, in HeldKeys held, ReplyHead head, long count = 0)
-    {
-        if (Postpone(ref context)) return true;
-        Prepare(ref context, head, count);
-        return HasBegun(ref context, held.TryBeginUse(this));
-    }
-
-    /// <summary>The same with streams.</summary>
-    protected bool TryBegin(ref CommandContext context, scoped HeldStreams held, ReplyHead head)
-    {
-        if (Postpone(ref context)) return true;
-        Prepare(ref context, head, count: 0);
         return HasBegun(ref context, held.TryBeginUse(this));
     }
 

@@ -1,7 +1,7 @@
 using System.Text;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
-using Kv.Server.Metrics;
+using Kv.Server.Reports;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Families;
@@ -154,7 +154,7 @@ internal static class ServerCommands
         while (context.Args.Remaining > 0)
             sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
-        string text = InfoReport.Write(ServerReport.Gather(context.Server), sections);
+        string text = InfoReport.Write(context.Server, sections);
         context.Reply.WriteVerbatim(Encoding.UTF8.GetBytes(text));
     }
 

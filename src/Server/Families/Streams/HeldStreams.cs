@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>The keys of XREAD or XREADGROUP, held: one, the common case, or several as of one instant.</summary>
-internal readonly ref struct HeldStreams
+internal readonly ref struct HeldStreams : IHeldKeys
 {
     private readonly HeldKey _one;
     private readonly HeldKeys _many;
@@ -42,7 +42,7 @@ internal readonly ref struct HeldStreams
 
     public bool Exists(int index) => _isOne ? _one.Status == StoreStatus.Ok : _many.Exists(index);
 
-    /// <inheritdoc cref="HeldKeys.TryBeginUse"/>
+    /// <inheritdoc/>
     public IHeldSteps? TryBeginUse(IHeldUse use) => _isOne ? _one.TryBeginUse(use) : _many.TryBeginUse(use);
 
     public void Dispose()

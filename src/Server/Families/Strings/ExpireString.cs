@@ -1,3 +1,4 @@
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 

@@ -1,4 +1,5 @@
 using Kv.Protocol;
+using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
 

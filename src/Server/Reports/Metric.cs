@@ -1,4 +1,4 @@
-namespace Kv.Server.Metrics;
+namespace Kv.Server.Reports;
 
 /// <summary>How a figure behaves over time.</summary>
 internal enum MetricKind
@@ -13,6 +13,5 @@ internal enum MetricKind
     Fact,
 }
 
-/// <summary>One row: the name that INFO shows, what it counts, and where it comes from.</summary>
-internal sealed record Metric(
-    InfoSection Section, string Name, MetricKind Kind, string Summary, Func<ServerFigures, MetricValue> Read);
+/// <summary>One row: the name that INFO shows, what it counts, and how it is read.</summary>
+internal sealed record Metric(string Name, MetricKind Kind, string Summary, Func<ServerReading, MetricValue> Read);

@@ -10,7 +10,7 @@ namespace Kv.Server.Scripting;
 /// <summary>Commands that a script calls: which it may, where they run, and what they answer it.</summary>
 /// <remarks>They run for a stand-in of the client's session, with an output of the script's own, on the session of the
 /// store that the script runs on. Threads: the one that runs the script.</remarks>
-internal sealed class ScriptCommands(KvServer server, LuaMachine machine, RaisedErrors errors, ScriptFate fate)
+internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErrors errors, ScriptFate fate)
     : IDisposable
 {
     private static readonly LuaRest Never = new((ref call) => call.Return());

@@ -1,4 +1,4 @@
-namespace Kv.Server.Metrics;
+namespace Kv.Server.Reports;
 
 /// <summary>The sections of INFO, in the order in which they are shown.</summary>
 internal enum InfoSection

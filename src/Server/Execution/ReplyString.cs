@@ -3,7 +3,7 @@ using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
-namespace Kv.Server.Families;
+namespace Kv.Server.Execution;
 
 /// <summary>Writes a string straight from its record into the reply, and takes back what turns out to be
 /// void.</summary>

@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Text;
 
-namespace Kv.Server.Metrics;
+namespace Kv.Server.Reports;
 
 /// <summary>One figure: a whole number, a fraction with fixed digits, or a text.</summary>
 internal readonly struct MetricValue

@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace Kv.Server.Metrics;
+namespace Kv.Server.Reports;
 
 /// <summary>What the system says of the process and the machine.</summary>
 internal static class ProcessFigures

@@ -1,0 +1,83 @@
+using System.Text;
+using Kv.Server.Execution;
+
+namespace Kv.Server.Reports;
+
+/// <summary>The text of INFO: "# Section", then "name:value" lines, each ending in CR LF, a blank line between
+/// sections.</summary>
+internal static class InfoReport
+{
+    public static string Write(KvServer server, InfoSections sections)
+    {
+        var reading = new ServerReading(server);
+        var text = new StringBuilder(8 << 10);
+        for (var section = InfoSection.Server; section <= InfoSection.Keyspace; section++)
+        {
+            if (!sections.Has(section)) continue;
+            if (text.Length > 0) text.Append("\r\n");
+            text.Append("# ").Append(TitleOf(section)).Append("\r\n");
+            foreach (var row in MetricTable.RowsOf(section))
+            {
+                text.Append(row.Name).Append(':');
+                row.Read(reading).AppendTo(text);
+                text.Append("\r\n");
+            }
+
+            switch (section)
+            {
+                case InfoSection.CommandStats: AppendCommands(text, server); break;
+                case InfoSection.ErrorStats: AppendErrors(text, server); break;
+                case InfoSection.Keyspace: AppendKeyspace(text, server); break;
+            }
+        }
+        return text.ToString();
+    }
+
+    private static string TitleOf(InfoSection section) => section switch
+    {
+        InfoSection.Cpu => "CPU",
+        InfoSection.CommandStats => "Commandstats",
+        InfoSection.ErrorStats => "Errorstats",
+        _ => section.ToString(),
+    };
+
+    private static void AppendCommands(StringBuilder text, KvServer server)
+    {
+        foreach (var command in server.Commands.All)
+        {
+            Append(command);
+            foreach (var subcommand in command.Subcommands) Append(subcommand);
+        }
+
+        void Append(Command command)
+        {
+            var counts = server.Counters.SumOf(command);
+            if (counts.Calls == 0 && counts.Rejected == 0) return;
+            double each = counts.Calls > 0 ? (double)counts.Microseconds / counts.Calls : 0;
+            text.Append("cmdstat_").Append(command.FullName)
+                .Append(Invariant($":calls={counts.Calls},usec={counts.Microseconds},usec_per_call={each:F2}"))
+                .Append(Invariant($",rejected_calls={counts.Rejected},failed_calls={counts.Failed}\r\n"));
+        }
+    }
+
+    private static void AppendErrors(StringBuilder text, KvServer server)
+    {
+        foreach (var (code, count) in server.Counters.Errors.OrderBy(error => error.Code, StringComparer.Ordinal))
+            text.Append("errorstat_").Append(code).Append(Invariant($":count={count}\r\n"));
+    }
+
+    private static void AppendKeyspace(StringBuilder text, KvServer server)
+    {
+        var store = server.Store;
+        for (int database = 0; database < server.Options.Databases; database++)
+        {
+            long keys = store.Count(database);
+            if (keys == 0) continue;
+            text.Append(Invariant($"db{database}:keys={keys},expires={store.CountWithExpiry(database)}"))
+                .Append(Invariant($",avg_ttl={store.AverageTtlMs(database)}"))
+                .Append(Invariant($",subexpiry={store.CountWithFieldExpiry(database)}\r\n"));
+        }
+    }
+
+    private static string Invariant(FormattableString text) => FormattableString.Invariant(text);
+}

@@ -1,0 +1,27 @@
+namespace Kv.Server.Reports;
+
+/// <summary>Every metric, a row each, in the order in which INFO shows them.</summary>
+/// <remarks>
+/// Names are those that tools know; our own begin with kv_. What has no meaning here is 0, not missing: tools that read
+/// it expect a number. Sections that list what there is (commandstats, errorstats, keyspace) are made by
+/// <see cref="InfoReport"/>.
+/// </remarks>
+internal static class MetricTable
+{
+    public static readonly (InfoSection Section, Metric[] Rows)[] Sections =
+    [
+        (InfoSection.Server, ServerMetrics.Rows),
+        (InfoSection.Clients, ClientMetrics.Rows),
+        (InfoSection.Memory, MemoryMetrics.Rows),
+        (InfoSection.Persistence, PersistenceMetrics.Rows),
+        (InfoSection.Stats, StatsMetrics.Rows),
+        (InfoSection.Replication, ReplicationMetrics.Rows),
+        (InfoSection.Cpu, CpuMetrics.Rows),
+        (InfoSection.Cluster, ReplicationMetrics.Cluster),
+    ];
+
+    public static Metric[] RowsOf(InfoSection section) =>
+        Array.Find(Sections, candidate => candidate.Section == section).Rows ?? [];
+
+    public static IEnumerable<Metric> Rows => Sections.SelectMany(section => section.Rows);
+}

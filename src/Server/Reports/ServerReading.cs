@@ -1,0 +1,53 @@
+using Kv.Server.Configuration;
+using Kv.Server.Metrics;
+using Kv.Storage;
+
+namespace Kv.Server.Reports;
+
+/// <summary>A server as one report sees it: where its figures are read, and what several rows share, taken once so that
+/// sums and ratios of one report agree.</summary>
+/// <remarks>Cost: what is not asked for is not taken; <see cref="Clients"/> is a pass over the connections. No lock is
+/// held over it. Threads: one.</remarks>
+internal sealed class ServerReading(KvServer server)
+{
+    private StoreStats? _stats;
+    private ClientTotals? _clients;
+    private SystemMemory? _memory;
+    private Environment.ProcessCpuUsage? _cpu;
+    private long? _usedBytes, _residentBytes, _scriptMachineBytes, _unixMicroseconds;
+
+    public KvServer Server => server;
+
+    public ServerOptions Options => server.Options;
+
+    public Store Store => server.Store;
+
+    public StoreStats Stats => _stats ??= Store.Stats;
+
+    public ClientTotals Clients => _clients ??= ClientTotals.Of(server.Connections);
+
+    public SystemMemory Memory => _memory ??= SystemMemory.Read();
+
+    public Environment.ProcessCpuUsage Cpu => _cpu ??= Environment.CpuUsage;
+
+    /// <summary>used_memory: the store's account, by which writes are refused, too.</summary>
+    public long UsedBytes => _usedBytes ??= Store.UsedBytes;
+
+    public long PeakBytes => Math.Max(Store.PeakUsedBytes, UsedBytes);
+
+    public long DatasetBytes => Stats.LogBytes + Stats.BlockBytes;
+
+    public long ResidentBytes => _residentBytes ??= Environment.WorkingSet;
+
+    public long ScriptMachineBytes => _scriptMachineBytes ??= server.Scripts.MachineBytes;
+
+    public long UnixMicroseconds => _unixMicroseconds ??=
+        (server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond;
+
+    public long UptimeSeconds => (server.TickMs - server.StartedTickMs) / 1000;
+
+    public RateMeter.Rates Rates => server.Rates.PerSecond;
+
+    /// <summary>What the store has counted since CONFIG RESETSTAT.</summary>
+    public long SinceReset(Func<StoreStats, long> counter) => counter(Stats) - counter(server.StatsAtReset.Stats);
+}

@@ -218,18 +218,8 @@ public static unsafe class CommandParser
         {
             if (done == last) return Interrupt(command, table, first, expected, offset, ref state);
             int body = offset;
-            ParseStatus status = ReadLength(command, available, limits, authenticated, ref state, ref body,
+            ParseStatus status = ReadBulk(command, available, limits, authenticated, ref state, ref body,
                 out int bytes);
-            if (status == ParseStatus.Complete)
-            {
-                long end = (long)body + bytes;
-                if (end < available) status = ReadTerminator(command, available, (int)end, ref state);
-                else if (end == available || bytes <= ParseState.BigBulkBytes)
-                    status = WaitFor(end + 1, ref state);
-                else
-                    status = WaitForBigBulk(body, bytes, ref state);
-            }
-
             if (status != ParseStatus.Complete)
             {
                 if (status == ParseStatus.NeedMoreData && !keeping
@@ -254,6 +244,20 @@ public static unsafe class CommandParser
         if (keeping) TakeKept(command, table, ref state);
         used = offset;
         return ParseStatus.Complete;
+    }
+
+    /// <summary>Finds one argument, with the CR LF behind it.</summary>
+    /// <param name="body">From where its length is to where its bytes are.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static ParseStatus ReadBulk(byte* command, int available, RespLimits limits, bool authenticated,
+        ref ParseState state, ref int body, out int bytes)
+    {
+        ParseStatus status = ReadLength(command, available, limits, authenticated, ref state, ref body, out bytes);
+        if (status != ParseStatus.Complete) return status;
+        long end = (long)body + bytes;
+        if (end < available) return ReadTerminator(command, available, (int)end, ref state);
+        return end == available || bytes <= ParseState.BigBulkBytes ? WaitFor(end + 1, ref state)
+            : WaitForBigBulk(body, bytes, ref state);
     }
 
     private static ParseStatus ReadCount(byte* command, int available, RespLimits limits, bool authenticated,

@@ -8,10 +8,11 @@ namespace Kv.Server.Configuration;
 /// class says is its type and default. Assigning a property from code does not check the range: <see cref="Validate"/>
 /// does.
 /// <para>
-/// Threads: what CONFIG SET can change while the server runs is read and written with Volatile, a word or a reference
-/// to something immutable at a time. This orders nothing else: it only makes a worker, whose loop may never end, read
-/// the field again at its next turn. A stale value is safe, as a limit may apply one command late. All other properties
-/// are written before the server starts and never after.
+/// Threads: what CONFIG SET can change while the server runs is a word or a reference to something immutable, written
+/// under <see cref="ChangeLock"/> and read without it. A reader sees it at its next turn: a turn begins with a fence
+/// (the session's epoch), so no read of the turn before can stand for one in this; and whoever sees a reference sees
+/// what it refers to. A stale value is safe, as a limit may apply one command late. All other properties are written
+/// before the server starts and never after.
 /// </para>
 /// </remarks>
 public sealed class ServerOptions
@@ -21,17 +22,13 @@ public sealed class ServerOptions
 
     /// <summary>The TCP port. 0 at start lets the system choose one; set to 0 by CONFIG SET, nothing listens on TCP any
     /// more (on a server that was started with 0 it is that first port again).</summary>
-    public int Port { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 6379;
+    public int Port { get; set; } = 6379;
 
     /// <summary>
     /// Addresses to listen on, each an address or a name, <c>*</c> or <c>::*</c> for all, with a leading <c>-</c> when
     /// it may be unavailable (see <see cref="BindAddress"/>). Empty: no TCP. Replace the list, do not change it.
     /// </summary>
-    public IReadOnlyList<string> Bind
-    {
-        get => Volatile.Read(ref field);
-        set => Volatile.Write(ref field, value);
-    } = ["127.0.0.1", "-::1"];
+    public IReadOnlyList<string> Bind { get; set; } = ["127.0.0.1", "-::1"];
 
     /// <summary>Path of a unix socket to listen on as well; empty for none.</summary>
     public string UnixSocket { get; set; } = "";
@@ -40,19 +37,19 @@ public sealed class ServerOptions
     public int UnixSocketPerm { get; set; }
 
     /// <summary>Connections that may wait to be accepted; the kernel lowers it to its own limit.</summary>
-    public int TcpBacklog { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 511;
+    public int TcpBacklog { get; set; } = 511;
 
     /// <summary>Seconds of silence after which the kernel probes a peer; 0 never.</summary>
-    public int TcpKeepAlive { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 300;
+    public int TcpKeepAlive { get; set; } = 300;
 
     /// <summary>Seconds after which an idle client is closed; 0 never.</summary>
-    public int Timeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+    public int Timeout { get; set; }
 
     /// <summary>Clients served at once; the next one gets an error.</summary>
-    public int MaxClients { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10_000;
+    public int MaxClients { get; set; } = 10_000;
 
     /// <summary>Without a password, serve only loopback addresses and unix sockets.</summary>
-    public bool ProtectedMode { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = true;
+    public bool ProtectedMode { get; set; } = true;
 
     /// <summary>Which of the two transports serves the sockets.</summary>
     public TransportKind Transport { get; set; } =
@@ -62,21 +59,21 @@ public sealed class ServerOptions
     public PackedLimits PackedLimits { get; private set; } = new();
 
     /// <summary>Whether DUMP compresses strings.</summary>
-    public bool RdbCompression { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = true;
+    public bool RdbCompression { get; set; } = true;
 
     /// <summary>Threads that serve clients; 0 takes the CPUs of the process' affinity mask.</summary>
     public int WorkerThreads { get; set; }
 
     /// <summary>Microseconds a worker without work polls before it sleeps; 0 sleeps at once.</summary>
-    public int WorkerSpinUs { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 50;
+    public int WorkerSpinUs { get; set; } = 50;
 
     // Security
 
     /// <summary>The password of the user "default"; empty for none.</summary>
-    public string RequirePass { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = "";
+    public string RequirePass { get; set; } = "";
 
     /// <summary>Seconds a client has for AUTH when a password is set; 0 for ever.</summary>
-    public int AuthTimeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+    public int AuthTimeout { get; set; } = 10;
 
     /// <summary>Who may use DEBUG.</summary>
     public AllowedFor EnableDebugCommand { get; set; }
@@ -87,68 +84,52 @@ public sealed class ServerOptions
     // Limits of the protocol and of clients
 
     /// <summary>The longest bulk string a client may send and the longest value, in bytes.</summary>
-    public long ProtoMaxBulkLen { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        512L << 20;
+    public long ProtoMaxBulkLen { get; set; } = 512L << 20;
 
     /// <summary>The most arguments of one command.</summary>
-    public int ProtoMaxArgs { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1 << 20;
+    public int ProtoMaxArgs { get; set; } = 1 << 20;
 
     /// <summary>The longest inline command, in bytes.</summary>
-    public int ProtoInlineMaxSize { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        64 << 10;
+    public int ProtoInlineMaxSize { get; set; } = 64 << 10;
 
     /// <summary>The most channels and patterns one client may be subscribed to.</summary>
-    public int SubscriptionLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        1_000_000;
+    public int SubscriptionLimit { get; set; } = 1_000_000;
 
     /// <summary>The longest key, in bytes.</summary>
-    public long MaxKeyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 512L << 20;
+    public long MaxKeyBytes { get; set; } = 512L << 20;
 
     /// <summary>Keys a client may watch.</summary>
-    public int WatchLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10_000;
+    public int WatchLimit { get; set; } = 10_000;
 
     /// <summary>Bytes of queued commands a transaction may have.</summary>
-    public long MultiQueueLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        64 << 20;
+    public long MultiQueueLimit { get; set; } = 64 << 20;
 
     /// <summary>Milliseconds after which others do not wait for a script any more, but are told BUSY; 0
     /// never.</summary>
-    public long BusyReplyThreshold { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        5000;
+    public long BusyReplyThreshold { get; set; } = 5000;
 
     /// <summary>Milliseconds a script may run that has changed nothing; 0 any time.</summary>
-    public long ScriptTimeLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 5000;
+    public long ScriptTimeLimit { get; set; } = 5000;
 
     /// <summary>Bytes a running script may hold.</summary>
-    public long ScriptMemoryLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        64 << 20;
+    public long ScriptMemoryLimit { get; set; } = 64 << 20;
 
     /// <summary>Bytes of the scripts that EVAL brought and that stay known; those of SCRIPT LOAD are not among
     /// them.</summary>
-    public long ScriptCacheLimit { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        32 << 20;
+    public long ScriptCacheLimit { get; set; } = 32 << 20;
 
     /// <summary>The longest reply, in bytes.</summary>
-    public long MaxReplyBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1L << 30;
+    public long MaxReplyBytes { get; set; } = 1L << 30;
 
     /// <summary>Bytes a client may have sent that are not yet executed.</summary>
-    public long ClientQueryBufferLimit
-    {
-        get => Volatile.Read(ref field);
-        set => Volatile.Write(ref field, value);
-    } = 1L << 30;
+    public long ClientQueryBufferLimit { get; set; } = 1L << 30;
 
     /// <summary>Unsent bytes from which on a client's commands are left unread; it goes on below half of
     /// that.</summary>
-    public long ClientOutputPause { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } =
-        256L << 20;
+    public long ClientOutputPause { get; set; } = 256L << 20;
 
     /// <summary>Unsent bytes at which a client is closed, by class.</summary>
-    public OutputBufferLimits ClientOutputBufferLimit
-    {
-        get => Volatile.Read(ref field);
-        set => Volatile.Write(ref field, value);
-    } = new();
+    public OutputBufferLimits ClientOutputBufferLimit { get; set; } = new();
 
     // Data
 
@@ -156,31 +137,27 @@ public sealed class ServerOptions
     public int Databases { get; set; } = 16;
 
     /// <summary>Bytes above which commands that need memory are refused; 0 for no limit.</summary>
-    public long MaxMemory { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+    public long MaxMemory { get; set; }
 
     /// <summary>What clients may hold together before the largest are closed, in bytes; below 0, in percent of
     /// <see cref="MaxMemory"/>; 0: no limit.</summary>
-    public long MaxMemoryClients { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
+    public long MaxMemoryClients { get; set; }
 
     /// <summary>What to do at <see cref="MaxMemory"/>.</summary>
-    public MaxMemoryPolicy MaxMemoryPolicy
-    {
-        get => (MaxMemoryPolicy)Volatile.Read(ref _maxMemoryPolicy);
-        set => Volatile.Write(ref _maxMemoryPolicy, (int)value);
-    }
+    public MaxMemoryPolicy MaxMemoryPolicy { get; set; } = MaxMemoryPolicy.NoEviction;
 
     /// <summary>How much rarer a key's use is counted the more often it has been, with the policies that go by
     /// frequency.</summary>
-    public int LfuLogFactor { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+    public int LfuLogFactor { get; set; } = 10;
 
     /// <summary>After so many minutes without use a key's frequency is one less; 0: it never fades.</summary>
-    public int LfuDecayTime { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 1;
+    public int LfuDecayTime { get; set; } = 1;
 
     /// <summary>Bytes of index to set aside at start, so that it need not grow; 0 starts small.</summary>
     public long IndexBytes { get; set; }
 
     /// <summary>A HyperLogLog that would be longer becomes a dense one, of 12,304 bytes.</summary>
-    public long HllSparseMaxBytes { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 3000;
+    public long HllSparseMaxBytes { get; set; } = 3000;
 
     /// <summary>Refuse the publish/subscribe commands.</summary>
     public bool NoPubSub { get; set; }
@@ -191,11 +168,7 @@ public sealed class ServerOptions
     // The program
 
     /// <summary>The least important lines that are logged.</summary>
-    public LogVerbosity LogLevel
-    {
-        get => (LogVerbosity)Volatile.Read(ref _logLevel);
-        set => Volatile.Write(ref _logLevel, (int)value);
-    }
+    public LogVerbosity LogLevel { get; set; } = LogVerbosity.Notice;
 
     /// <summary>File to log to; empty for standard output.</summary>
     public string LogFile { get; set; } = "";
@@ -204,16 +177,16 @@ public sealed class ServerOptions
     public string PidFile { get; set; } = "";
 
     /// <summary>The directory of data files, as it was given; CONFIG GET answers its full path.</summary>
-    public string Dir { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = ".";
+    public string Dir { get; set; } = ".";
 
     /// <summary>Name of the snapshot file in <see cref="Dir"/>.</summary>
-    public string DbFilename { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = "dump.rdb";
+    public string DbFilename { get; set; } = "dump.rdb";
 
     /// <summary>Seconds an orderly stop may take.</summary>
-    public int ShutdownTimeout { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+    public int ShutdownTimeout { get; set; } = 10;
 
     /// <summary>Answered and reported, 1 to 500; background work goes by its own clock.</summary>
-    public int Hz { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); } = 10;
+    public int Hz { get; set; } = 10;
 
     /// <summary>Full path of the configuration file that was read; empty for none.</summary>
     public string ConfigFile { get; internal set; } = "";
@@ -225,12 +198,8 @@ public sealed class ServerOptions
     /// </summary>
     public bool OwnsProcess { get; set; }
 
-    private int _maxMemoryPolicy = (int)MaxMemoryPolicy.NoEviction;
-    private int _logLevel = (int)LogVerbosity.Notice;
-
     /// <summary>Values of the options that have no property, by the number of their row; null is the default.</summary>
-    /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable and read with Volatile, as properties
-    /// are.</remarks>
+    /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable.</remarks>
     private object?[] _kept = [];
 
     private Dictionary<string, Func<ServerOptions, string?>> _handlers = [];

@@ -9,9 +9,16 @@ public sealed class LuaChunk
 {
     private const int ShownMax = 60;
 
-    private LuaChunk(Prototype prototype) => Prototype = prototype;
+    private LuaChunk(Prototype prototype)
+    {
+        Prototype = prototype;
+        Main = new Closure(prototype, []);
+    }
 
     internal Prototype Prototype { get; }
+
+    /// <summary>The chunk as a function. No script can have it, so machines share it.</summary>
+    internal Closure Main { get; }
 
     /// <summary>Bytes that it takes, about.</summary>
     public long Bytes => Prototype.Bytes;

@@ -123,7 +123,8 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
         IsVararg = Body.IsVararg,
         ArgRegister = ArgRegister,
         Registers = Math.Max(_most, 2),
-        Bytes = 400 + (_code.Count * 12L) + (_constants.Count * 80L) + (_names.Count * 60L) + Functions.Sum(function =>
-            function.Bytes),
+        Bytes = 400 + (_code.Count * 12L) + (_constants.Count * 80L) + (_names.Count * 60L)
+            + _constants.Sum(constant => (long)(constant.AsString?.Length ?? 0))
+            + Functions.Sum(function => function.Bytes),
     };
 }

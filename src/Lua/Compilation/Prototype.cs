@@ -1,7 +1,8 @@
 namespace Kv.Lua.Compilation;
 
 /// <summary>A compiled function: code, constants, and what errors say of it.</summary>
-/// <remarks>Threads: never changed once made, so any number of machines may run it.</remarks>
+/// <remarks>Threads: never changed once made, but for the mark of walks, so any number of machines may run
+/// it.</remarks>
 internal sealed class Prototype
 {
     public required Instruction[] Code { get; init; }
@@ -33,6 +34,19 @@ internal sealed class Prototype
     /// <summary>Registers that a frame needs.</summary>
     public int Registers { get; init; }
 
-    /// <summary>Bytes, about.</summary>
+    /// <summary>Bytes, about, with those of the functions in it.</summary>
     public long Bytes { get; init; }
+
+    /// <summary>Whether a script has made it, with <c>loadstring</c>: then it is memory of the script's.</summary>
+    public bool IsOfScript { get; private set; }
+
+    /// <summary>The last memory walk that has seen it.</summary>
+    public int Walk { get; set; }
+
+    /// <summary>Makes it, and the functions in it, memory of the script that runs.</summary>
+    public void GiveToScript()
+    {
+        IsOfScript = true;
+        foreach (var function in Functions) function.GiveToScript();    // as deep as the parser allows
+    }
 }

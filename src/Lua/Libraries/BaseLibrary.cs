@@ -240,6 +240,7 @@ internal static class BaseLibrary
         {
             LuaChunk chunk = LuaMachine.Compile(text, name);
             call.Charge(chunk.Bytes);
+            chunk.Prototype.GiveToScript();
             return call.Return(new Closure(chunk.Prototype, []));
         }
         catch (LuaException error)

@@ -31,12 +31,15 @@ public enum LuaOutcome
 public sealed class LuaMachine
 {
     private readonly MemoryWalk _walk = new();
+    private readonly ShortStrings _shortStrings = new();
+    private readonly ReplyTables _replyTables;
     private Coroutine _main;
 
     public LuaMachine(LuaLimits? limits = null)
     {
         Limits = limits ?? new LuaLimits();
-        Account = new MemoryAccount(Limits.MemoryBytes, MeasureReachable);
+        Account = new MemoryAccount(this, Limits.MemoryBytes);
+        _replyTables = new ReplyTables(Account);
         Globals = new LuaTable(Account);
         StringMetatable = new LuaTable(Account);
         Current = _main = new Coroutine(Account);
@@ -129,11 +132,16 @@ public sealed class LuaMachine
     /// <summary>A new table, charged to this machine.</summary>
     public LuaTable NewTable(int arraySize = 0, int hashSize = 0) => new(Account, arraySize, hashSize);
 
-    /// <summary>A new string of bytes, charged to this machine.</summary>
+    /// <summary>A new table for what the host tells a script. The host must not keep it for longer than until the next
+    /// script begins: then it may become another's.</summary>
+    public LuaTable NewReplyTable(int arraySize, int hashSize) => _replyTables.New(arraySize, hashSize);
+
+    /// <summary>A new string of bytes, charged to this machine. The host must not keep it for longer than until the
+    /// next script begins: then it may become another.</summary>
     public LuaString NewString(ReadOnlySpan<byte> bytes)
     {
         Account.Charge(LuaString.OverheadBytes + bytes.Length);
-        return new LuaString(bytes);
+        return _shortStrings.New(bytes);
     }
 
     /// <summary>Makes everything that scripts share read-only, and a global that is not there an error, as in the
@@ -145,7 +153,7 @@ public sealed class LuaMachine
     public void Begin(LuaChunk chunk, params ReadOnlySpan<LuaValue> arguments)
     {
         ArgumentNullException.ThrowIfNull(chunk);
-        Begin(new Closure(chunk.Prototype, []), arguments);
+        Begin(chunk.Main, arguments);
     }
 
     /// <summary>Begins to call a function; what ran before is given up.</summary>
@@ -204,6 +212,8 @@ public sealed class LuaMachine
         JsonSettings.Reset();
         Writer.Clear();
         foreach (var standing in Standing) standing.Clear();
+        _shortStrings.TakeBack();
+        _replyTables.TakeBack();
         if (!_main.TryReuse()) _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
         Current = _main;
     }
@@ -249,7 +259,8 @@ public sealed class LuaMachine
         return closure.Prototype.OperandNames.GetValueOrDefault(Prototype.NameKey(frame.Pc - 1, call.A));
     }
 
-    private long MeasureReachable()
+    /// <summary>Bytes of all that the script can reach.</summary>
+    internal long MeasureReachable()
     {
         _walk.Begin();
         _walk.Visit(Globals);

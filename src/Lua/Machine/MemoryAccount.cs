@@ -8,7 +8,7 @@ namespace Kv.Lua;
 /// than an eighth of it, and a script that makes much garbage is measured once in so many bytes.
 /// Threads: one machine's.
 /// </remarks>
-internal sealed class MemoryAccount(long limitBytes, Func<long> measure)
+internal sealed class MemoryAccount(LuaMachine machine, long limitBytes)
 {
     private long _sum, _measureAt = limitBytes / 2;
 
@@ -26,6 +26,10 @@ internal sealed class MemoryAccount(long limitBytes, Func<long> measure)
         if (_sum > _measureAt) Measure(bytes);
     }
 
+    /// <summary>Takes work into account that no instruction counts, where only the account is at hand.</summary>
+    /// <param name="units">About as many instructions.</param>
+    public void Spend(long units) => machine.Budget -= units / 4;
+
     /// <summary>Measures what can be reached.</summary>
     public void Measure() => Measure(0);
 
@@ -37,7 +41,7 @@ internal sealed class MemoryAccount(long limitBytes, Func<long> measure)
             throw new LuaException("not enough memory");
         }
 
-        long live = measure();
+        long live = machine.MeasureReachable();
         _sum = live + added;
         if (_sum > LimitBytes)
         {

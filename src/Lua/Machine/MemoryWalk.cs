@@ -1,3 +1,5 @@
+using Kv.Lua.Compilation;
+
 namespace Kv.Lua;
 
 /// <summary>Adds up what can be reached from a machine's roots.</summary>
@@ -6,14 +8,14 @@ namespace Kv.Lua;
 internal sealed class MemoryWalk
 {
     private readonly Stack<object> _pending = new();
-    private readonly HashSet<LuaString> _strings = new(ReferenceEqualityComparer.Instance);
+    private static int s_walks;
     private int _number;
     private long _bytes;
 
     /// <summary>Begins to count anew.</summary>
     public void Begin()
     {
-        _number++;
+        _number = Interlocked.Increment(ref s_walks) & int.MaxValue;
         _bytes = 0;
     }
 
@@ -27,12 +29,12 @@ internal sealed class MemoryWalk
                 if (builtin.Held.Reference is Coroutine) Visit(builtin.Held);
                 return;
             case LuaString text:
-                if (_strings.Add(text)) _bytes += LuaString.OverheadBytes + text.Length;
+                if (text.TryMark(_number)) _bytes += LuaString.OverheadBytes + text.Length;
                 return;
             case LuaTable table: Visit(table); return;
             case Closure closure when closure.Walk != _number:
                 closure.Walk = _number;
-                _bytes += Closure.OverheadBytes + (closure.Upvalues.Length * 8);
+                _bytes += Closure.OverheadBytes + (closure.Upvalues.Length * 8) + BytesOf(closure.Prototype);
                 _pending.Push(closure);
                 return;
             case Cell cell: Visit(cell); return;
@@ -72,15 +74,17 @@ internal sealed class MemoryWalk
             }
         }
 
-        _strings.Clear();
         return _bytes;
     }
 
     /// <summary>Gives back the room that a large walk took.</summary>
-    public void Trim()
+    public void Trim() => _pending.TrimExcess();
+
+    private long BytesOf(Prototype prototype)
     {
-        _pending.TrimExcess();
-        _strings.TrimExcess();
+        if (!prototype.IsOfScript || prototype.Walk == _number) return 0;
+        prototype.Walk = _number;
+        return prototype.Bytes;
     }
 
     private void Visit(Cell cell)

@@ -359,7 +359,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
     // One object for equal names and strings of a chunk, so that comparing the references mostly decides.
     private readonly LuaString Unique(ReadOnlySpan<byte> bytes)
     {
-        LuaString made = CommonStrings.Find(bytes) ?? new LuaString(bytes);
+        LuaString made = CommonStrings.Find(bytes) ?? new LuaString(bytes).Share();
         if (_strings.TryGetValue(made, out var found)) return found;
         _strings.Add(made, made);
         return made;

@@ -18,7 +18,7 @@ internal static class CommonStrings
     /// <summary>The one object for a name of the host's libraries.</summary>
     public static LuaString Add(string name)
     {
-        var made = new LuaString(name);
+        var made = new LuaString(name).Share();
         return Known.GetOrAdd(made, made);
     }
 

@@ -36,7 +36,8 @@ internal sealed class Closure(Prototype prototype, Cell[] upvalues) : LuaFunctio
     public readonly Prototype Prototype = prototype;
     public readonly Cell[] Upvalues = upvalues;
 
-    /// <summary>The last memory walk that has seen it.</summary>
+    /// <summary>The last memory walk that has seen it. That of a chunk itself, which machines share, a walk may see
+    /// twice.</summary>
     public int Walk;
 
     public override string ToString() =>

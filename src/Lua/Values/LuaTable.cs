@@ -4,16 +4,18 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Lua;
 
-//  array part                       hash part
-//  +------+------+- - -+------+     buckets: +-------+-------+- - -     nodes: +-----------------------------+- - - -
-//  | t[1] | t[2] |     | t[n] |              | node  | node  |               | key 16 | value 16 | next 4  |
-//  +------+------+- - -+------+              +-------+-------+- - -         +-----------------------------+- - - -
+//  array part, of _size values             hash part
+//  +------+------+- - -+---------+         buckets: +-------+-------+- -    nodes: +-----------------------------+- -
+//  | t[1] | t[2] |     | t[4096] |                  | node  | node  |              | key 16 | value 16 | next 4  |
+//  +------+------+- - -+---------+                  +-------+-------+- -           +-----------------------------+- -
+//  far chunks: t[4097] to t[8192], t[8193] to t[12288], ...
 //
 //  next: the next node of the bucket, -1 at its end. Nodes are filled in the order in which their keys came. A key
-// whose
-//  value becomes nil stays until the nodes are full, so that a traversal may clear what it visits.
+//  whose value becomes nil stays until the nodes are full, so that a traversal may clear what it visits.
+//  A far chunk is made when its first value comes. So a long array grows without being copied, and none of it is an
+//  object that the collector keeps apart (from 85,000 bytes on), each of which brings a full collection nearer.
 //
-// Invariant: keys 1 to n are in the array part, all others in the hash part; what is not there is nil.
+// Invariant: keys 1 to _size are in the array part, all others in the hash part; what is not there is nil.
 
 /// <summary>A table of Lua: values by key, with the keys 1 to n in an array of their own.</summary>
 /// <remarks>Threads: one machine's.</remarks>
@@ -23,6 +25,13 @@ public sealed class LuaTable
     internal const int OverheadBytes = 96;
 
     private const int NodeBytes = 44, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
+    // A table that is used again keeps so much of its array part.
+    private const int KeptValues = 16;
+
+    // So many places without a value are passed free of charge.
+    private const int FreePlaces = 16;
+
+    private const int ChunkShift = 12, ChunkValues = 1 << ChunkShift, ChunkBytes = (ChunkValues * ValueBytes) + 24;
 
     // More would not fit into an array of .NET's; the memory limit comes long before.
     private const int ArrayMax = 1 << 26;
@@ -32,6 +41,8 @@ public sealed class LuaTable
 
     private readonly MemoryAccount _account;
     private LuaValue[] _array = [];
+    private LuaValue[]?[] _far = [];
+    private int _size;
     private int[] _buckets = NoBuckets;
     private Node[] _nodes = [];
     private int _used;
@@ -40,7 +51,7 @@ public sealed class LuaTable
     {
         _account = account;
         account.Charge(OverheadBytes);
-        if (arraySize > 0) ResizeArray(arraySize);
+        if (arraySize > 0) GrowArray(arraySize);
         if (hashSize > 0) ResizeNodes((int)BitOperations.RoundUpToPowerOf2((uint)hashSize));
     }
 
@@ -59,7 +70,15 @@ public sealed class LuaTable
     /// <summary>The last memory walk that has seen it.</summary>
     internal int Walk { get; set; }
 
-    internal long Bytes => OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)_nodes.Length * NodeBytes);
+    internal long Bytes
+    {
+        get
+        {
+            long bytes = OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)_nodes.Length * NodeBytes);
+            foreach (var chunk in _far) bytes += chunk is null ? 8 : 8 + ChunkBytes;
+            return bytes;
+        }
+    }
 
     /// <summary>A value by its key, without metamethods.</summary>
     public LuaValue this[LuaString key]
@@ -73,6 +92,20 @@ public sealed class LuaTable
     {
         get => Find(index);
         set => Set(index, value);
+    }
+
+    /// <summary>Makes it as new; room for some values is kept. Only where no script can have it any more.</summary>
+    public void Clear()
+    {
+        if (_array.Length > KeptValues) _array = [];
+        FillNil(_array);
+        _size = _array.Length;
+        _far = [];
+        if (_nodes.Length > FirstNodes) (_buckets, _nodes) = (NoBuckets, []);
+        if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
+        _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).Clear();
+        _used = 0;
+        (Metatable, IsReadOnly) = (null, false);
     }
 
     /// <summary>The value of a key, or a slot of nil that nobody writes to.</summary>
@@ -106,7 +139,7 @@ public sealed class LuaTable
     {
         LuaValue[] array = _array;
         if ((uint)(index - 1) < (uint)array.Length) return ref array[index - 1];
-        return ref _used == 0 ? ref s_nil : ref FindNode(new LuaValue(index));
+        return ref FindFar(index);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -138,10 +171,16 @@ public sealed class LuaTable
     [MethodImpl(MethodImplOptions.NoInlining)]
     internal void Add(in LuaValue key, in LuaValue value)
     {
-        if (key.Reference is null && key.Number == _array.Length + 1)
+        if (key.Reference is null)
         {
-            Append(value);
-            return;
+            int index = (int)key.Number;
+            if (index == key.Number && (uint)(index - 1) <= (uint)_size)
+            {
+                // Just beyond the array part, or in a far chunk that is not there yet.
+                if (index > _size) GrowByOne();
+                Place(index) = value;
+                return;
+            }
         }
 
         if (_used == _nodes.Length)
@@ -159,12 +198,19 @@ public sealed class LuaTable
     {
         get
         {
-            int size = _array.Length;
-            if (size > 0 && _array[size - 1].IsNil) return BorderIn(0, size);
+            int size = _size;
+            if (size > 0 && Find(size).IsNil) return BorderInArray(size);
             if (_used == 0) return size;
-            // Ends: the hash part has finitely many keys, so some index has none.
-            while (size < int.MaxValue && !Find(size + 1).IsNil) size++;
-            return size;
+            // The hash part may have more. Ends: it has finitely many keys, and each round doubles the distance.
+            int least = size, most = size + 1;
+            while (!Find(most).IsNil)
+            {
+                least = most;
+                if (most >= int.MaxValue / 2) return least;
+                most *= 2;
+            }
+
+            return BorderIn(least, most);
         }
     }
 
@@ -173,54 +219,61 @@ public sealed class LuaTable
     /// <returns>False when the key is not there.</returns>
     internal bool TryNext(ref LuaValue key, out LuaValue value)
     {
-        if (!TryPlaceAfter(key, out int place))
+        if (!TryPlaceAfter(key, out int from))
         {
             value = LuaValue.Nil;
             return false;
         }
 
-        for (; place < _array.Length; place++)
+        if (from < _array.Length && !_array[from].IsNil)
         {
-            if (_array[place].IsNil) continue;
-            key = place + 1;
-            value = _array[place];
+            value = _array[from];
+            key = from + 1;
             return true;
         }
 
-        for (place -= _array.Length; place < _used; place++)
+        int place = from;
+        if (TryVisit(ref place, out key, out value) && key.Reference is not null)
         {
-            if (_nodes[place].Value.IsNil) continue;
             // Of a reference the number is void: it says where the key was found, for the next call.
-            key = _nodes[place].Key;
-            if (key.Reference is not null) key.Number = place;
-            value = _nodes[place].Value;
-            return true;
+            key.Number = place - 1 - _size;
         }
 
-        key = value = LuaValue.Nil;
+        // What was passed because it is nil takes time, too.
+        if (place - from > FreePlaces) _account.Spend(place - from);
         return true;
     }
 
-    /// <summary>The values of a range of indices; empty when they are not all in the array part.</summary>
-    internal Span<LuaValue> ArrayRange(int low, int high) =>
-        low >= 1 && high <= _array.Length ? _array.AsSpan(low - 1, high - low + 1) : [];
+    /// <summary>The values of a range of indices; empty when they do not lie side by side in the array
+    /// part.</summary>
+    internal Span<LuaValue> ArrayRange(int low, int high)
+    {
+        if (low < 1 || high > _size) return [];
+        if (high <= _array.Length) return _array.AsSpan(low - 1, high - low + 1);
+        int chunk = (low - 1) >> ChunkShift;
+        if (chunk == 0 || chunk != (high - 1) >> ChunkShift || _far[chunk - 1] is not { } values) return [];
+        return values.AsSpan((low - 1) & (ChunkValues - 1), high - low + 1);
+    }
 
     /// <summary>The next key and value from a place on, in the order of a traversal.</summary>
     /// <param name="place">0 to begin; where to go on.</param>
     /// <returns>False at the end.</returns>
     public bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
     {
-        for (; place < _array.Length; place++)
+        for (; place < _size; place++)
         {
-            if (_array[place].IsNil) continue;
-            value = _array[place];
+            var values = ChunkOf(place);
+            if (values is null) place |= ChunkValues - 1;       // to its end
+            if (values is null || values[place & (ChunkValues - 1)].IsNil) continue;
+            value = values[place & (ChunkValues - 1)];
             key = ++place;
             return true;
         }
 
-        for (; place - _array.Length < _used; place++)
+        place = Math.Max(place, _size);     // a chunk that is not there may be cut short
+        for (; place - _size < _used; place++)
         {
-            ref Node node = ref _nodes[place - _array.Length];
+            ref Node node = ref _nodes[place - _size];
             if (node.Value.IsNil) continue;
             (key, value) = (node.Key, node.Value);
             place++;
@@ -231,16 +284,18 @@ public sealed class LuaTable
         return false;
     }
 
-    /// <summary>Makes room for so many more values at the end.</summary>
+    /// <summary>Makes room for values up to an index.</summary>
     internal void ReserveArray(int size)
     {
-        if (size > _array.Length) ResizeArray(size);
+        if (size > _size) GrowArray(size);
     }
 
     /// <summary>Visits keys and values that are references, for a walk over all memory.</summary>
     internal void Visit(MemoryWalk walk)
     {
         foreach (ref LuaValue value in _array.AsSpan()) walk.Visit(value);
+        foreach (var chunk in _far)
+            foreach (ref LuaValue value in chunk.AsSpan()) walk.Visit(value);
         foreach (ref Node node in _nodes.AsSpan(0, _used))
         {
             if (node.Value.IsNil) continue;
@@ -277,21 +332,74 @@ public sealed class LuaTable
         _buckets[bucket] = _used++;
     }
 
-    private void Append(in LuaValue value)
+    // Beyond the first values, and what is in the hash part.
+    private ref LuaValue FindFar(int index)
     {
-        int index = _array.Length;
-        ResizeArray(Math.Max(FirstArray, index * 2));
-        _array[index] = value;
-        if (_used != 0) TakeFromNodes(index);
+        uint place = (uint)(index - 1);
+        if (place >= (uint)_size) return ref _used == 0 ? ref s_nil : ref FindNode(new LuaValue(index));
+        var chunk = _far[(place >> ChunkShift) - 1];
+        return ref chunk is null ? ref s_nil : ref chunk[place & (ChunkValues - 1)];
     }
 
-    private void ResizeArray(int size)
+    private LuaValue[]? ChunkOf(int place) =>
+        place < ChunkValues ? _array : _far[(place >> ChunkShift) - 1];
+
+    /// <summary>The slot of an index of the array part, which is made where it is not there.</summary>
+    private ref LuaValue Place(int index)
+    {
+        int place = index - 1;
+        if (place < _array.Length) return ref _array[place];
+        ref var chunk = ref _far[(place >> ChunkShift) - 1];
+        if (chunk is null)
+        {
+            _account.Charge(ChunkBytes);
+            chunk = NewValues(ChunkValues);
+        }
+
+        return ref chunk[place & (ChunkValues - 1)];
+    }
+
+    private static LuaValue[] NewValues(int count)
+    {
+        var values = new LuaValue[count];
+        FillNil(values);
+        return values;
+    }
+
+    // Not Span.Fill, which does not know that nil is an object that never moves and pays a write barrier for each.
+    private static void FillNil(Span<LuaValue> values)
+    {
+        for (int i = 0; i < values.Length; i++) values[i].Reference = Atom.Nil;
+    }
+
+    private void GrowByOne()
+    {
+        int old = _size;
+        GrowArray((int)Math.Min(ArrayMax + 1L, Math.Max(FirstArray, old * 2L)));
+        if (_used != 0) TakeFromNodes(old);
+    }
+
+    private void GrowArray(int size)
     {
         if (size > ArrayMax) throw new LuaException("not enough memory");
-        _account.Charge((long)(size - _array.Length) * ValueBytes);
-        int old = _array.Length;
-        Array.Resize(ref _array, size);
-        _array.AsSpan(old).Fill(LuaValue.Nil);
+        int old = _array.Length, first = Math.Min(size, ChunkValues);
+        if (first != old)
+        {
+            _account.Charge((long)(first - old) * ValueBytes);
+            var values = new LuaValue[first];
+            _array.AsSpan().CopyTo(values);
+            FillNil(values.AsSpan(old));
+            _array = values;
+        }
+
+        if (size > ChunkValues)
+        {
+            int chunks = (size - 1) >> ChunkShift;
+            _account.Charge((chunks - _far.Length) * 8L);
+            Array.Resize(ref _far, chunks);
+        }
+
+        _size = size;
     }
 
     // The array part has grown: what of it was among the nodes goes over.
@@ -302,10 +410,12 @@ public sealed class LuaTable
             ref Node node = ref _nodes[i];
             if (node.Key.Reference is not null || node.Value.IsNil) continue;
             double key = node.Key.Number;
-            if (key != (int)key || key <= from || key > _array.Length) continue;
-            _array[(int)key - 1] = node.Value;
+            if (key != (int)key || key <= from || key > _size) continue;
+            Place((int)key) = node.Value;
             node.Value = LuaValue.Nil;
         }
+
+        _account.Spend(_used);
     }
 
     private void ResizeNodes(int size)
@@ -329,11 +439,16 @@ public sealed class LuaTable
         Span<int> counts = stackalloc int[32];      // how many keys there are from 2^(i-1) + 1 to 2^i
         counts.Clear();
         int live = 0, integers = 0;
-        for (int i = 0; i < _array.Length; i++)
+        for (int start = 0; start < _size; start += ChunkValues)
         {
-            if (_array[i].IsNil) continue;
-            counts[SliceOf(i + 1)]++;
-            integers++;
+            var values = ChunkOf(start);
+            int end = values is null ? 0 : Math.Min(_size - start, ChunkValues);
+            for (int i = 0; i < end; i++)
+            {
+                if (values![i].IsNil) continue;
+                counts[SliceOf(start + i + 1)]++;
+                integers++;
+            }
         }
 
         for (int i = 0; i < _used; i++)
@@ -344,6 +459,7 @@ public sealed class LuaTable
         }
 
         Count(extra, counts, ref integers);
+        _account.Spend(_size + (long)_used);
         int sum = 0, arraySize = 0;
         for (int slice = 0; slice < 27 && 1 << slice < integers * 2L; slice++)
         {
@@ -351,17 +467,17 @@ public sealed class LuaTable
             if (sum > (1 << slice) / 2) arraySize = 1 << slice;
         }
 
-        int old = _array.Length;
+        int old = _size;
         if (arraySize > old)
         {
-            ResizeArray(arraySize);
+            GrowArray(arraySize);
             TakeFromNodes(old);
             live = 0;
             for (int i = 0; i < _used; i++)
                 if (!_nodes[i].Value.IsNil) live++;
         }
 
-        bool isInArray = extra.Reference is null && extra.Number >= 1 && extra.Number <= _array.Length
+        bool isInArray = extra.Reference is null && extra.Number >= 1 && extra.Number <= _size
             && extra.Number == (int)extra.Number;
         int wanted = live + (isInArray ? 0 : 1);
         ResizeNodes(wanted == 0 ? 0 : Math.Max(FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
@@ -383,7 +499,33 @@ public sealed class LuaTable
         while (most - least > 1)
         {
             int middle = (int)(((uint)least + (uint)most) / 2);
-            if (_array[middle - 1].IsNil) most = middle;
+            if (Find(middle).IsNil) most = middle;
+            else least = middle;
+        }
+
+        return least;
+    }
+
+    // Likewise between 0 and the array part's last value, which is nil; once both are in one chunk, without asking
+    // where that is.
+    private int BorderInArray(int size)
+    {
+        int least = 0, most = size;
+        // Ends: they come nearer each round.
+        while (most - least > ChunkValues)
+        {
+            int middle = (int)(((uint)least + (uint)most) / 2);
+            if (Find(middle).IsNil) most = middle;
+            else least = middle;
+        }
+
+        if (least >> ChunkShift != (most - 1) >> ChunkShift) return BorderIn(least, most);
+        if (ChunkOf(least) is not { } values) return least;
+        int start = least & ~(ChunkValues - 1);
+        while (most - least > 1)
+        {
+            int middle = (least + most) >> 1;
+            if (values[middle - 1 - start].IsNil) most = middle;
             else least = middle;
         }
 
@@ -394,7 +536,7 @@ public sealed class LuaTable
     {
         place = 0;
         if (key.IsNil) return true;
-        if (key.Reference is null && key.Number >= 1 && key.Number <= _array.Length && key.Number == (int)key.Number)
+        if (key.Reference is null && key.Number >= 1 && key.Number <= _size && key.Number == (int)key.Number)
         {
             place = (int)key.Number;
             return true;
@@ -404,14 +546,14 @@ public sealed class LuaTable
         if (key.Reference is not null && known < (uint)_used
             && ReferenceEquals(_nodes[known].Key.Reference, key.Reference))
         {
-            place = _array.Length + (int)known + 1;
+            place = _size + (int)known + 1;
             return true;
         }
 
         for (int i = _buckets[HashOf(key) & (_buckets.Length - 1)]; (uint)i < (uint)_nodes.Length; i = _nodes[i].Next)
         {
             if (!LuaValue.RawEquals(_nodes[i].Key, key)) continue;
-            place = _array.Length + i + 1;
+            place = _size + i + 1;
             return true;
         }
 

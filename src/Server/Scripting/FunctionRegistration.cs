@@ -38,7 +38,9 @@ internal readonly record struct FunctionRegistration(
         }
 
         if (!IsName(name.Span)) return $"ERR {BadName}";
-        found = new FunctionRegistration(name, body, description, flags);
+        // Copies: the library outlives the run that these are strings of.
+        if (description != null) description = new LuaString(description.Span);
+        found = new FunctionRegistration(new LuaString(name.Span), body, description, flags);
         return null;
     }
 

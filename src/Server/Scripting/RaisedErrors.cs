@@ -8,7 +8,7 @@ namespace Kv.Server.Scripting;
 /// <remarks>Threads: the one that runs the machine.</remarks>
 internal sealed class RaisedErrors(LuaMachine machine)
 {
-    private static readonly LuaString Err = new("err"), Ignore = new("ignore_error_stats_update");
+    private static readonly LuaString Ignore = LuaString.Name("ignore_error_stats_update");
 
     private LuaString? _last;
     private bool _isLastCounted;
@@ -34,16 +34,16 @@ internal sealed class RaisedErrors(LuaMachine machine)
     public LuaTable NewTable(ReadOnlySpan<byte> text) => NewTable(machine.NewString(text));
 
     /// <inheritdoc cref="NewTable(ReadOnlySpan{byte})"/>
-    public LuaTable NewTable(string text) => NewTable(new LuaString(text));
+    public LuaTable NewTable(string text) => NewTable(Encoding.UTF8.GetBytes(text));
 
     /// <summary>Whether a value is the error of a command that the script has called, and that counted it.</summary>
     public bool IsCounted(in LuaValue value) =>
-        value.AsTable is { } table ? table[Err].IsString && table[Ignore].IsTrue
+        value.AsTable is { } table ? table[ReplyFields.Err].IsString && table[Ignore].IsTrue
             : _isLastCounted && value.AsString is { } text && ReferenceEquals(text, _last);
 
     /// <summary>The reply for the error that a machine has ended with.</summary>
     public byte[] MessageOf(in LuaValue error) =>
-        error.AsTable is { } table && table[Err].AsString is { } told ? told.Span.ToArray()
+        error.AsTable is { } table && table[ReplyFields.Err].AsString is { } told ? told.Span.ToArray()
             : error.AsString is { } raised && ReferenceEquals(raised, _last) ? raised.Span.ToArray()
             : [.. "ERR "u8, .. error.AsString is { } message ? message.Span
                 : Encoding.Latin1.GetBytes(error.ToString())];
@@ -57,7 +57,7 @@ internal sealed class RaisedErrors(LuaMachine machine)
     private LuaTable NewTable(LuaString text)
     {
         var table = machine.NewTable(0, 1);
-        table[Err] = text;
+        table[ReplyFields.Err] = text;
         return table;
     }
 }

@@ -14,7 +14,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private const int ReplicationMax = 3;
 
     /// <summary>The four levels of redis.log: debug, verbose, notice, warning.</summary>
-    private static readonly LuaString Redis = new("redis");
+    private static readonly LuaString Redis = LuaString.Name("redis");
     private static readonly LogLevel[] Levels =
         [LogLevel.Debug, LogLevel.Debug, LogLevel.Information, LogLevel.Warning];
 
@@ -42,7 +42,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
         AddConstants(table);
         foreach (var (name, value) in (ReadOnlySpan<(string, int)>)[("REPL_NONE", 0), ("REPL_AOF", 1),
             ("REPL_SLAVE", 2), ("REPL_REPLICA", 2), ("REPL_ALL", 3)])
-            table[new LuaString(name)] = value;
+            table[LuaString.Name(name)] = value;
         machine.Globals[Redis] = _running = table;
         _loading = LoadingTable(machine);
     }
@@ -54,7 +54,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
         Add(table, "log", Log);
         AddConstants(table);
         var events = machine.NewTable();
-        events[new LuaString("__index")] = new LuaBuiltin("__index", (ref call) => throw call.Failure(
+        events[LuaString.Name("__index")] = new LuaBuiltin("__index", (ref call) => throw call.Failure(
             $"Script attempted to access nonexistent global variable '{call[1].ToText()}'"));
         table.Metatable = events;
         table.IsReadOnly = true;
@@ -64,13 +64,13 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private static void AddConstants(LuaTable table)
     {
         string[] levels = ["LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"];
-        for (int i = 0; i < levels.Length; i++) table[new LuaString(levels[i])] = i;
-        table[new LuaString("REDIS_VERSION")] = new LuaString(ServerVersion.RedisVersion);
-        table[new LuaString("REDIS_VERSION_NUM")] = ServerVersion.RedisVersionNumber;
+        for (int i = 0; i < levels.Length; i++) table[LuaString.Name(levels[i])] = i;
+        table[LuaString.Name("REDIS_VERSION")] = new LuaString(ServerVersion.RedisVersion);
+        table[LuaString.Name("REDIS_VERSION_NUM")] = ServerVersion.RedisVersionNumber;
     }
 
     private static void Add(LuaTable table, string name, LuaHostFunction body) =>
-        table[new LuaString(name)] = new LuaBuiltin(name, body);
+        table[LuaString.Name(name)] = new LuaBuiltin(name, body);
 
     private int Call(ref LuaCall call) => commands.Call(ref call, isProtected: false);
 
@@ -92,7 +92,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
         if (call.Count != 1 || call[0].AsString is not { } text)
             return call.Return(errors.NewTable("ERR wrong number or type of arguments"));
         var table = call.Machine.NewTable(0, 1);
-        table[new LuaString("ok")] = text;
+        table[ReplyFields.Ok] = text;
         return call.Return(table);
     }
 

@@ -10,10 +10,7 @@ namespace Kv.Server.Scripting;
 /// released.</remarks>
 internal ref struct ReplyValues
 {
-    private static readonly LuaString Ok = new("ok"), Err = new("err"), Map = new("map"), Set = new("set"),
-        Double = new("double"),
-        BigNumber = new("big_number"), Verbatim = new("verbatim_string"), Text = new("string"), Format = new("format"),
-        OkText = new("OK"), QueuedText = new("QUEUED");
+    private static readonly LuaString OkText = LuaString.Name("OK"), QueuedText = LuaString.Name("QUEUED");
 
     private readonly LuaMachine _machine;
     private readonly SessionOutput _output;
@@ -57,18 +54,18 @@ internal ref struct ReplyValues
             case RespType.Bulk:
                 return Bulk();
             case RespType.SimpleString:
-                return Field(Ok, Status(Line()));
+                return Field(ReplyFields.Ok, Status(Line()));
             case RespType.Error or RespType.BulkError:
-                return Field(Err, NewText(Line()));
+                return Field(ReplyFields.Err, NewText(Line()));
             case RespType.Null:
                 Line();
                 return LuaValue.Nil;
             case RespType.Boolean:
                 return Line()[0] == 't';
             case RespType.Double:
-                return Field(Double, NumberOf(Line()));
+                return Field(ReplyFields.Double, NumberOf(Line()));
             case RespType.BigNumber:
-                return Field(BigNumber, NewText(Line()));
+                return Field(ReplyFields.BigNumber, NewText(Line()));
             case RespType.Verbatim:
                 return VerbatimText();
             case RespType.Map:
@@ -104,15 +101,15 @@ internal ref struct ReplyValues
         var bytes = _reply.Slice(_at, length);
         _at += length + 2;
         var inner = _machine.NewTable(0, 2);
-        inner[Text] = NewText(bytes[4..]);
-        inner[Format] = NewText(bytes[..3]);
-        return Field(Verbatim, inner);
+        inner[ReplyFields.Text] = NewText(bytes[4..]);
+        inner[ReplyFields.Format] = NewText(bytes[..3]);
+        return Field(ReplyFields.Verbatim, inner);
     }
 
     private LuaValue Elements(int count)
     {
         if (count < 0) return false;
-        var table = _machine.NewTable(count);
+        var table = _machine.NewReplyTable(count, 0);
         for (int i = 1; i <= count; i++) table[i] = Read();
         return table;
     }
@@ -126,14 +123,14 @@ internal ref struct ReplyValues
             SetAny(table, key, Read());
         }
 
-        return Field(Map, table);
+        return Field(ReplyFields.Map, table);
     }
 
     private LuaValue Members(int count)
     {
         var table = _machine.NewTable(0, count);
         for (int i = 0; i < count; i++) SetAny(table, Read(), true);
-        return Field(Set, table);
+        return Field(ReplyFields.Set, table);
     }
 
     // Keys of maps that commands answer are texts or integers.
@@ -145,7 +142,7 @@ internal ref struct ReplyValues
 
     private readonly LuaValue Field(LuaString name, LuaValue value)
     {
-        var table = _machine.NewTable(0, 1);
+        var table = _machine.NewReplyTable(0, 1);
         table[name] = value;
         return table;
     }

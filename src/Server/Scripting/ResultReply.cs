@@ -12,10 +12,6 @@ internal readonly ref struct ResultReply(ReplyWriter reply, RespVersion version)
     /// <summary>Tables within each other.</summary>
     private const int DepthMax = 128;
 
-    private static readonly LuaString Ok = new("ok"), Err = new("err"), Map = new("map"), Set = new("set"),
-        Double = new("double"),
-        BigNumber = new("big_number"), Verbatim = new("verbatim_string"), Text = new("string"), Format = new("format");
-
     private static readonly SearchValues<byte> LineEnds = SearchValues.Create("\r\n"u8);
 
     /// <summary>Writes a value.</summary>
@@ -65,17 +61,20 @@ internal readonly ref struct ResultReply(ReplyWriter reply, RespVersion version)
 
     private void WriteTable(LuaTable table, int depth)
     {
-        if (table[Err].AsString is { } error) reply.WriteError(OneLine(error.Span));
-        else if (table[Ok].AsString is { } ok) reply.WriteSimple(OneLine(ok.Span));
-        else if (table[Double] is { IsNumber: true } number) reply.WriteDouble(number.AsNumber);
-        else if (table[Map].AsTable is { } map) WritePairs(map, depth);
-        else if (table[Set].AsTable is { } set) WriteMembers(set, depth);
-        else if (table[BigNumber].AsString is { } big) reply.WriteBigNumber(OneLine(big.Span));
-        else if (table[Verbatim].AsTable is { } verbatim && verbatim[Text].AsString is { } text
-            && verbatim[Format].AsString is { } format)
+        if (table[ReplyFields.Err].AsString is { } error) reply.WriteError(OneLine(error.Span));
+        else if (table[ReplyFields.Ok].AsString is { } ok) WriteStatus(ok.Span);
+        else if (table[ReplyFields.Double] is { IsNumber: true } number) reply.WriteDouble(number.AsNumber);
+        else if (table[ReplyFields.Map].AsTable is { } map) WritePairs(map, depth);
+        else if (table[ReplyFields.Set].AsTable is { } set) WriteMembers(set, depth);
+        else if (table[ReplyFields.BigNumber].AsString is { } big) reply.WriteBigNumber(OneLine(big.Span));
+        else if (table[ReplyFields.Verbatim].AsTable is { } verbatim && verbatim[ReplyFields.Text].AsString is { } text
+            && verbatim[ReplyFields.Format].AsString is { } format)
             reply.WriteVerbatim(FormatOf(format.Span), text.Span);
         else WriteElements(table, depth);
     }
+
+    private void WriteStatus(ReadOnlySpan<byte> text) =>
+        reply.WriteSimple(text.ContainsAny(LineEnds) ? OneLine(text) : text);
 
     /// <summary>Three letters and a colon: as in the reference cut, or filled with blanks.</summary>
     private static byte[] FormatOf(ReadOnlySpan<byte> name)

@@ -23,7 +23,9 @@ internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, 
     public bool TryFind(ScriptSha sha, out Script script)
     {
         if (!_scripts.TryGetValue(sha, out script!)) return false;
-        script.LastUse = Interlocked.Increment(ref _uses);
+        // One that is run again and again, or stays in any case, writes nothing that all workers share.
+        if (!script.IsPinned && script.LastUse != Volatile.Read(ref _uses))
+            script.LastUse = Interlocked.Increment(ref _uses);
         return true;
     }
 

@@ -9,11 +9,8 @@ namespace Kv.Server.Scripting;
 /// <remarks>Threads: any.</remarks>
 internal sealed class ScriptEngine(KvServer server)
 {
-    /// <summary>Idle machines that a worker keeps.</summary>
-    private const int IdleMax = 8;
-
     // By the session of the store that they are bound to: a worker's, or a lease's.
-    private readonly ConcurrentDictionary<StoreSession, ConcurrentStack<ScriptRun>> _idle = [];
+    private readonly ConcurrentDictionary<StoreSession, IdleRuns> _idle = [];
     private readonly List<ScriptRun> _running = [];
     private long _alone, _machineBytes;
     private int _stopping, _busyWithFunction;
@@ -40,15 +37,18 @@ internal sealed class ScriptEngine(KvServer server)
     public long Alone => Volatile.Read(ref _alone);
 
     /// <summary>A machine for one script; it comes back by itself.</summary>
-    public ScriptRun Rent(StoreSession store) =>
-        _idle.TryGetValue(store, out var idle) && idle.TryPop(out var run) ? run : new ScriptRun(server, this);
+    public ScriptRun Rent(StoreSession store)
+    {
+        if (!_idle.TryGetValue(store, out var idle)) idle = _idle.GetOrAdd(store, static store => new IdleRuns(store));
+        var run = idle.Take() ?? new ScriptRun(server, this);
+        run.Idle = idle;
+        return run;
+    }
 
     public void GiveBack(ScriptRun run, StoreSession store)
     {
-        var idle = _idle.GetOrAdd(store, _ => []);
-        // Of many that ran at once on a worker: those are rare, and take memory.
-        if (idle.Count < IdleMax) idle.Push(run);
-        else run.Discard();
+        var idle = run.Idle!.Store == store ? run.Idle : _idle.GetOrAdd(store, static store => new IdleRuns(store));
+        if (!idle.TryAdd(run)) run.Discard();
     }
 
     /// <summary>Bytes of all machines, each as it was measured when its last script ended, about.</summary>

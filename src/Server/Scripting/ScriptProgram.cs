@@ -20,13 +20,15 @@ internal sealed class ScriptProgram
     /// next.</summary>
     private const long IdleBytes = 1 << 20;
 
-    private static readonly LuaString KeysName = new("KEYS"), ArgvName = new("ARGV");
+    private static readonly LuaString KeysName = LuaString.Name("KEYS"), ArgvName = LuaString.Name("ARGV");
 
     private readonly LuaMachine _machine;
     private readonly RaisedErrors _errors;
     private readonly ScriptFate _fate;
     private readonly RedisLibrary _library;
     private readonly List<LuaString> _keys = [], _argv = [];
+    private readonly ShortStrings _arguments = new();
+    private readonly LuaTable _keyTable, _argvTable;
     private ScriptCode? _script;
     private List<FunctionRegistration>? _registered;
     private LuaFunction? _body;
@@ -39,6 +41,7 @@ internal sealed class ScriptProgram
         _machine = machine;
         _errors = errors;
         _fate = fate;
+        (_keyTable, _argvTable) = (machine.NewTable(), machine.NewTable());
         _library = new RedisLibrary(server, commands, errors, Register);
         _library.AddTo(machine);
         machine.ProtectGlobals();
@@ -60,6 +63,7 @@ internal sealed class ScriptProgram
     {
         _keys.Clear();
         _argv.Clear();
+        _arguments.TakeBack();
         _argumentBytes = 0;
         for (int i = 0; i < keys; i++) _keys.Add(Take(ref context));
         while (context.Args.Remaining > 0) _argv.Add(Take(ref context));
@@ -67,7 +71,7 @@ internal sealed class ScriptProgram
 
     private LuaString Take(ref CommandContext context)
     {
-        var text = new LuaString(context.Args.NextBytes());
+        var text = _arguments.New(context.Args.NextBytes());
         _argumentBytes += text.Length;
         return text;
     }
@@ -85,8 +89,8 @@ internal sealed class ScriptProgram
         else
         {
             if (_isLoading) EndLoading();       // of a library whose run was given up
-            _machine.Globals[KeysName] = NewList(_keys);
-            _machine.Globals[ArgvName] = NewList(_argv);
+            _machine.Globals[KeysName] = Fill(_keyTable, _keys);
+            _machine.Globals[ArgvName] = Fill(_argvTable, _argv);
             _machine.Begin(script.Chunk);
         }
 
@@ -167,7 +171,7 @@ internal sealed class ScriptProgram
     {
         EndLoading();
         if (_body == null) return false;
-        _machine.Begin(_body, NewList(_keys), NewList(_argv));
+        _machine.Begin(_body, Fill(_keyTable, _keys), Fill(_argvTable, _argv));
         KeepKilled();
         return true;
     }
@@ -181,6 +185,9 @@ internal sealed class ScriptProgram
             list.TrimExcess();
         }
 
+        _keyTable.Clear();
+        _argvTable.Clear();
+
         _machine.Forget();
     }
 
@@ -190,9 +197,10 @@ internal sealed class ScriptProgram
         if (_fate.IsKilled) _machine.Stop(ScriptErrors.Killed);
     }
 
-    private LuaTable NewList(List<LuaString> texts)
+    /// <summary>Makes a table a list of texts, whatever the last script did to it.</summary>
+    private static LuaTable Fill(LuaTable table, List<LuaString> texts)
     {
-        var table = _machine.NewTable(texts.Count);
+        table.Clear();
         for (int i = 0; i < texts.Count; i++) table[i + 1] = texts[i];
         return table;
     }

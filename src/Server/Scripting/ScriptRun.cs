@@ -25,6 +25,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>A longer script is not waited for when the server stops.</summary>
     private const int StopMsMax = 1000;
 
+    /// <summary>Changes of less are not told: all workers write to one sum.</summary>
+    private const int CountedStepBytes = 16 * 1024;
+
     private static readonly LuaString FCall = new("FCALL");
 
     private readonly KvServer _server;
@@ -51,6 +54,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _commands = new ScriptCalls(server, machine, _errors, _fate);
         _program = new ScriptProgram(server, machine, _commands, _errors, _fate);
     }
+
+    /// <summary>Where it was taken from.</summary>
+    public IdleRuns? Idle { get; set; }
 
     /// <summary>Whether it has changed something, perhaps.</summary>
     public bool HasWritten => _fate.HasWritten;
@@ -434,8 +440,13 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _script = null;
         _program.End();
         _commands.End();
-        _engine.CountMachineBytes(_program.MemoryBytes - _countedBytes);
-        _countedBytes = _program.MemoryBytes;
+        long more = _program.MemoryBytes - _countedBytes;
+        if (Math.Abs(more) >= CountedStepBytes)
+        {
+            _engine.CountMachineBytes(more);
+            _countedBytes += more;
+        }
+
         _engine.GiveBack(this, _commands.Home!);
     }
 }

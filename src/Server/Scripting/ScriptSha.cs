@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Buffers.Binary;
 using System.Security.Cryptography;
 
 namespace Kv.Server.Scripting;
@@ -13,9 +15,7 @@ internal readonly record struct ScriptSha(ulong First, ulong Second, uint Third)
     {
         Span<byte> hash = stackalloc byte[SHA1.HashSizeInBytes];
         SHA1.HashData(text, hash);
-        return new ScriptSha(System.Buffers.Binary.BinaryPrimitives.ReadUInt64BigEndian(hash),
-            System.Buffers.Binary.BinaryPrimitives.ReadUInt64BigEndian(hash[8..]),
-            System.Buffers.Binary.BinaryPrimitives.ReadUInt32BigEndian(hash[16..]));
+        return OfHash(hash);
     }
 
     /// <summary>Reads 40 digits of either case.</summary>
@@ -24,27 +24,16 @@ internal readonly record struct ScriptSha(ulong First, ulong Second, uint Third)
     {
         sha = default;
         if (text.Length != TextLength) return false;
-        if (!TryRead(text[..16], out ulong first) || !TryRead(text[16..32], out ulong second)
-            || !TryRead(text[32..], out ulong third)) return false;
-        sha = new ScriptSha(first, second, (uint)third);
+        Span<byte> hash = stackalloc byte[SHA1.HashSizeInBytes];
+        if (Convert.FromHexString(text, hash, out _, out _) != OperationStatus.Done) return false;
+        sha = OfHash(hash);
         return true;
     }
 
     /// <summary>In lower case.</summary>
     public override string ToString() => $"{First:x16}{Second:x16}{Third:x8}";
 
-    private static bool TryRead(ReadOnlySpan<byte> digits, out ulong value)
-    {
-        value = 0;
-        foreach (byte digit in digits)
-        {
-            int letter = digit | 0x20;
-            int part = digit is >= (byte)'0' and <= (byte)'9' ? digit - '0' : letter is >= 'a' and <= 'f'
-                ? letter - 'a' + 10 : -1;
-            if (part < 0) return false;
-            value = (value << 4) | (uint)part;
-        }
-
-        return true;
-    }
+    private static ScriptSha OfHash(ReadOnlySpan<byte> hash) =>
+        new(BinaryPrimitives.ReadUInt64BigEndian(hash), BinaryPrimitives.ReadUInt64BigEndian(hash[8..]),
+            BinaryPrimitives.ReadUInt32BigEndian(hash[16..]));
 }

@@ -24,6 +24,10 @@ public sealed class LuaLimitTests
     [InlineData("local t = {} for i = 1, 1e5 do t[i] = ('x'):rep(100) end return table.concat(t, ('y'):rep(1000))",
         "not enough memory")]
     [InlineData("local t = {} while true do t[#t + 1] = coroutine.create(function() end) end", "not enough memory")]
+    [InlineData("local t = {} while true do t[#t + 1] = loadstring('return \"' .. ('x'):rep(1e5) .. #t .. '\"') end",
+        "not enough memory")]
+    [InlineData("local t = {} while true do local f = loadstring('return function() return \"' .. ('x'):rep(1e5) .. #t "
+        + ".. '\" end') t[#t + 1] = f() end", "not enough memory")]
     [InlineData("return unpack({1}, -2, 2147483647)", "program:1: too many results to unpack")]
     [InlineData("return ('x'):rep(1e5):byte(1, -1)", "program:1: string slice too long")]
     [InlineData("local function f() return 1 + f() end f()", "program:1: stack overflow")]

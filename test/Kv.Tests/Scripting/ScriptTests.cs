@@ -32,6 +32,33 @@ public sealed class ScriptTests
         Assert.NotEqual("0", last.Info("kv_scripts_alone"));
     }
 
+    // Tables and strings that a script was given are used again for the next one.
+    [Fact]
+    public void What_a_script_does_to_what_it_was_given_is_not_seen_by_the_next()
+    {
+        using var kv = KvInstance.Start("--worker-threads", "1");
+        using var client = kv.Connect();
+        const string spoil = "\"KEYS.x = 1 KEYS[9] = 2 ARGV.y = {} setmetatable(ARGV, {__index = function() return "
+            + "'leak' end, __newindex = function() end}) for i = 1, 6000 do KEYS[i] = 'z' .. i end "
+            + "local reply = redis.call('SET', 'k', 'v') reply.x = 'leak' reply[1] = 2 setmetatable(reply, ARGV) "
+            + "local list = redis.call('MGET', 'k', 'none') list.x = 'leak' setmetatable(list, {__index = list}) "
+            + "return {#KEYS, reply.x, list.x}\"";
+        const string look = "\"local function all(t) local text = tostring(getmetatable(t)) for k, v in pairs(t) do "
+            + "text = text .. ' ' .. tostring(k) .. '=' .. tostring(v) end return text end local reply = "
+            + "redis.call('SET', KEYS[1], ARGV[1]) local list = redis.call('MGET', KEYS[1], KEYS[2]) "
+            + "return {all(KEYS), #KEYS, all(ARGV), #ARGV, all(reply), all(list), tostring(KEYS.x), "
+            + "tostring(ARGV.y)}\"";
+        for (int round = 0; round < 20; round++)
+        {
+            client.Ok($"EVAL {spoil} {round % 3} a{new string('b', round * 7)} c d e");
+            string first = "k" + new string('x', round * 9), second = "none" + round,
+                value = new('v', 99 - (round * 5));
+            string seen = string.Join('|', client.Ok($"EVAL {look} 2 {first} {second} {value}").Items!
+                .Select(item => item.ToString().Trim('"')));
+            Assert.Equal($"nil 1={first} 2={second}|:2|nil 1={value}|:1|nil ok=OK|nil 1={value} 2=false|nil|nil", seen);
+        }
+    }
+
     // By keys that its callers declare.
     private const string Transfer = "\"local from, to = KEYS[1], KEYS[2] local n = tonumber(redis.call('GET', from)) "
         + "if n < tonumber(ARGV[1]) then return 0 end "

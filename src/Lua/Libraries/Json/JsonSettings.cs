@@ -8,6 +8,8 @@ internal sealed class JsonSettings
     /// <summary>Of infinities and NaN: refused, written as they are, written as null.</summary>
     public const int Off = 0, On = 1, Null = 2;
 
+    private static readonly JsonSettings Fresh = new();
+
     public int SparseConvert { get; set; }
     public int SparseRatio { get; set; } = 2;
     public int SparseSafe { get; set; } = 10;
@@ -21,10 +23,9 @@ internal sealed class JsonSettings
     /// <summary>As a new module has it.</summary>
     public void Reset()
     {
-        var fresh = new JsonSettings();
-        (SparseConvert, SparseRatio, SparseSafe) = (fresh.SparseConvert, fresh.SparseRatio, fresh.SparseSafe);
-        (EncodeDepthMax, DecodeDepthMax) = (fresh.EncodeDepthMax, fresh.DecodeDepthMax);
-        (KeepBuffer, NumberPrecision) = (fresh.KeepBuffer, fresh.NumberPrecision);
-        (EncodeInvalidNumbers, DecodeInvalidNumbers) = (fresh.EncodeInvalidNumbers, fresh.DecodeInvalidNumbers);
+        (SparseConvert, SparseRatio, SparseSafe) = (Fresh.SparseConvert, Fresh.SparseRatio, Fresh.SparseSafe);
+        (EncodeDepthMax, DecodeDepthMax) = (Fresh.EncodeDepthMax, Fresh.DecodeDepthMax);
+        (KeepBuffer, NumberPrecision) = (Fresh.KeepBuffer, Fresh.NumberPrecision);
+        (EncodeInvalidNumbers, DecodeInvalidNumbers) = (Fresh.EncodeInvalidNumbers, Fresh.DecodeInvalidNumbers);
     }
 }

@@ -21,6 +21,7 @@ internal sealed class RoomKeeper(Store store)
         DeadShareEvicting = 1.0 / 4;
 
     private const long EvictionHeadroomMax = 64L << 20;
+    private const long RetiredMin = 4 * SegmentedLog.SegmentBytes, RetiredMax = 64L << 20;
 
     private const int NotFull = -1;
     private static readonly TimeSpan LookEvery = TimeSpan.FromMilliseconds(10);
@@ -79,6 +80,17 @@ internal sealed class RoomKeeper(Store store)
 
     /// <summary>Segments that one round empties: what is moved is there twice until an epoch has passed.</summary>
     public int SegmentsPerRound => (int)Math.Clamp(Headroom / SegmentedLog.SegmentBytes, 1, 16);
+
+    /// <summary>Whether one more segment may be retired: such are charged to nobody and take memory until an epoch has
+    /// passed. While a session stands still none does, and writers wait instead of using them once more.</summary>
+    public bool MayRetire
+    {
+        get
+        {
+            long most = store.Budget.MaxBytes;
+            return most == 0 || store.Log.RetiredBytes < Math.Clamp(most / 8, RetiredMin, RetiredMax);
+        }
+    }
 
     /// <summary>Whether a writer may go on.</summary>
     public StoreRoom Ask()

@@ -69,9 +69,10 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             Fault.Point("evict.batch");
             PickSealed(out bool waits, out bool written);
             if (_candidates.Count == 0) PickWritten(written);
-            if (_candidates.Count == 0 || batch == BatchesPerRound)
+            bool isEnough = batch == BatchesPerRound || !store.Room.MayRetire;
+            if (_candidates.Count == 0 || isEnough)
             {
-                HasMore |= waits || batch == BatchesPerRound;
+                HasMore |= waits || isEnough;
                 return;
             }
 
@@ -193,7 +194,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         {
             if (!TryEmpty(candidate, most, session, out bool isEmpty)) return false;
             wins |= isEmpty;
-            if (!store.Room.MustEvict) break;
+            if (!store.Room.MustEvict || !store.Room.MayRetire) break;
         }
 
         wins |= EvictedKeys != before;

@@ -52,7 +52,7 @@ internal sealed unsafe class Reclaimer(Store store, Survivors survivors)
         {
             int tail = store.Log.Info(segment)->Tail;
             if (database.IsDropped || (!always && dead <= used * DeadShareMax && !(isShort && room.IsShort))) return;
-            if (emptied == most)
+            if (emptied == most || !room.MayRetire)
             {
                 HasMore |= isShort;
                 return;

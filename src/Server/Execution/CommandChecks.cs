@@ -89,7 +89,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     {
         var session = context.Session;
         long deadline = session.RoomDeadlineTickMs;
-        if (!server.Store.IsOverBudget || !NeedsRoom(session, context.Command))
+        var needs = NeedsOf(session, context.Command);
+        if (!server.Store.IsOverBudget || needs == 0 || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
         {
             if (deadline != 0) session.RoomDeadlineTickMs = 0;
             return CheckResult.Runs;
@@ -102,7 +103,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         {
             session.RoomDeadlineTickMs = 0;
             if (isLate) server.RoomWaits.Remove(session);
-            if (room == StoreRoom.Free) return CheckResult.Runs;
+            if (room == StoreRoom.Free || needs == CommandFlags.WaitsForRoom) return CheckResult.Runs;
             Refuse(ref context, Errors.OutOfMemory);
             return CheckResult.Refused;
         }
@@ -124,11 +125,14 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         output.Rewind(new ReplyMark(output.Reply.ReplyStart, 0));
     }
 
-    /// <summary>What may need memory: EXEC, if something queued does. What reads is queued above the limit, too, as in
-    /// Redis 7.4; multi-queue-limit bounds it.</summary>
-    private static bool NeedsRoom(Session session, Command command) =>
-        (command.Flags & CommandFlags.DenyOom) != 0
-        || (session.InMulti && command.Name == "EXEC" && (session.Transaction!.Flags & CommandFlags.DenyOom) != 0);
+    /// <summary>How a command may need memory; 0: not at all. EXEC, as what is queued does. What reads is queued above
+    /// the limit, too, as in Redis 7.4; multi-queue-limit bounds it.</summary>
+    private static CommandFlags NeedsOf(Session session, Command command)
+    {
+        var flags = command.Flags;
+        if (session.InMulti && command.Name == "EXEC") flags |= session.Transaction!.Flags;
+        return flags & (CommandFlags.DenyOom | CommandFlags.WaitsForRoom);
+    }
 
     private bool HasTooLongKey(Command command, in CommandArguments args)
     {

@@ -103,7 +103,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             // What the commands before have let go of is freed meanwhile, where that is possible; what they have made
             // may be too much.
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
-            if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsOverBudget)
+            if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else command.Handler!(ref context);
             bool isDone = session.Steps == null;

@@ -490,7 +490,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         var handler = command.Handler!;
         ref var counts = ref _counters.ByCommand[command.Id];
         int least = command.ArgumentsMin, most = command.ArgumentsMax;
-        bool bounded = (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.MaxMemoryBytes != 0;
+        const CommandFlags needing = CommandFlags.DenyOom | CommandFlags.WaitsForRoom;
+        bool bounded = (command.Flags & needing) != 0 && _server.Store.MaxMemoryBytes != 0;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         var first = slot;

@@ -124,7 +124,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         }
 
         bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !fate.HasWritten
-            && (_script!.Flags & ScriptFlags.AllowOom) == 0 && server.Store.IsOverBudget;
+            && (_script!.Flags & ScriptFlags.AllowOom) == 0 && server.Store.IsFarOverBudget;
         if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);

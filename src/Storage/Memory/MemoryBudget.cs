@@ -16,7 +16,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     private const int SparePartOfMax = 16;
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _managed, _heap, _tables, _peak, _blocksAtEnd, _clientAllowance;
+    private long _index, _log, _external, _managed, _heap, _tables, _peak, _blocksAtEnd, _clientAllowance, _slack;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -76,7 +76,24 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
     public long CountedBytes => UsedBytes - UncountedBytes;
 
-    public bool IsOver => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes;
+    /// <summary>Whether more is used than <see cref="MaxBytes"/>: what has not begun is to wait for room, or to be
+    /// refused.</summary>
+    public bool IsOver => IsOverBy(0);
+
+    /// <summary>Bytes beyond <see cref="MaxBytes"/> for what has begun and cannot wait: a transaction, a script. Where
+    /// keys are evicted for them at once.</summary>
+    // Volatile: as ClientAllowanceBytes.
+    public long SlackBytes
+    {
+        get => Volatile.Read(ref _slack);
+        set => Volatile.Write(ref _slack, value);
+    }
+
+    /// <summary>Whether more is used than even what cannot wait may use.</summary>
+    public bool IsFarOver => IsOverBy(SlackBytes);
+
+    /// <summary>Whether somebody who cannot wait may have so many bytes.</summary>
+    public bool HasRoomFor(long bytes) => MaxBytes == 0 || CountedBytes + bytes <= MaxBytes + SlackBytes;
 
     /// <summary>Whether what is free here and there is to be looked for.</summary>
     public bool IsNearlyFull => MaxBytes != 0 && CountedBytes > MaxBytes / 10 * 9;
@@ -105,6 +122,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
         Add(ref _tables, bytes);
         ChargeManaged(bytes);
     }
+
+    private bool IsOverBy(long bytes) => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes + bytes;
 
     private static void Add(ref long sum, long bytes)
     {

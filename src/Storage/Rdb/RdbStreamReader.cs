@@ -98,7 +98,7 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
             status = input.ReadString(ref _node, out var node);
             work -= WorkPerNode + (node.Length / BytesPerWork);
             if (status == RdbStatus.Ok) status = ReadNode(id, node);
-            if (status == RdbStatus.Ok && _budget.IsOver) status = RdbStatus.OutOfMemory;
+            if (status == RdbStatus.Ok && _budget.IsFarOver) status = RdbStatus.OutOfMemory;
             if (status != RdbStatus.Ok) return status;
         }
 

@@ -230,7 +230,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 
         // It will be in a block: written right there.
         _block = Block.Allocate(head.Length, head.Length, _budget);
-        if (_block.IsNone || _budget.IsOver) return RdbStatus.OutOfMemory;
+        if (_block.IsNone || _budget.IsFarOver) return RdbStatus.OutOfMemory;
         _isExpanded = !head.IsPlain;
         _contentLength = head.Content.Length;
         _contentAt = _input.Position - _contentLength;
@@ -499,5 +499,5 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 
     /// <summary>What adding comes to; now and then it looks whether all this is more than the store may hold.</summary>
     private RdbStatus After(bool isAdded) =>
-        !isAdded || (++_adds % AddsPerCheck == 0 && _budget.IsOver) ? RdbStatus.OutOfMemory : RdbStatus.Ok;
+        !isAdded || (++_adds % AddsPerCheck == 0 && _budget.IsFarOver) ? RdbStatus.OutOfMemory : RdbStatus.Ok;
 }

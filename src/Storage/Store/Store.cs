@@ -18,6 +18,11 @@ public sealed class Store : IDisposable
     public const long KeyBytesMax = 512L << 20;
 
     private const int HelpFromCount = 1024;
+
+    /// <summary>What transactions and scripts may use beyond the limit where keys are evicted for it: half of the 64 MB
+    /// that the process may take beyond its share.</summary>
+    private const long SlackBytes = 32L << 20;
+
     private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 1L << 20, ReuseFromBytes = 256 << 10;
     private static readonly long HelpEvery = Stopwatch.Frequency / 1000;
 
@@ -75,7 +80,7 @@ public sealed class Store : IDisposable
         set
         {
             Budget.MaxBytes = value;
-            AllowClients();
+            AllowBeyond();
         }
     }
 
@@ -88,7 +93,7 @@ public sealed class Store : IDisposable
         set
         {
             field = value;
-            AllowClients();
+            AllowBeyond();
         }
     }
 
@@ -103,7 +108,7 @@ public sealed class Store : IDisposable
             {
                 LogFactor = FrequencyLogFactor, DecayMinutes = FrequencyDecayMinutes,
             });
-            AllowClients();
+            AllowBeyond();
             Room.Doubt();       // what was full may not be so for another policy
             TryWake();
         }
@@ -159,9 +164,21 @@ public sealed class Store : IDisposable
     /// (<see cref="AskRoom"/>).</summary>
     public bool IsOverBudget => Budget.IsOver;
 
-    // With noeviction a write that is refused is all there is to bound what clients hold: all of it counts.
-    private void AllowClients() => Budget.ClientAllowanceBytes =
-        !Eviction.Evicts ? 0 : ClientBytesMax != 0 ? ClientBytesMax : Budget.MaxBytes / 10;
+    /// <summary>True when more is used than even what cannot wait may use: a transaction or a script that has begun,
+    /// while keys are evicted for it.</summary>
+    internal bool IsFarOverBudget => Budget.IsFarOver;
+
+    /// <summary>Whether keys are let go of at the limit.</summary>
+    internal bool Evicts => Eviction.Evicts;
+
+    // With noeviction a write that is refused is all there is to bound what clients hold, and what a transaction
+    // writes: all of it counts.
+    private void AllowBeyond()
+    {
+        Budget.ClientAllowanceBytes =
+            !Evicts ? 0 : ClientBytesMax != 0 ? ClientBytesMax : Budget.MaxBytes / 10;
+        Budget.SlackBytes = Evicts ? SlackBytes : 0;
+    }
 
     /// <summary>Whether there is room for a write, or will be when what is dead has been given back.</summary>
     public StoreRoom AskRoom() => Room.Ask();

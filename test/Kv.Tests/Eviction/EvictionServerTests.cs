@@ -72,6 +72,81 @@ public sealed class EvictionServerTests
         Assert.StartsWith("-OOM", client.Command("SET more v").ToString(), StringComparison.Ordinal);
     }
 
+    // What cannot wait in its middle begins when there is room, and may pass the limit for a moment.
+    [Theory]
+    [InlineData("SET")]
+    [InlineData("EXEC")]
+    [InlineData("EVAL")]
+    [InlineData("EVAL in EXEC")]
+    [InlineData("FCALL")]
+    [InlineData("RESTORE")]
+    [InlineData("LCS")]
+    public void Nothing_is_refused_while_keys_may_be_evicted(string what)
+    {
+        const int Deep = 20;
+        using var kv = KvProcess.Start(
+            "--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru", "--worker-threads", "1",
+            "--enable-debug-command", "yes");
+        using var client = kv.Connect(timeoutMs: 120_000);
+        string value = new('v', 20_000);
+        const string script = "return redis.call('SET', KEYS[1], ARGV[1])";
+        client.Ok("FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('set', function(keys, args) "
+            + "return redis.call('SET', keys[1], args[1]) end)\"");
+        client.Ok($"SET dumped {new string('d', 100_000)}x");
+        byte[] payload = client.Ok("DUMP dumped").Text!;
+        for (int i = 0; i < 3000; i += Deep)
+        {
+            var batch = new MemoryStream();
+            int replies = 0;
+            for (int key = i; key < i + Deep; key++)
+            {
+                switch (what)
+                {
+                    case "EXEC":
+                        Send($"MULTI", $"SET a{key} {value}", $"SET b{key} {value}", $"APPEND b{key} {value}", "EXEC");
+                        break;
+                    case "EVAL in EXEC":
+                        Send("MULTI", $"EVAL \"{script}\" 1 a{key} {value}", "EXEC");
+                        break;
+                    case "EVAL":
+                        Send($"EVAL \"{script}\" 1 a{key} {value}");
+                        break;
+                    case "FCALL":
+                        Send($"FCALL set 1 a{key} {value}");
+                        break;
+                    case "RESTORE":
+                        batch.Write(RespText.Encode([.. RespText.Split($"RESTORE r{key} 0"), payload]));
+                        replies++;
+                        break;
+                    case "LCS":
+                        Send($"SET a{key} {value}", "SET one ohmytext", "SET two mynewtext", "LCS one two");
+                        break;
+                    default:
+                        Send($"SET a{key} {value}");
+                        break;
+                }
+            }
+
+            client.Send(batch.ToArray());
+            for (int reply = 0; reply < replies; reply++) AssertGood(client.Read());
+
+            void Send(params string[] lines)
+            {
+                foreach (string line in lines) batch.Write(RespText.Encode(line));
+                replies += lines.Length;
+            }
+        }
+
+        Assert.NotEqual(0, Number(client, "evicted_keys"));
+        client.Ok("DEBUG INTEGRITY");
+    }
+
+    private static void AssertGood(Reply reply)
+    {
+        Assert.False(reply.IsError, reply.ToString());
+        foreach (Reply item in reply.Items ?? []) AssertGood(item);
+    }
+
     // What is watched and evicted has changed; a transaction's own keys are not evicted while it runs.
     [Fact]
     public void Who_watches_a_key_is_told_that_it_was_evicted()

@@ -40,6 +40,10 @@ internal enum CommandFlags
 
     /// <summary>Runs at once between MULTI and EXEC, where other commands are queued.</summary>
     NotQueued = 1 << 26,
+
+    /// <summary>Where keys are evicted it waits for room as what is <see cref="DenyOom"/> does, and then runs in any
+    /// case: what it calls is refused, one by one (scripts).</summary>
+    WaitsForRoom = 1 << 27,
 }
 
 /// <summary>The groups that COMMAND DOCS names.</summary>

@@ -10,15 +10,17 @@ internal static class EvalCommands
     private const CommandFlags Flags = CommandFlags.NoScript | CommandFlags.SkipMonitor | CommandFlags.NoMandatoryKeys
         | CommandFlags.Stale;
 
+    private const CommandFlags Changes = CommandFlags.MayReplicate | CommandFlags.WaitsForRoom;
+
     internal static readonly Command[] Table =
     [
-        Row("EVAL", Eval, "script", "2.6.0", "Runs a script.", CommandFlags.MayReplicate),
+        Row("EVAL", Eval, "script", "2.6.0", "Runs a script.", Changes),
         Row("EVALSHA", EvalSha, "sha1", "2.6.0", "Runs a script that the server knows, by the SHA-1 of its text.",
-            CommandFlags.MayReplicate),
+            Changes),
         Row("EVAL_RO", EvalReadOnly, "script", "7.0.0", "Runs a script that changes nothing.", CommandFlags.ReadOnly),
         Row("EVALSHA_RO", EvalShaReadOnly, "sha1", "7.0.0",
             "Runs a script that the server knows and that changes nothing.", CommandFlags.ReadOnly),
-        Row("FCALL", FCall, "function", "7.0.0", "Runs a function of a library.", CommandFlags.MayReplicate),
+        Row("FCALL", FCall, "function", "7.0.0", "Runs a function of a library.", Changes),
         Row("FCALL_RO", FCallReadOnly, "function", "7.0.0", "Runs a function of a library that changes nothing.",
             CommandFlags.ReadOnly),
     ];
@@ -95,7 +97,7 @@ internal static class EvalCommands
         const ScriptFlags harmless = ScriptFlags.Unsaid | ScriptFlags.NoWrites;
         bool needsRoom = (script.Flags & (harmless | ScriptFlags.AllowOom)) == 0 && !isReadOnly;
         if (isReadOnly && (script.Flags & harmless) == 0) context.Fail(ScriptErrors.MayWrite);
-        else if (needsRoom && context.Server.Store.IsOverBudget) context.Fail(ScriptErrors.OutOfMemory);
+        else if (needsRoom && context.Server.Store.IsFarOverBudget) context.Fail(ScriptErrors.OutOfMemory);
         else
         {
             context.Server.Scripts.Rent(context.Store).Begin(ref context, script, keys,

@@ -113,9 +113,8 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
             _allowed = bytes;
         }
 
-        bool fits = store.MaxMemoryBytes == 0 || store.UsedBytes + bytes <= store.MaxMemoryBytes;
         // its first row and column are not written
-        if (fits) _table = session.AllocateBlock(bytes, isZeroed: true);
+        if (store.Budget.HasRoomFor(bytes)) _table = session.AllocateBlock(bytes, isZeroed: true);
         if (_table.IsNone)
         {
             context.Fail("ERR Insufficient memory, failed allocating transient memory for LCS"u8);

@@ -7,6 +7,7 @@ using Kv.Server.Families;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;
+using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
@@ -67,6 +68,7 @@ public sealed class KvServer : IAsyncDisposable
             Extents.Shared.Account = Store.Budget;
         }
 
+        MemoryWatch = new MemoryWatch(Store, Log, time);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }
@@ -183,6 +185,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal RateMeter Rates { get; }
 
+    /// <summary>Says when memory is short.</summary>
+    internal MemoryWatch MemoryWatch { get; }
+
     /// <summary>What the store had counted at the last CONFIG RESETSTAT: it never forgets by itself.</summary>
     // Replaced whole, read by INFO: a reference, so never half of one.
     internal StoreStatsBase StatsAtReset { get; set; } = new(default);
@@ -262,6 +267,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        MemoryWatch.Dispose();
         ClientMemory.Dispose();
         _heap?.Dispose();
         Pause.Dispose();

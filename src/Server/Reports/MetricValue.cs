@@ -37,6 +37,13 @@ internal readonly struct MetricValue
         _ => string.Create(CultureInfo.InvariantCulture, $"{bytes / (double)(1L << 40):F2}T"),
     };
 
+    public override string ToString()
+    {
+        var text = new StringBuilder();
+        AppendTo(text);
+        return text.ToString();
+    }
+
     public void AppendTo(StringBuilder text)
     {
         if (_text != null) text.Append(_text);

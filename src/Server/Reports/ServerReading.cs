@@ -14,7 +14,8 @@ internal sealed class ServerReading(KvServer server)
     private ClientTotals? _clients;
     private SystemMemory? _memory;
     private Environment.ProcessCpuUsage? _cpu;
-    private long? _usedBytes, _residentBytes, _scriptMachineBytes, _unixMicroseconds;
+    private MemoryUse? _use;
+    private long? _residentBytes, _collectorBytes, _scriptMachineBytes, _unixMicroseconds;
 
     public KvServer Server => server;
 
@@ -31,11 +32,25 @@ internal sealed class ServerReading(KvServer server)
     public Environment.ProcessCpuUsage Cpu => _cpu ??= Environment.CpuUsage;
 
     /// <summary>used_memory: the store's account, by which writes are refused, too.</summary>
-    public long UsedBytes => _usedBytes ??= Store.UsedBytes;
+    public long UsedBytes => Use.UsedBytes;
+
+    /// <summary>The same by use.</summary>
+    public MemoryUse Use => _use ??= Store.MemoryUse;
 
     public long PeakBytes => Math.Max(Store.PeakUsedBytes, UsedBytes);
 
-    public long DatasetBytes => Stats.LogBytes + Stats.BlockBytes;
+    public long DatasetBytes => Use.LogBytes + Use.BlockBytes;
+
+    /// <summary>Free memory that is kept.</summary>
+    public long WarmBytes => Memory.WarmBytes + Use.WarmBytes;
+
+    /// <summary>What the managed heap has of the system beside what is alive in it, as of its last
+    /// collection.</summary>
+    public long CollectorBytes => _collectorBytes ??=
+        Math.Max(0, GC.GetGCMemoryInfo().TotalCommittedBytes - Use.HeapBytes - Store.Budget.ManagedBytes);
+
+    /// <summary>What is resident and in no other figure.</summary>
+    public long ProgramBytes => ResidentBytes - UsedBytes - Use.RetiredBytes - WarmBytes - CollectorBytes;
 
     public long ResidentBytes => _residentBytes ??= Environment.WorkingSet;
 

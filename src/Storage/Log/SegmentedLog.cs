@@ -147,6 +147,15 @@ internal sealed unsafe class SegmentedLog : IDisposable
     /// <summary>Bytes of segments that are retired, and free when an epoch has passed: charged to nobody.</summary>
     public long RetiredBytes => Volatile.Read(ref _retired) * (long)SegmentBytes;
 
+    /// <summary>Bytes of free segments that are kept for the writers.</summary>
+    public long WarmBytes
+    {
+        get
+        {
+            lock (_lock) return (_warm.Count + _ready.Count) * (long)SegmentBytes;
+        }
+    }
+
     /// <summary>Notes that a segment has nothing alive: nobody is to append to it or to look for anything in
     /// it.</summary>
     public void Retire(int segment)

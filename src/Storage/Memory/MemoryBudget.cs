@@ -40,6 +40,9 @@ internal sealed unsafe class MemoryBudget : IDisposable
         set => Volatile.Write(ref _heap, value);
     }
 
+    /// <summary>What of <see cref="ExternalBytes"/> is the store's own, and no client's.</summary>
+    public long TableBytes => Volatile.Read(ref _tables);
+
     /// <summary>The counter that blocks of this store charge themselves to.</summary>
     public long* BlockCounter => _blocks;
 
@@ -71,7 +74,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     }
 
     /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>.</summary>
-    public long UncountedBytes => Math.Clamp(ExternalBytes - Volatile.Read(ref _tables), 0, ClientAllowanceBytes);
+    public long UncountedBytes => Math.Clamp(ExternalBytes - TableBytes, 0, ClientAllowanceBytes);
 
     /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
     public long CountedBytes => UsedBytes - UncountedBytes;

@@ -157,6 +157,11 @@ public sealed class Store : IDisposable
     /// <summary>Bytes of index, log, blocks, and what others charged.</summary>
     public long UsedBytes => Budget.UsedBytes;
 
+    /// <summary>The same by use, and what is in no account.</summary>
+    public MemoryUse MemoryUse => new(
+        Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes - Budget.TableBytes,
+        Budget.TableBytes, Budget.HeapBytes, Log.RetiredBytes, Log.WarmBytes);
+
     /// <summary>The most that <see cref="UsedBytes"/> was seen at.</summary>
     public long PeakUsedBytes => Budget.PeakBytes;
 

@@ -1,5 +1,6 @@
 using Kv.Server.Metrics;
 using Kv.Storage;
+using Kv.Tests.Harness;
 
 namespace Kv.Tests.Metrics;
 
@@ -192,24 +193,5 @@ public sealed class ManagedHeapTests : IDisposable
         public int Wanted { get; private set; }
 
         public void Collect() => Wanted++;
-    }
-
-    /// <summary>The test looks itself.</summary>
-    private sealed class NoTimers : TimeProvider
-    {
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
-            new Never();
-
-        private sealed class Never : ITimer
-        {
-            public bool Change(TimeSpan dueTime, TimeSpan period) => true;
-
-            public void Dispose()
-            {
-                // There is none.
-            }
-
-            public ValueTask DisposeAsync() => default;
-        }
     }
 }

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Diagnostics;
 using System.IO.Pipelines;
 
@@ -22,6 +23,8 @@ internal sealed class InProcessStream : Stream
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
     private readonly Lock _guard = new();
+    private InProcessStream _other = null!;     // set before anybody has either
+    private long _waiting;      // bytes that the other end has written and this one has not read
     private bool _isReading;
     private bool _disposed;
 
@@ -37,28 +40,14 @@ internal sealed class InProcessStream : Stream
         var options = new PipeOptions(pauseWriterThreshold: WaitingBytesMax, resumeWriterThreshold: WaitingBytesMax / 2,
             useSynchronizationContext: false);
         Pipe requests = new(options), replies = new(options);
-        return (new InProcessStream(replies.Reader, requests.Writer),
-            new InProcessStream(requests.Reader, replies.Writer));
+        var client = new InProcessStream(replies.Reader, requests.Writer);
+        var server = new InProcessStream(requests.Reader, replies.Writer);
+        (client._other, server._other) = (server, client);
+        return (client, server);
     }
 
-    /// <summary>Whether bytes wait to be read. For the reader.</summary>
-    public bool HasInput
-    {
-        get
-        {
-            if (!TryBeginRead()) return false;
-            try
-            {
-                if (!_input.TryRead(out var result)) return false;
-                _input.AdvanceTo(result.Buffer.Start);
-                return !result.Buffer.IsEmpty;
-            }
-            finally
-            {
-                EndRead();
-            }
-        }
-    }
+    /// <summary>Whether bytes wait to be read, or are being written. From any thread.</summary>
+    public bool HasInput => Volatile.Read(ref _waiting) > 0;
 
     public override bool CanRead => !_disposed;
 
@@ -80,20 +69,7 @@ internal sealed class InProcessStream : Stream
         ObjectDisposedException.ThrowIf(!TryBeginRead(), this);
         try
         {
-            var result = await _input.ReadAsync(cancellationToken).ConfigureAwait(false);
-            ObjectDisposedException.ThrowIf(result.IsCanceled, this);      // only disposing cancels
-            var waiting = result.Buffer;
-            int count = (int)Math.Min(waiting.Length, buffer.Length);
-            waiting = waiting.Slice(0, count);
-            for (var rest = buffer; waiting.Length > 0;)
-            {
-                waiting.First.CopyTo(rest);
-                rest = rest[waiting.First.Length..];
-                waiting = waiting.Slice(waiting.First.Length);
-            }
-
-            _input.AdvanceTo(waiting.End);
-            return count;
+            return Take(await _input.ReadAsync(cancellationToken).ConfigureAwait(false), buffer.Span);
         }
         finally
         {
@@ -101,10 +77,40 @@ internal sealed class InProcessStream : Stream
         }
     }
 
+    /// <summary>Reads what is there.</summary>
+    /// <returns>How many bytes; 0 at the end of the stream; -1 when nothing is there yet.</returns>
+    public int ReadNow(Span<byte> buffer)
+    {
+        Debug.Assert(buffer.Length > 0, "0 is the end of the stream");
+        ObjectDisposedException.ThrowIf(!TryBeginRead(), this);
+        try
+        {
+            if (!_input.TryRead(out var result)) return -1;
+            int count = Take(result, buffer);
+            return count == 0 && !result.IsCompleted ? -1 : count;
+        }
+        finally
+        {
+            EndRead();
+        }
+    }
+
+    private int Take(ReadResult result, Span<byte> buffer)
+    {
+        ObjectDisposedException.ThrowIf(result.IsCanceled, this);      // only disposing cancels
+        var taken = result.Buffer.Slice(0, Math.Min(result.Buffer.Length, buffer.Length));
+        taken.CopyTo(buffer);
+        int count = (int)taken.Length;
+        _input.AdvanceTo(taken.End);
+        AddWaiting(-count);
+        return count;
+    }
+
     public override async ValueTask WriteAsync(
         ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         ObjectDisposedException.ThrowIf(_disposed, this);
+        _other.AddWaiting(buffer.Length);       // before they are there: there are never fewer than none
         FlushResult result;
         try
         {
@@ -168,6 +174,8 @@ internal sealed class InProcessStream : Stream
         if (completes) _input.Complete();
         base.Dispose(disposing);
     }
+
+    private void AddWaiting(int bytes) => Interlocked.Add(ref _waiting, bytes);
 
     private bool TryBeginRead()
     {

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using Kv.Server.Execution;
@@ -8,10 +9,12 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>A client over any stream: one loop on the thread pool that reads, runs and writes.</summary>
+/// <summary>A client over a socket's stream, or one inside of the process: one loop on the thread pool that receives,
+/// runs and writes.</summary>
 /// <remarks>
 /// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that a
 /// client which sends everything before it reads is served. <see cref="_guard"/> orders those two.
+/// What arrives is received into the buffer of a lease, of which there are few.
 /// </remarks>
 internal sealed class PipelineConnection : ISessionOwner
 {
@@ -23,29 +26,34 @@ internal sealed class PipelineConnection : ISessionOwner
     /// one more reply.</summary>
     private const int DirectBytes = 512 * 1024;
 
-    private static readonly StreamPipeReaderOptions ReaderOptions =
-        new(bufferSize: WindowLease.ReceiveBytes, minimumReadSize: 1024, leaveOpen: true, useZeroByteReads: true);
+    /// <summary>A large argument is received straight into its block, so much of it at once.</summary>
+    private const int BlockBytesAtOnce = 1024 * 1024;
+
+    private const int DrainMs = 1000, DrainBytes = 16 * 1024;
+
+    /// <summary>A timer that came a moment too early comes again after so long.</summary>
+    private const int TimerAgainMs = 50;
+
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
     private readonly KvServer _server;
     private readonly WindowLeases _leases;
     private readonly Stream _stream;
     private readonly Socket? _socket;
-    private readonly PipeReader _reader;
+    private readonly StreamInput _input;
     private readonly PipeWriter _writer;
     private readonly Lock _guard = new();
-    private readonly SemaphoreSlim _signal = new(0);
+    private readonly LoopSignal _signal = new();
     private readonly Backlog _backlog = new();
     private Task _writing = Task.CompletedTask;
     private bool _isWriting;
-    private int _woken;
     private volatile bool _failed;
     private volatile bool _stopping;
     private bool _lingers;
     private int _hasPassedLimit;
     private long _overSoftSince;
     private long _flushes, _flushesSeen = -1, _flushesSeenTickMs;
-    private long _charged, _readAhead, _inWriter;
+    private long _charged, _inWriter;
 
     public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
     {
@@ -53,8 +61,8 @@ internal sealed class PipelineConnection : ISessionOwner
         _leases = leases;
         _stream = stream;
         _socket = socket;
-        _reader = PipeReader.Create(stream, ReaderOptions);
         _writer = PipeWriter.Create(stream, WriterOptions);
+        _input = new StreamInput(stream, socket, _signal);
     }
 
     /// <summary>Bytes that have arrived and are not yet run.</summary>
@@ -91,12 +99,7 @@ internal sealed class PipelineConnection : ISessionOwner
         Wake();
     }
 
-    private void Wake()
-    {
-        // Interlocked: one release for all who wake before the loop looks again.
-        if (Interlocked.Exchange(ref _woken, 1) == 0) _signal.Release();
-        _reader.CancelPendingRead();        // or the next one, when none is pending: no wake-up is lost
-    }
+    private void Wake() => _signal.Set();
 
     /// <summary>Answers what was received, and ends.</summary>
     public void BeginStop()
@@ -110,6 +113,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         _failed = true;
         _stream.Dispose();
+        Wake();
     }
 
     /// <summary>While the server stops: whether the client has taken nothing of what it is owed for a while. By one
@@ -215,17 +219,15 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>Whether what is here is to be gone on with before more is read.</summary>
     private bool GoesOnAlone => HasMore || (Session.Gate & SessionGate.Stopped) != 0;
 
-    private bool HasInput => _socket != null ? _socket.Available > 0 : _stream is InProcessStream { HasInput: true };
-
     private async Task LoopAsync()
     {
         while (!_failed && !Session.CloseAfterReply)
         {
-            Interlocked.Exchange(ref _woken, 0);
-            if (_signal.CurrentCount > 0) _signal.Wait(0);
+            _signal.Clear();
             if (Session.IsKilled) return;
             await WriteMessagesAsync().ConfigureAwait(false);
-            if (!IsOutputAllowed(_server.TickMs))
+            // Who does not read would have us wait until he does.
+            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
             {
                 Abort();
                 return;
@@ -233,153 +235,99 @@ internal sealed class PipelineConnection : ISessionOwner
 
             if (GoesOnAlone)
             {
+                // A client that has left while it waits for others is served no more.
+                if (_input.HasEnded && Session.WaitsForOthers) return;
                 if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
 
             // What is pending is a command that has not come whole, and may never.
-            if (_stopping && !HasInput) return;
-            var result = await _reader.ReadAsync().ConfigureAwait(false);
-            var input = result.Buffer;
-            if (!input.IsEmpty)
-            {
-                CountReceived(input.Length);
-                await ConsumeAsync(input).ConfigureAwait(false);
-                // Not in order: who does not read would have us wait until he does.
-                if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
-                {
-                    Abort();
-                    return;
-                }
-            }
-
-            _reader.AdvanceTo(input.End);
-            if (result.IsCompleted)
-            {
-                // A client that has left while it waits for others is served no more.
-                while (!_failed && GoesOnAlone && !Session.CloseAfterReply && !Session.WaitsForOthers)
-                    await GoOnAsync().ConfigureAwait(false);
-                return;
-            }
+            if (_input.HasEnded || (_stopping && !_input.HasArrived)) return;
+            if (_input.CanReceive()) await ReceiveAsync().ConfigureAwait(false);
+            else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
 
-    /// <summary>Runs all that was received; waits in between where the client has to.</summary>
-    private async ValueTask ConsumeAsync(ReadOnlySequence<byte> input)
+    /// <summary>Receives what has arrived.</summary>
+    /// <returns>How many bytes; 0 for nothing.</returns>
+    internal int Receive(Span<byte> room, WorkerCounters counters)
     {
-        while (!input.IsEmpty && !_failed && !Session.CloseAfterReply)
-        {
-            var piece = input.First;
-            if (piece.Length > WindowLease.ReceiveBytes) piece = piece[..WindowLease.ReceiveBytes];
-            if (Session.Blocks is { IsFilling: true } blocks)
-            {
-                int taken = Fill(blocks, piece.Span);
-                input = input.Slice(taken);
-                continue;
-            }
-
-            var lease = await _leases.RentAsync().ConfigureAwait(false);
-            try
-            {
-                lease.Run(this, piece.Span);
-            }
-            finally
-            {
-                _leases.Return(lease);
-            }
-
-            lock (_guard) ChargeLatched();
-
-            input = input.Slice(piece.Length);
-            while (GoesOnAlone && !Session.CloseAfterReply && !_failed)
-            {
-                if (Session.IsParked)
-                {
-                    if (!TryKeep(input)) Abort();       // so that the stream can be read, and its end be noticed
-                    return;
-                }
-
-                await GoOnAsync().ConfigureAwait(false);
-            }
-
-            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs)) Abort();
-        }
-    }
-
-    private void CountReceived(long bytes)
-    {
+        int count = _input.Receive(room);
+        if (count == 0) return 0;
         Session.LastActiveTickMs = _server.TickMs;
-        Session.BytesIn += bytes;
-        var counters = _server.Counters.Borrow();
-        counters.BytesIn += bytes;
+        Session.BytesIn += count;
+        counters.BytesIn += count;
         counters.Reads++;
-        _server.Counters.GiveBack(counters);
+        return count;
     }
 
-    /// <summary>Waits with a session that is parked, and reads on meanwhile: that the client has left stands behind all
+    /// <summary>Receives, and runs what is complete.</summary>
+    private async ValueTask ReceiveAsync()
+    {
+        if (Session.Blocks is { IsFilling: true } blocks)
+        {
+            Fill(blocks);
+            return;
+        }
+
+        var lease = await _leases.RentAsync().ConfigureAwait(false);
+        try
+        {
+            lease.ReceiveAndRun(this);
+        }
+        finally
+        {
+            _leases.Return(lease);
+        }
+
+        lock (_guard) ChargeLatched();
+    }
+
+    /// <summary>Waits with a session that is parked, and receives meanwhile: that the client has left stands behind all
     /// that it has sent.</summary>
     /// <returns>False when it has left or sent too much, or the server stops.</returns>
     private async ValueTask<bool> WaitAsync()
     {
-        using var timer = Session.ParkedUntilTickMs == long.MaxValue
-            ? null : new Timer(static self => ((PipelineConnection)self!).Wake(), this, LeftOfWaitMs, Timeout.Infinite);
+        using var timer = Session.ParkedUntilTickMs == long.MaxValue ? null : WakeIn(LeftOfWaitMs);
         while (true)
         {
             // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill, the server's end and the
-            // timer. The signal is taken before it is looked whether there is a reason for it.
-            Interlocked.Exchange(ref _woken, 0);
-            if (_signal.CurrentCount > 0) _signal.Wait(0);
+            // timer.
+            _signal.Clear();
             if (Session.TryEndWait(_server.TickMs)) return true;
-            if (_failed || _stopping) return false;
+            if (_failed || _stopping || (_input.HasEnded && Session.WaitsForOthers)) return false;
             await WriteMessagesAsync().ConfigureAwait(false);
-            if (!IsOutputAllowed(_server.TickMs))
+            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
             {
                 Abort();
                 return false;
             }
 
-            var result = await _reader.ReadAsync().ConfigureAwait(false);
-            var input = result.Buffer;
-            if (!input.IsEmpty) CountReceived(input.Length);
-            _readAhead += input.Length;
-            bool isKept = TryKeep(input) && IsInputAllowed();
-            _reader.AdvanceTo(input.End);
-            if (!isKept)
-            {
-                Abort();
-                return false;
-            }
-
-            if (!result.IsCompleted) continue;
-            if (Session.WaitsForOthers) return false;
-            return await WaitForEndAsync().ConfigureAwait(false);
+            if (!_input.HasEnded && _input.CanReceive()) await ReadAheadAsync().ConfigureAwait(false);
+            else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
 
-    /// <summary>Waits with a parked session whose client sends no more, but has its answers still to come.</summary>
-    private async ValueTask<bool> WaitForEndAsync()
+    private async ValueTask ReadAheadAsync()
     {
-        while (!Session.TryEndWait(_server.TickMs))
+        var lease = await _leases.RentAsync().ConfigureAwait(false);
+        try
         {
-            // Ends: as above; each time that it is woken for another reason it looks again.
-            if (_failed || _stopping) return false;
-            Interlocked.Exchange(ref _woken, 0);
-            await _signal.WaitAsync(LeftOfWaitMs).ConfigureAwait(false);
+            if (!lease.TryReadAhead(this)) Abort();
+        }
+        finally
+        {
+            _leases.Return(lease);
         }
 
-        return true;
+        lock (_guard) ChargeLatched();
     }
+
+    private Timer WakeIn(int milliseconds) =>
+        new(static self => ((PipelineConnection)self!).Wake(), this, milliseconds, TimerAgainMs);
 
     private int LeftOfWaitMs => (int)Math.Clamp(Session.ParkedUntilTickMs - _server.TickMs, 1, int.MaxValue);
-
-    private bool TryKeep(ReadOnlySequence<byte> input)
-    {
-        bool isKept = true;
-        foreach (var piece in input) isKept = isKept && Pending.TryAppend(piece.Span);
-        lock (_guard) ChargeLatched();
-        return isKept;
-    }
 
     /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
     private async ValueTask GoOnAsync()
@@ -390,8 +338,7 @@ internal sealed class PipelineConnection : ISessionOwner
             Session.OutputPaused = false;
         }
 
-        if (Session.IsParked && !await WaitForEndAsync().ConfigureAwait(false)) throw new OperationCanceledException();
-
+        Debug.Assert(!Session.IsParked, "who is parked waits elsewhere");
         // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads
         // for themselves.
         await Task.Yield();
@@ -399,9 +346,7 @@ internal sealed class PipelineConnection : ISessionOwner
         bool isTurnedAway;
         try
         {
-            lease.Counters.BytesIn += _readAhead;
-            _readAhead = 0;
-            lease.Run(this, default);
+            lease.Run(this);
             isTurnedAway = lease.Store.Presence.IsTurnedAway;
         }
         finally
@@ -435,13 +380,16 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
-    private unsafe int Fill(ReceivedBlocks blocks, ReadOnlySpan<byte> bytes)
+    private unsafe void Fill(ReceivedBlocks blocks)
     {
-        int count = Math.Min(bytes.Length, blocks.Expected - blocks.Received);
-        bytes[..count].CopyTo(new Span<byte>(blocks.Current.Content + blocks.Received, count));
+        int bytes = BlockBytesAtOnce;
+        byte* room = blocks.Room(ref bytes);
+        var counters = _server.Counters.Borrow();
+        int count = Receive(new Span<byte>(room, bytes), counters);
+        _server.Counters.GiveBack(counters);
+        if (count == 0) return;
         blocks.Advance(count);
         blocks.CompleteIfFull(Session);
-        return count;
     }
 
     /// <summary>Has the stream take what was written; what it does not take at once is left to a writer.</summary>
@@ -493,7 +441,7 @@ internal sealed class PipelineConnection : ISessionOwner
             or OperationCanceledException or InvalidOperationException)
         {
             _failed = true;
-            _reader.CancelPendingRead();
+            Wake();
         }
     }
 
@@ -569,17 +517,25 @@ internal sealed class PipelineConnection : ISessionOwner
         return false;
     }
 
-    /// <summary>Reads on for a moment after our last words, so that closing does not reset them.</summary>
+    /// <summary>Receives on for a moment after our last words, so that closing does not reset them.</summary>
     private async Task DrainAsync()
     {
-        using var patience = new CancellationTokenSource(1000);
+        long until = _server.TickMs + DrainMs;
+        using var timer = WakeIn(DrainMs);
         while (true)
         {
             // Ends: when the client closes its side, or patience does.
-            var result = await _reader.ReadAsync(patience.Token).ConfigureAwait(false);
-            _reader.AdvanceTo(result.Buffer.End);
-            if (result.IsCompleted || _failed || _stopping) return;
+            _signal.Clear();
+            if (_failed || _stopping || _input.HasEnded || _server.TickMs >= until) return;
+            if (_input.CanReceive()) Discard();
+            else await _signal.WaitAsync().ConfigureAwait(false);
         }
+    }
+
+    private void Discard()
+    {
+        Span<byte> scratch = stackalloc byte[DrainBytes];
+        _input.Receive(scratch);
     }
 
     /// <summary>The session is over, though the socket lingers. Before the client can see its end: whoever reads that

@@ -33,27 +33,54 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 
     public SessionOutput Output => _window.Output;
 
-    /// <summary>Runs what a client has sent, behind what is pending of it; what is left becomes its pending
-    /// input.</summary>
-    public void Run(PipelineConnection connection, ReadOnlySpan<byte> received)
+    /// <summary>Receives what a client has sent, and runs it behind what is pending of it.</summary>
+    public void ReceiveAndRun(PipelineConnection connection)
     {
-        var session = connection.Session;
         ref var pending = ref connection.Pending;
-        byte* start;
-        int length = pending.Length + received.Length;
-        if (pending.IsLong)
+        int kept = pending.Length;
+        if (!pending.IsLong)
         {
-            received.CopyTo(new Span<byte>(pending.Reserve(received.Length), received.Length));
-            pending.Commit(received.Length);
-            start = pending.Start;
+            new ReadOnlySpan<byte>(pending.Start, kept).CopyTo(new Span<byte>(_buffer, kept));
+            int received = Receive(connection, _buffer + kept);
+            if (received != 0) Run(connection, _buffer, kept + received);
+            return;
         }
-        else
+
+        int more = Receive(connection, pending.Reserve(ReceiveBytes));
+        if (more == 0) return;
+        pending.Commit(more);
+        Run(connection, pending.Start, pending.Length);
+    }
+
+    /// <summary>Receives what a client sends that waits; it is kept for when the client goes on.</summary>
+    /// <returns>False when that would be too much to keep.</returns>
+    public bool TryReadAhead(PipelineConnection connection)
+    {
+        int received = Receive(connection, _buffer);
+        return received == 0 || connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, received));
+    }
+
+    /// <summary>Goes on with what is pending of a client.</summary>
+    public void Run(PipelineConnection connection)
+    {
+        ref var pending = ref connection.Pending;
+        byte* start = pending.Start;
+        if (!pending.IsLong)
         {
             start = _buffer;
             new ReadOnlySpan<byte>(pending.Start, pending.Length).CopyTo(new Span<byte>(start, pending.Length));
-            received.CopyTo(new Span<byte>(start + pending.Length, received.Length));
         }
 
+        Run(connection, start, pending.Length);
+    }
+
+    private int Receive(PipelineConnection connection, byte* room) =>
+        connection.Receive(new Span<byte>(room, ReceiveBytes), Counters);
+
+    /// <summary>Runs a client's input; what is left becomes its pending input.</summary>
+    private void Run(PipelineConnection connection, byte* start, int length)
+    {
+        var session = connection.Session;
         _connection = connection;
         connection.InputLength = length;
         Store.BeginTurn();
@@ -76,7 +103,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true }
             && (session.Gate & SessionGate.Stopped) == 0) left =
             ReceivedBlocks.Begin(session, Store, start + consumed, left);
-        pending.Set(start + consumed, left);
+        connection.Pending.Set(start + consumed, left);
         connection.HasMore = _window.LastHasMore && left > 0 && session.Blocks is not { IsFilling: true };
     }
 

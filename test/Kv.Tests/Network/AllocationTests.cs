@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using Kv.Storage;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Network;
@@ -38,6 +39,46 @@ public sealed class AllocationTests
         }
 
         Assert.True(least <= bytesACommandMax, $"{least} bytes a command");
+    }
+
+    // 64 KB each, from the first byte until there is a thread for it: 50 MB when 800 strangers send something at once.
+    [Fact]
+    public void Clients_that_wait_for_their_turn_on_the_portable_transport_have_no_buffers()
+    {
+        if (OwnProcess.Ran()) return;
+        const int Clients = 300, BytesAClientMax = 32 * 1024;
+        using var server = KvInstance.Start("--transport", "pipelines", "--worker-threads", "1");
+        var clients = Enumerable.Range(0, Clients).Select(_ => server.Connect(timeoutMs: 60_000)).ToList();
+        using var busy = server.Connect(timeoutMs: 60_000);
+        clients.ForEach(client => client.Ok("PING"));
+        busy.Ok("PING");
+
+        using ManualResetEventSlim isBusy = new(), mayGoOn = new();
+        int passes = 0;
+        Fault.AtEveryPoint = point =>
+        {
+            if (point != "reply.send" || Interlocked.Increment(ref passes) != 1) return;
+            isBusy.Set();
+            mayGoOn.Wait();
+        };
+        try
+        {
+            busy.Send(RespText.Encode("PING"));
+            isBusy.Wait(TestContext.Current.CancellationToken);
+            long before = GC.GetTotalAllocatedBytes(precise: true);
+            clients.ForEach(client => client.Send(RespText.Encode("PING")));
+            Eventually.Holds(() => ThreadPool.PendingWorkItemCount == 0, () => "the pool has not seen them");
+            mayGoOn.Set();
+            clients.ForEach(client => Assert.Equal("PONG", client.Read().String));
+            Assert.InRange(GC.GetTotalAllocatedBytes(precise: true) - before, 0, Clients * BytesAClientMax);
+        }
+        finally
+        {
+            Fault.AtEveryPoint = null;
+            mayGoOn.Set();
+        }
+
+        clients.ForEach(client => client.Dispose());
     }
 
     private static void Run(Socket socket, byte[] batch, byte[] replies, int replyBytes)

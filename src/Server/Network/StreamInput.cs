@@ -1,0 +1,111 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+
+namespace Kv.Server.Network;
+
+//  NotAsked --CanReceive--> Asked --something arrives, or the stream ends--> Arrived --Receive--> NotAsked
+
+/// <summary>The receiving side of a stream: says when something has arrived, and only then wants a buffer.</summary>
+/// <remarks>
+/// Threads: the loop's that waits on the signal; the end of an empty read, on whatever thread, sets what has arrived,
+/// then the signal. Volatile: what the read has done is there before it says so.
+/// A buffer for each client that has sent something, until the client has its turn, were 50 MB of garbage when 800
+/// strangers came at once.
+/// </remarks>
+internal sealed class StreamInput
+{
+    private readonly Stream _stream;
+    private readonly Socket? _socket;
+    private readonly LoopSignal _signal;
+    private readonly Action _onArrival;
+    private ConfiguredValueTaskAwaitable<int>.ConfiguredValueTaskAwaiter _emptyRead;
+    private Exception? _failure;
+    private volatile State _state;
+
+    /// <param name="stream">The socket's, or an end of a connection inside of the process.</param>
+    /// <param name="socket">The stream's; null without one.</param>
+    /// <param name="signal">Set when something has arrived after <see cref="CanReceive"/> has said no.</param>
+    public StreamInput(Stream stream, Socket? socket, LoopSignal signal)
+    {
+        Debug.Assert(socket != null || stream is InProcessStream, "both can be read from without waiting");
+        _stream = stream;
+        _socket = socket;
+        _signal = signal;
+        _onArrival = OnArrival;
+        if (socket != null) socket.Blocking = false;        // for Receive; what is awaited is not concerned
+    }
+
+    /// <summary>The client has sent all it will, and that has been received.</summary>
+    public bool HasEnded { get; private set; }
+
+    /// <summary>Whether bytes have arrived, without waiting for more.</summary>
+    public bool HasArrived => _state == State.Arrived
+        || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput);
+
+    /// <summary>Whether something has arrived, or the stream has ended. If not, the signal is set when it
+    /// has.</summary>
+    public bool CanReceive()
+    {
+        if (_state == State.NotAsked)
+        {
+            _emptyRead = _stream.ReadAsync(Memory<byte>.Empty).ConfigureAwait(false).GetAwaiter();
+            _state = State.Asked;
+            if (_emptyRead.IsCompleted) EndEmptyRead();
+            else _emptyRead.UnsafeOnCompleted(_onArrival);
+        }
+
+        return _state == State.Arrived;
+    }
+
+    /// <summary>Receives what has arrived.</summary>
+    /// <returns>How many bytes; 0 at the end, and when there is nothing after all.</returns>
+    /// <exception cref="IOException">The client has gone.</exception>
+    public int Receive(Span<byte> room)
+    {
+        Debug.Assert(_state == State.Arrived, "something has arrived");
+        _state = State.NotAsked;
+        if (_failure != null) throw new IOException("nothing can be received any more", _failure);
+        int count = _socket != null ? ReceiveFromSocket(room) : ((InProcessStream)_stream).ReadNow(room);
+        if (count == 0) HasEnded = true;
+        return Math.Max(0, count);
+    }
+
+    private int ReceiveFromSocket(Span<byte> room)
+    {
+        int count = _socket!.Receive(room, SocketFlags.None, out var error);
+        return error switch
+        {
+            SocketError.Success => count,
+            SocketError.WouldBlock or SocketError.Interrupted => -1,
+            _ => throw new SocketException((int)error),
+        };
+    }
+
+    private void OnArrival()
+    {
+        EndEmptyRead();
+        _signal.Set(here: true);
+    }
+
+    private void EndEmptyRead()
+    {
+        try
+        {
+            _emptyRead.GetResult();
+        }
+        catch (Exception exception)
+        {
+            _failure = exception;       // the client has gone, or the stream was closed here
+        }
+
+        _state = State.Arrived;
+    }
+
+    private enum State
+    {
+        NotAsked,
+        Asked,
+        Arrived,
+    }
+}

@@ -140,6 +140,10 @@ internal sealed unsafe class ConnectionReader : IDisposable
         return isKept;
     }
 
+    /// <summary>Whether something has arrived that is not received yet.</summary>
+    public bool HasInput(EpollConnection connection) =>
+        Libc.recv(connection.Descriptor, _buffer, 1, Libc.MsgPeek) > 0;
+
     /// <summary>What a session that goes on has in store: nothing is received.</summary>
     public void Resume(EpollConnection connection, out byte* input, out int length)
     {

@@ -42,6 +42,9 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>The client will send no more; what it has sent is still answered.</summary>
     public bool EndOfInput;
 
+    /// <summary>The client will send no more, and something it has sent has not been received yet.</summary>
+    public bool HasInputBeforeEnd;
+
     /// <summary>Bytes that must have arrived before the worker is woken for them.</summary>
     public int WakeBytes = 1;
 

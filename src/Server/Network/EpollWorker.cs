@@ -187,6 +187,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
             else if ((events & Libc.EpollIn) != 0 && (connection.Interest & Libc.EpollIn) != 0) TakeInput(connection);
             else if ((events & (Libc.EpollErr | Libc.EpollHup)) != 0) Close(connection);
+            else if ((events & Libc.EpollRdHup) != 0) TakeEnd(connection);
             else AfterTurn(connection);
         }
     }
@@ -197,6 +198,15 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         if (connection.State != EpollConnectionState.Open || (connection.Session.Gate & SessionGate.Stopped) == 0)
             _ready.Add(connection);
         else if (_reader.ReadAhead(connection, _now)) AfterTurn(connection);
+        else Close(connection);
+    }
+
+    /// <summary>The client of a long command has closed its side: if it has sent nothing else, it is not waited
+    /// for.</summary>
+    private void TakeEnd(EpollConnection connection)
+    {
+        connection.HasInputBeforeEnd = connection.Pending.Length > 0 || _reader.HasInput(connection);
+        if (connection.HasInputBeforeEnd || !connection.Session.EndsWithClient) AfterTurn(connection);
         else Close(connection);
     }
 
@@ -367,7 +377,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
         // Who waits is read from, too: that a client has left stands behind all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
-        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0));
+        bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
+        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0)
+            | (looksForEnd ? Libc.EpollRdHup : 0));
     }
 
     /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could

@@ -43,6 +43,10 @@ internal sealed class StreamInput
     public bool HasArrived => _state == State.Arrived
         || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput);
 
+    /// <summary>Whether the client has sent all it will, and there is nothing to be received.</summary>
+    public bool IsAtEnd => CanReceive()
+        && (_failure != null || !(_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput));
+
     /// <summary>Whether something has arrived, or the stream has ended. If not, the signal is set when it
     /// has.</summary>
     public bool CanReceive()

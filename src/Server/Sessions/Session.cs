@@ -194,6 +194,12 @@ internal sealed class Session : ISubscriber
     /// When the client leaves meanwhile, nothing is done or taken for it.</summary>
     internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
 
+    /// <summary>Whether it is in the middle of a long command that only reads, and has answered nothing of it: nobody
+    /// needs the rest when the client has left.</summary>
+    internal bool EndsWithClient =>
+        Steps != null && !IsInReply && !IsParked && LastCommand is { } command
+        && (command.Flags & CommandFlags.ReadOnly) != 0;
+
     /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
     internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
 

@@ -26,11 +26,6 @@ internal sealed class WorkerCounters(int commands)
     /// <summary>Sends to sockets that took something.</summary>
     public ref long Writes => ref _cells.Writes;
 
-    /// <summary>Reading commands that found their key.</summary>
-    public ref long Hits => ref _cells.Hits;
-
-    public ref long Misses => ref _cells.Misses;
-
     /// <summary>By <see cref="Command.Id"/>.</summary>
     public CommandCounts[] ByCommand { get; } = new CommandCounts[commands];
 
@@ -49,9 +44,7 @@ internal sealed class WorkerCounters(int commands)
         [FieldOffset(136)] public long Errors;
         [FieldOffset(144)] public long BytesIn;
         [FieldOffset(152)] public long BytesOut;
-        [FieldOffset(160)] public long Hits;
-        [FieldOffset(168)] public long Misses;
-        [FieldOffset(176)] public long Reads;
-        [FieldOffset(184)] public long Writes;
+        [FieldOffset(160)] public long Reads;
+        [FieldOffset(168)] public long Writes;
     }
 }

@@ -63,6 +63,13 @@ internal sealed class ServerReading(KvServer server)
 
     public RateMeter.Rates Rates => server.Rates.PerSecond;
 
+    /// <summary>Percent of reads that found their key, had so many more found it.</summary>
+    public double HitPercent(long more)
+    {
+        long hits = SinceReset(s => s.Hits), misses = SinceReset(s => s.Misses);
+        return 100.0 * (hits + Math.Min(more, misses)) / (hits + misses);
+    }
+
     /// <summary>What the store has counted since CONFIG RESETSTAT.</summary>
     public long SinceReset(Func<StoreStats, long> counter) => counter(Stats) - counter(server.StatsAtReset.Stats);
 }

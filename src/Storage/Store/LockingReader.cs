@@ -12,6 +12,16 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
     public StoreStatus Read<TRead>(in Key key, DataType type, ref TRead read)
         where TRead : struct, IValueRead, allows ref struct
     {
+        StoreStatus status = ReadAgain(key, type, ref read);
+        if (TRead.IsUse) session.CountRead(key, status);
+        return status;
+    }
+
+    /// <summary>The same for a read that has been counted.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public StoreStatus ReadAgain<TRead>(in Key key, DataType type, ref TRead read)
+        where TRead : struct, IValueRead, allows ref struct
+    {
         if (session.Transaction is { } transaction)
             return transaction.Read(session.SelectedDatabase, key, type, ref read);
         // Ends: after a few rounds the record is locked, and then nobody changes it; a dead one is found no more.
@@ -65,7 +75,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
     {
         ulong word = Record.ReadWord(record);
         if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, session.NowMs) || !RecordWord.HoldsRegion(word)
-            || !Record.TryLockFrom(record, word)) return Read(key, type, ref read);
+            || !Record.TryLockFrom(record, word)) return ReadAgain(key, type, ref read);
         bool isRight = type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type;
         if (isRight) ReadLocked(record, word, ref read);
         else Record.Unlock(record, word);

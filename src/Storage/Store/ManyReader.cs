@@ -39,6 +39,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
         item.Seen = null;
         if (database == null)
         {
+            if (TRead.IsUse) session.CountMiss(null, item.Hash);
             read.Read(index, default);
             return;
         }
@@ -54,6 +55,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             {
                 item.Seen = (byte*)home;
                 item.SeenWord = control;
+                if (TRead.IsUse) session.CountMiss(database, item.Hash);
                 read.Read(index, default);
                 return;
             }

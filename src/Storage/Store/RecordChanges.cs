@@ -156,7 +156,9 @@ internal sealed unsafe class RecordChanges
     private int HeatOfNew(Database database, in Key key)
     {
         EvictionRule rule = _store.Eviction;
-        return rule.Evicts ? rule.NewHeat(_store.Evicted.TryTake(key.Hash, database.Id)) : 0;
+        if (!rule.Evicts) return 0;
+        _store.Shadow.Remove(key.Hash, database.Id);
+        return rule.NewHeat(_store.Evicted.TryTake(key.Hash, database.Id));
     }
 
     /// <summary>Deletes what a held record holds; the key stays held.</summary>

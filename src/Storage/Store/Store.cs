@@ -34,7 +34,7 @@ public sealed class Store : IDisposable
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
     private readonly KeyHash _hash = KeyHash.Create();
-    private long _freedByEnded, _reclaimedSegments;
+    private long _freedByEnded, _hitsByEnded, _missesByEnded, _reclaimedSegments;
     private Database?[] _table, _reported;
     private EvictionRule _eviction = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
     private int _databaseIds, _sessions;
@@ -61,6 +61,7 @@ public sealed class Store : IDisposable
         Sparse = new SparseRegions(this);
         Room = new RoomKeeper(this);
         Evicted = new EvictedKeys(Budget);
+        Shadow = new EvictionShadow(Budget);
         Pause = new StorePause(Epochs, SteppedHolds);
         _table = _reported = new Database?[options.Databases];
         _sessionOfSlot = new StoreSession?[options.SessionsMax];
@@ -137,6 +138,9 @@ public sealed class Store : IDisposable
 
     /// <summary>Keys that were evicted not long ago.</summary>
     internal EvictedKeys Evicted { get; }
+
+    /// <summary>What would be with twice the memory.</summary>
+    internal EvictionShadow Shadow { get; }
 
     /// <summary>Bytes of values that wait to be freed: charged still.</summary>
     internal long WaitingBytes => Math.Max(0, Deferred.Bytes - Log.RetiredBytes);
@@ -298,6 +302,8 @@ public sealed class Store : IDisposable
         {
             _sessions--;
             _freedByEnded += session.Changes.FreedBytes;
+            _hitsByEnded += session.Hits;
+            _missesByEnded += session.Misses;
             _sessionOfSlot[session.Slot] = null;
             _freeSlots.Push(session.Slot);
         }
@@ -629,9 +635,25 @@ public sealed class Store : IDisposable
                 }
             }
 
+            (long hits, long misses) = Reads();
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
                 expired, expiredFields, Volatile.Read(ref _reclaimedSegments), growths, Deferred.Count, _upkeep.Stalls,
-                _upkeep.EvictedKeys);
+                _upkeep.EvictedKeys, hits, misses, Shadow.Hits);
+        }
+    }
+
+    private (long Hits, long Misses) Reads()
+    {
+        lock (_freeSlots)
+        {
+            (long hits, long misses) = (_hitsByEnded, _missesByEnded);
+            foreach (StoreSession? session in _sessionOfSlot)
+            {
+                hits += session?.Hits ?? 0;
+                misses += session?.Misses ?? 0;
+            }
+
+            return (hits, misses);
         }
     }
 

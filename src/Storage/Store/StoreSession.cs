@@ -167,11 +167,11 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The policy, as the store goes by it.</summary>
     internal EvictionRule Eviction => _store.Eviction;
 
-    /// <summary>Counts that a string was used that was found.</summary>
+    /// <summary>Counts that a string was read that was found.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal void CountUse(in FoundString found) => _uses.Count(found.Record, found.Word);
 
-    /// <summary>Counts that a record was used.</summary>
+    /// <summary>Counts that a record was read.</summary>
     /// <param name="word">As it was found: neither locked nor dead.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal void CountUse(byte* record, ulong word) => _uses.Count(record, word);
@@ -335,7 +335,7 @@ public sealed unsafe class StoreSession : IDisposable
     {
         Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
         byte* record = Locate(key);
-        if (record == null) return StoreStatus.NotFound;
+        if (record == null) return TRead.IsUse ? Missed(key) : StoreStatus.NotFound;
         ulong word = Record.ReadWord(record);
         if (RecordWord.IsBusy(word) || Record.IsExpired(record, word, NowMs))
             return _lockingReader.Read(key, type, ref read);
@@ -346,8 +346,36 @@ public sealed unsafe class StoreSession : IDisposable
         read.Read(new ValueView(record, word));
         Volatile.ReadBarrier();     // the value before the word again
         return RecordWord.Same(Record.ReadWord(record), word)
-            ? StoreStatus.Ok : _lockingReader.Read(key, type, ref read);
+            ? StoreStatus.Ok : _lockingReader.ReadAgain(key, type, ref read);
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StoreStatus Missed(in Key key)
+    {
+        CountMiss(_database, key.Hash);
+        return StoreStatus.NotFound;
+    }
+
+    /// <summary>Counts a read that did not find its key.</summary>
+    /// <param name="database">Null: it has no keys at all.</param>
+    internal void CountMiss(Database? database, ulong hash)
+    {
+        _uses.CountRead(found: false);
+        if (database != null) _store.Shadow.NoteMiss(hash, database.Id, NowMs);
+    }
+
+    /// <summary>Counts a read that was looked for more than once.</summary>
+    internal void CountRead(in Key key, StoreStatus status)
+    {
+        if (status == StoreStatus.NotFound) CountMiss(_database, key.Hash);
+        else _uses.CountRead(found: true);
+    }
+
+    /// <summary>Reads of this session that found their key.</summary>
+    internal long Hits => _uses.Hits;
+
+    /// <summary>Those that did not.</summary>
+    internal long Misses => _uses.Misses;
 
     /// <summary>Whether there is such a key.</summary>
     public bool Exists(in Key key)

@@ -12,7 +12,10 @@ namespace Kv.Storage;
 /// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
 /// <param name="Stalls">Turns of a session that held memory back for more than 100 ms.</param>
 /// <param name="EvictedKeys">Keys let go of to make room.</param>
+/// <param name="Hits">Reads that found their key.</param>
+/// <param name="Misses">Reads that did not.</param>
+/// <param name="ShadowHits">Reads that would have found their key with twice the memory, as estimated.</param>
 public readonly record struct StoreStats(
     long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
     long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls,
-    long EvictedKeys);
+    long EvictedKeys, long Hits, long Misses, long ShadowHits);

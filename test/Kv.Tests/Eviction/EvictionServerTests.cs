@@ -147,6 +147,37 @@ public sealed class EvictionServerTests
         foreach (Reply item in reply.Items ?? []) AssertGood(item);
     }
 
+    [Fact]
+    public void Info_estimates_the_hit_ratio_with_twice_the_memory()
+    {
+        using var kv = KvProcess.Start(
+            "--maxmemory", "24mb", "--maxmemory-policy", "allkeys-lru", "--worker-threads", "1");
+        using var client = kv.Connect(timeoutMs: 120_000);
+        const int keys = 40_000;        // of a kilobyte: all would fit into twice the memory
+        string value = new('v', 1000);
+        foreach (string line in (string[])[$"SET key:{{0}} {value}", "GET key:{0}", "MGET key:{0} key:{0}"])
+        {
+            client.Ok("CONFIG RESETSTAT");
+            for (int i = 0; i < keys; i += 500)
+            {
+                var batch = new MemoryStream();
+                for (int key = i; key < i + 500; key++)
+                    batch.Write(RespText.Encode(string.Format(CultureInfo.InvariantCulture, line, key)));
+                client.Send(batch.ToArray());
+                for (int reply = 0; reply < 500; reply++) Assert.False(client.Read().IsError);
+            }
+
+            if (line[0] == 'S') continue;
+            Assert.InRange(Percent("kv_hit_ratio"), 5, 75);
+            Assert.InRange(Percent("kv_hit_ratio_2x"), 85, 100);
+        }
+
+        client.Ok("CONFIG RESETSTAT");
+        Assert.Equal(("0.00", "0.00"), (client.Info("kv_hit_ratio"), client.Info("kv_hit_ratio_2x")));
+
+        double Percent(string field) => double.Parse(client.Info(field), CultureInfo.InvariantCulture);
+    }
+
     // What is watched and evicted has changed; a transaction's own keys are not evicted while it runs.
     [Fact]
     public void Who_watches_a_key_is_told_that_it_was_evicted()

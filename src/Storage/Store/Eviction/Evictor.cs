@@ -56,6 +56,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     {
         _rule = store.Eviction;
         if (!_rule.RemembersEvicted) store.Evicted.Clear();
+        if (!_rule.Evicts) store.Shadow.Clear();
         if (!store.Room.MustEvict || store.IsExpiryHeld)
         {
             store.Room.WantsSealed = false;
@@ -113,6 +114,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         }
 
         if (_rule.RemembersEvicted) store.Evicted.Fit(keys);
+        store.Shadow.Fit(young + main + store.Budget.BlockBytes);
         bool youngFirst = young * YoungShare > young + main;
         bool byQueue = _rule.HeatMax != 0;
         _candidates.Sort((left, right) => byQueue && left.IsLater != right.IsLater
@@ -311,6 +313,8 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         }
         else
         {
+            long bytes = RecordWord.Size(word) + OutsideOfLocked(record, word);
+            store.Shadow.Add(hash, database.Id, bytes, Record.ExpiryOf(record, word));
             session.Changes.MakeAbsent(ref held);
             if (isYoung && _rule.RemembersEvicted) store.Evicted.Add(hash, database.Id);
             Volatile.Write(ref _evictedKeys, _evictedKeys + 1);
@@ -331,9 +335,12 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     private static long OutsideOf(byte* record, ulong word)
     {
         if (!RecordWord.HoldsPointer(word) || !Record.TryLockFrom(record, word)) return 0;
-        long bytes = RecordWord.HoldsBlock(word)
-            ? Record.BlockOf(record, word).ExtentBytes : Record.RegionOf(record, word).ChargedBytes;
+        long bytes = OutsideOfLocked(record, word);
         Record.Unlock(record, word);
         return bytes;
     }
+
+    private static long OutsideOfLocked(byte* record, ulong word) => !RecordWord.HoldsPointer(word) ? 0
+        : RecordWord.HoldsBlock(word) ? Record.BlockOf(record, word).ExtentBytes
+        : Record.RegionOf(record, word).ChargedBytes;
 }

@@ -13,6 +13,14 @@ internal unsafe struct UseMeter(uint seed)
     private int _heatMax;
     private uint _random = seed | 1, _logFactor;
     private bool _byChance;
+    private long _hits, _misses;
+
+    /// <summary>Reads that found their key, and those that did not.</summary>
+    // Volatile: the session's; a sum that is read meanwhile may be some operations old.
+    public long Hits => Volatile.Read(ref _hits);
+
+    /// <inheritdoc cref="Hits"/>
+    public long Misses => Volatile.Read(ref _misses);
 
     /// <summary>Counts as a policy wants it.</summary>
     public void Follow(EvictionRule rule)
@@ -22,11 +30,12 @@ internal unsafe struct UseMeter(uint seed)
         _logFactor = (uint)rule.LogFactor;
     }
 
-    /// <summary>Counts the use of a record that somebody else may be using.</summary>
+    /// <summary>Counts a read, and the use of its record, which somebody else may be using.</summary>
     /// <param name="word">As it was found: neither locked nor dead.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Count(byte* record, ulong word)
     {
+        _hits++;
         if (RecordWord.Heat(word) < _heatMax) CountSlow(record, word);
     }
 
@@ -34,6 +43,13 @@ internal unsafe struct UseMeter(uint seed)
     /// <returns>The word that it is to write.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong Counted(ulong word) => RecordWord.Heat(word) < _heatMax ? CountedSlow(word) : word;
+
+    /// <summary>Counts a read alone.</summary>
+    public void CountRead(bool found)
+    {
+        if (found) _hits++;
+        else _misses++;
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void CountSlow(byte* record, ulong word)

@@ -2,7 +2,7 @@
 """Works on every type with random sizes for some minutes, beside slow and vanishing clients and changing limits, then
 holds the server's memory against its data.
 
-    soak.py KV_SERVER [--minutes 20] [--seed N] [--port 7790] [--keys 400]
+    soak.py KV_SERVER [--minutes 20] [--seed N] [--port 7790] [--keys 400] [--maxmemory 256mb [--policy allkeys-lru]]
 
 Writers change strings, hashes, lists, sets, sorted sets and streams of 1 byte to 1 MB, a third of them with a time to
 live; readers read slowly or not at all; others leave in the middle of a command; limits are changed by CONFIG SET.
@@ -12,9 +12,12 @@ A row is printed every ten seconds. At the end nobody is left, and the program e
 - DEBUG INTEGRITY finds index, log, collections and accounts in agreement,
 - no writer met an unexpected error, and the server is alive.
 
-For comparison the same keys are copied into a fresh server by DUMP and RESTORE: what they take where nothing happened before.
+With --maxmemory keys are evicted all the time. Then no write may be refused, and resident memory is at most 1.15 times
+that + 64 MB at the end and in nine of ten rows; the others have a star.
+
+For comparison, without a limit, the same keys are copied into a fresh server by DUMP and RESTORE: what they take where nothing happened before.
 """
-import argparse, multiprocessing, os, random, re, socket, struct, sys, time
+import argparse, functools, multiprocessing, os, random, re, socket, struct, sys, time
 from server import Server, encode
 
 TYPES = "string", "hash", "list", "set", "zset", "stream"
@@ -118,7 +121,7 @@ def change(sizes, kind, key, keys):
 EXPECTED = re.compile("WRONGTYPE|no such key|index out of range|BUSYGROUP|NOGROUP|OOM|proto-max-bulk-len|not an integer|objects are the same|value is out of range")
 
 
-def write(port, seed, keys, end, errors):
+def write(port, seed, keys, end, errors, evicts=False):
     sizes, client = Sizes(seed), Client(port)
     while time.time() < end:
         batch = []
@@ -137,7 +140,8 @@ def write(port, seed, keys, end, errors):
         if sizes.random.random() < 0.1:
             batch = [("MULTI",), *batch, ("EXEC",)]
         for command, reply in zip(batch, client.pipeline(batch)):
-            if isinstance(reply, Exception) and not EXPECTED.search(str(reply)):
+            refused = evicts and "OOM" in str(reply)[:20] if isinstance(reply, Exception) else False
+            if isinstance(reply, Exception) and (refused or not EXPECTED.search(str(reply))):
                 errors.put(f"{command[:3]}: {reply}")
 
 
@@ -244,23 +248,34 @@ def main():
     parser.add_argument("--port", type=int, default=7790)
     parser.add_argument("--keys", type=int, default=400, help="of each type")
     parser.add_argument("--transport", default="epoll")
+    parser.add_argument("--maxmemory", help="a limit, at which keys are evicted")
+    parser.add_argument("--policy", default="allkeys-lru")
     given = parser.parse_args()
     print(f"seed {given.seed}, {given.keys} keys of each type, {given.minutes} minutes", flush=True)
 
     command = [given.server, "--enable-debug-command", "yes", "--transport", given.transport]
+    if given.maxmemory:
+        command += ["--maxmemory", given.maxmemory, "--maxmemory-policy", given.policy]
     with Server(command, given.port) as server:
         client, errors, start = Client(given.port), multiprocessing.Queue(), time.time()
         end = start + given.minutes * 60
+        writes = functools.partial(write, evicts=True) if given.maxmemory else write
         workers = [multiprocessing.Process(target=work, args=(given.port, given.seed * 10 + n, given.keys, end, errors), daemon=True)
-                   for n, work in enumerate((write, write, read_slowly, read_slowly, vanish, set_limits))]
+                   for n, work in enumerate((writes, writes, read_slowly, read_slowly, vanish, set_limits))]
         for worker in workers:
             worker.start()
-        print("      s   used MB   resident MB   clients", flush=True)
+        most = 1.15 * int(memory(client)["maxmemory"]) + 64 * 2 ** 20 if given.maxmemory else float("inf")
+        rows, above = 0, 0
+        print("      s   used MB   resident MB   clients   of clients MB   evicted", flush=True)
         while any(worker.is_alive() for worker in workers):
             time.sleep(10)
             found = memory(client)
             connected = re.search(rb"connected_clients:(\d+)", client.call("INFO", "clients"))[1].decode()
-            print(f"{time.time() - start:7.0f} {int(found['used_memory']) / 1e6:9.1f} {server.resident() / 1e6:13.1f} {connected:>9}", flush=True)
+            evicted = re.search(rb"evicted_keys:(\d+)", client.call("INFO", "stats"))[1].decode()
+            resident = server.resident()
+            rows, above = rows + 1, above + (resident > most)
+            print(f"{time.time() - start:7.0f} {int(found['used_memory']) / 1e6:9.1f} {resident / 1e6:13.1f} {connected:>9} "
+                  f"{int(found['kv_mem_clients']) / 1e6:15.1f} {evicted:>9}{' *' if resident > most else ''}", flush=True)
             if time.time() > end + 90:
                 break
 
@@ -268,9 +283,11 @@ def main():
         keys = all_keys(client)
         live, found, resident = live_bytes(client, keys), memory(client), server.resident()
         integrity = client.call("DEBUG", "INTEGRITY")
-        index = int(found.get("kv_index_bytes", 0))
-        used, fresh = copy_to_fresh(command, given.port + 1, client, keys)
-        bound = 1.25 * (live + index) + 100e6
+        index = int(found["kv_mem_index"])
+        used, fresh = (0, 0) if given.maxmemory else copy_to_fresh(command, given.port + 1, client, keys)
+        bound = most if given.maxmemory else 1.25 * (live + index) + 100e6
+        if given.maxmemory:
+            print(f"{above} of {rows} rows above {most / 1e6:.1f} MB, {evicted} keys evicted")
         print(f"{len(keys)} keys: live {live / 1e6:.1f} MB, index {index / 1e6:.1f}, used {int(found['used_memory']) / 1e6:.1f}, "
               f"resident {resident / 1e6:.1f} of at most {bound / 1e6:.1f}; a fresh server: used {used / 1e6:.1f}, resident {fresh / 1e6:.1f}")
         print(f"integrity: {integrity}; exit of workers: {[worker.exitcode for worker in workers]}")
@@ -279,7 +296,7 @@ def main():
             wrong.append(errors.get())
         for line in wrong[:20]:
             print("unexpected:", line)
-        if wrong or isinstance(integrity, Exception) or resident > bound or any(worker.exitcode != 0 for worker in workers):
+        if wrong or isinstance(integrity, Exception) or resident > bound or above > rows / 10 or any(worker.exitcode != 0 for worker in workers):
             sys.exit(1)
 
 

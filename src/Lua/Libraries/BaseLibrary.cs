@@ -28,7 +28,10 @@ internal static class BaseLibrary
             call.Return(call.Machine.NextFunction!, call.TableAt(0), LuaValue.Nil));
         StandardLibraries.Add(globals, "pcall", ProtectedCall);
         StandardLibraries.Add(globals, "rawequal", (ref LuaCall call) =>
-            call.Return(LuaValue.RawEquals(call.ValueAt(0), call.ValueAt(1))));
+        {
+            Events.SpendOnText(call.Machine, call.ValueAt(0));
+            return call.Return(LuaValue.RawEquals(call.ValueAt(0), call.ValueAt(1)));
+        });
         StandardLibraries.Add(globals, "rawget", (ref LuaCall call) =>
             call.Return(call.TableAt(0).Find(call.ValueAt(1))));
         StandardLibraries.Add(globals, "rawset", RawSet);
@@ -149,6 +152,7 @@ internal static class BaseLibrary
     private static int ToNumber(ref LuaCall call)
     {
         int numberBase = call.IntegerAt(1, 10);
+        Events.SpendOnText(call.Machine, call[0]);
         if (numberBase == 10)
         {
             return call.ValueAt(0).TryToNumber(out double number) ? call.Return(number) : call.Return(LuaValue.Nil);

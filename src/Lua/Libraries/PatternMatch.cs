@@ -1,35 +1,87 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries;
 
-/// <summary>One try of a pattern on a string.</summary>
+/// <summary>Matches a pattern at places of a string, in steps.</summary>
 /// <remarks>
-/// Recursion is as deep as the pattern has repetitions and captures, and bounded; work is counted, since a pattern of
-/// some
-/// repetitions can take time of a power of the string's length.
+/// A repetition, an optional item and a capture leave a choice on a stack of the match's own: when what follows does
+/// not fit, the last choice is made otherwise. So a match can be put aside anywhere, and takes none of the thread's
+/// stack.
+/// Work is counted, since a pattern of some repetitions can take time of a power of the string's length.
+/// A machine has one: from <see cref="Begin"/> to what a try gives nothing else of the script runs.
 /// </remarks>
-internal ref struct PatternMatch
+internal sealed class PatternMatch
 {
     public const int CapturesMax = 32;
 
+    /// <summary>What a try gives besides the end of the match: there is none; its steps are used up, and the next call
+    /// goes on.</summary>
+    public const int None = -1, Paused = -2;
+
     private const int DepthMax = 200;
 
-    /// <summary>Steps of one call: some tens of milliseconds.</summary>
-    private const long StepsMax = 10_000_000;
+    /// <summary>Steps at one place: half a second.</summary>
+    private const long StepsMax = 100_000_000;
 
-    private const int Unfinished = -1, Position = -2, None = -1;
+    /// <summary>A match gets on by so much however small the budget is.</summary>
+    private const long StepsLeast = 64;
 
-    private readonly ReadOnlySpan<byte> _text, _pattern;
-    private readonly Span<int> _starts, _lengths;
-    private readonly int _first;    // the byte that every match begins with; -1: there are several, or none
-    private int _depth;
+    /// <summary>The most before a look at the budget, for who has a very large one.</summary>
+    private const long StepsMost = 1 << 20;
 
-    /// <param name="captures">Room for twice <see cref="CapturesMax"/> numbers.</param>
-    public PatternMatch(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, Span<int> captures)
+    private const int Unfinished = -1, Position = -2;
+
+    private readonly int[] _starts = new int[CapturesMax], _lengths = new int[CapturesMax];
+    private readonly Choice[] _choices = new Choice[DepthMax];
+    private LuaString _text = LuaString.Empty, _pattern = LuaString.Empty;
+    private int _first;     // the byte that every match begins with; -1: there are several, or none
+    private int _depth, _s, _p, _counted, _nested;
+    private long _allowed, _left, _atPlace;
+    private bool _isPaused;
+
+    private enum Kind
     {
-        _text = text;
-        _pattern = pattern;
-        _starts = captures[..CapturesMax];
-        _lengths = captures[CapturesMax..];
-        _first = FirstOf(pattern);
+        Optional,       // without the item
+        Most,           // one repetition less
+        Least,          // one more
+        Opened,         // a capture that began
+        Closed,         // a capture that ended
+    }
+
+    private struct Choice
+    {
+        public Kind Kind;
+        public int S, P, End, Count, Fewest;
+    }
+
+    /// <summary>Captures of the last match.</summary>
+    public int Captures { get; private set; }
+
+    /// <summary>Matches a pattern on a string from here on, as far as the budget goes.</summary>
+    public void Begin(LuaString text, LuaString pattern, ref LuaCall call)
+    {
+        (_text, _pattern) = (text, pattern);
+        _first = FirstOf(pattern.Span);
+        _isPaused = false;
+        GoOn(ref call);
+    }
+
+    /// <summary>Goes on after it was put aside.</summary>
+    public void GoOn(ref LuaCall call) =>
+        _left = _allowed = Math.Clamp(call.Machine.Budget * 4, StepsLeast, StepsMost);
+
+    /// <summary>Takes what was done into account.</summary>
+    public void End(ref LuaCall call)
+    {
+        call.Spend(_allowed - _left);
+        _allowed = _left;
+    }
+
+    /// <summary>Lets go of the strings.</summary>
+    public void Clear()
+    {
+        (_text, _pattern) = (LuaString.Empty, LuaString.Empty);
+        _isPaused = false;
     }
 
     private static int FirstOf(ReadOnlySpan<byte> pattern)
@@ -38,33 +90,40 @@ internal ref struct PatternMatch
         return pattern.Length > 1 && "*?-"u8.Contains(pattern[1]) ? -1 : pattern[0];
     }
 
-    /// <summary>Captures of the last match.</summary>
-    public int Captures { get; private set; }
-
-    /// <summary>Work done so far.</summary>
-    public long Steps { get; private set; }
-
-    /// <summary>Tries to match from a place.</summary>
-    /// <returns>Where the match ends; -1: there is none.</returns>
+    /// <summary>Tries to match from a place, or goes on where it was put aside.</summary>
+    /// <returns>Where the match ends, or <see cref="None"/>, or <see cref="Paused"/>.</returns>
     public int TryAt(int place, int patternStart)
     {
-        Captures = 0;
-        _depth = 0;
-        return Match(place, patternStart);
+        if (!_isPaused)
+        {
+            Captures = 0;
+            (_depth, _s, _p, _counted, _nested, _atPlace) = (0, place, patternStart, 0, 0, 0);
+        }
+
+        _isPaused = false;
+        long before = _left;
+        int result = Match(_text.Span, _pattern.Span);
+        _atPlace += before - _left;
+        if (result != Paused) return result;
+        if (_atPlace > StepsMax) throw LuaException.WithPlace("pattern matching takes too long");
+        _isPaused = true;
+        return Paused;
     }
 
     /// <summary>The first place from one on where a match can begin: where the pattern's first character is, if it is
     /// one.</summary>
     /// <returns>One past the end of the text when there is none.</returns>
-    public readonly int NextCandidate(int place)
+    public int NextCandidate(int place)
     {
+        if (_isPaused) return place;
         if (_first < 0 || place >= _text.Length) return _first < 0 ? place : _text.Length + 1;
-        int found = _text[place..].IndexOf((byte)_first);
+        int found = _text.Span[place..].IndexOf((byte)_first);
+        _left -= (found < 0 ? _text.Length - place : found) >> 5;
         return found < 0 ? _text.Length + 1 : place + found;
     }
 
     /// <summary>A capture of the last match; without any, the whole of it.</summary>
-    public readonly (int Start, int Length, bool IsPosition) Capture(int index, int start, int end)
+    public (int Start, int Length, bool IsPosition) Capture(int index, int start, int end)
     {
         if (index >= Captures)
         {
@@ -76,165 +135,212 @@ internal ref struct PatternMatch
         return (_starts[index], _lengths[index], _lengths[index] == Position);
     }
 
-    private void Count()
+    private int Match(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern)
     {
-        if (++Steps > StepsMax) throw LuaException.WithPlace("pattern matching takes too long");
-    }
-
-    private int Match(int s, int p)
-    {
-        if (++_depth > DepthMax) throw LuaException.WithPlace("pattern too complex");
-        // Ends: each round passes an item of the pattern.
-        while (p < _pattern.Length)
+        int s = _s, p = _p;
+        // Ends: each round takes a step.
+        while (true)
         {
-            Count();
-            switch (_pattern[p])
+            if (s == None && !TryChoice(text, pattern, out s, out p)) return None;
+            if (--_left < 0)
             {
-                case (byte)'(':
-                    int opened = p + 1 < _pattern.Length && _pattern[p + 1] == ')' ? Open(s, p + 2, Position)
-                        : Open(s, p + 1, Unfinished);
-                    _depth--;
-                    return opened;
-                case (byte)')':
-                    int closed = Close(s, p + 1);
-                    _depth--;
-                    return closed;
-                case (byte)'$' when p + 1 == _pattern.Length:
-                    _depth--;
-                    return s == _text.Length ? s : None;
-                case (byte)'%' when p + 1 < _pattern.Length && _pattern[p + 1] == 'b':
-                    s = Balance(s, p + 2);
-                    p += 4;
-                    break;
-                case (byte)'%' when p + 1 < _pattern.Length && _pattern[p + 1] == 'f':
-                    p += 2;
-                    if (p >= _pattern.Length || _pattern[p] != '[')
-                        throw LuaException.WithPlace("missing '[' after '%f' in pattern");
-                    int after = EndOfClass(p);
-                    byte before = s == 0 ? (byte)0 : _text[s - 1], here = s < _text.Length ? _text[s] : (byte)0;
-                    if (IsInSet(before, p, after - 1) || !IsInSet(here, p, after - 1)) s = None;
-                    p = after;
-                    break;
-                case (byte)'%' when p + 1 < _pattern.Length && NumberSyntax.IsDigit(_pattern[p + 1]):
-                    s = Again(s, _pattern[p + 1]);
-                    p += 2;
-                    break;
-                default:
-                    if (!TryItem(ref s, ref p, out int result)) break;
-                    _depth--;
-                    return result;
+                (_s, _p) = (s, p);
+                return Paused;
             }
 
-            if (s != None) continue;
-            _depth--;
-            return None;
-        }
+            if (p >= pattern.Length) return s;
+            switch (pattern[p])
+            {
+                case (byte)'(':
+                    bool isPosition = p + 1 < pattern.Length && pattern[p + 1] == ')';
+                    Open(s, isPosition ? Position : Unfinished);
+                    p += isPosition ? 2 : 1;
+                    continue;
+                case (byte)')':
+                    Close(s);
+                    p++;
+                    continue;
+                case (byte)'$' when p + 1 == pattern.Length:
+                    s = s == text.Length ? s : None;
+                    p++;
+                    continue;
+                case (byte)'%' when p + 1 < pattern.Length && pattern[p + 1] == 'b':
+                    int balanced = Balance(text, pattern, s, p + 2);
+                    if (balanced == Paused)
+                    {
+                        (_s, _p) = (s, p);
+                        return Paused;
+                    }
 
-        _depth--;
-        return s;
+                    s = balanced;
+                    p += 4;
+                    continue;
+                case (byte)'%' when p + 1 < pattern.Length && pattern[p + 1] == 'f':
+                    p += 2;
+                    if (p >= pattern.Length || pattern[p] != '[')
+                        throw LuaException.WithPlace("missing '[' after '%f' in pattern");
+                    int after = EndOfClass(pattern, p);
+                    byte before = s == 0 ? (byte)0 : text[s - 1], here = s < text.Length ? text[s] : (byte)0;
+                    if (IsInSet(pattern, before, p, after - 1) || !IsInSet(pattern, here, p, after - 1)) s = None;
+                    p = after;
+                    continue;
+                case (byte)'%' when p + 1 < pattern.Length && NumberSyntax.IsDigit(pattern[p + 1]):
+                    s = Again(text, s, pattern[p + 1]);
+                    p += 2;
+                    continue;
+                default:
+                    if (TryItem(text, pattern, ref s, ref p)) continue;
+                    (_s, _p) = (s, p);
+                    return Paused;
+            }
+        }
     }
 
     /// <summary>One character or class, with what repeats it.</summary>
-    /// <returns>True when the rest was matched, too; else the places have moved on, s to -1 where it does not
-    /// fit.</returns>
-    private bool TryItem(ref int s, ref int p, out int result)
+    /// <returns>False: its steps are used up.</returns>
+    private bool TryItem(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, ref int s, ref int p)
     {
-        int end = EndOfClass(p);
-        byte suffix = end < _pattern.Length ? _pattern[end] : (byte)0;
-        result = None;
-        switch (suffix)
+        int end = EndOfClass(pattern, p);
+        switch (end < pattern.Length ? pattern[end] : (byte)0)
         {
             case (byte)'?':
-                if (s < _text.Length && IsSingle(_text[s], p, end))
+                if (s < text.Length && IsSingle(pattern, text[s], p, end))
                 {
-                    result = Match(s + 1, end + 1);
-                    if (result != None) return true;
+                    Push(new Choice { Kind = Kind.Optional, S = s, End = end });
+                    s++;
                 }
 
                 p = end + 1;
-                return false;
+                return true;
             case (byte)'*':
-                result = Most(s, p, end, 0);
-                return true;
+                return TryMost(text, pattern, ref s, ref p, end, 0);
             case (byte)'+':
-                result = Most(s, p, end, 1);
-                return true;
+                return TryMost(text, pattern, ref s, ref p, end, 1);
             case (byte)'-':
-                result = Least(s, p, end);
+                Push(new Choice { Kind = Kind.Least, S = s, P = p, End = end });
+                p = end + 1;
                 return true;
             default:
-                s = s < _text.Length && IsSingle(_text[s], p, end) ? s + 1 : None;
+                s = s < text.Length && IsSingle(pattern, text[s], p, end) ? s + 1 : None;
                 p = end;
+                return true;
+        }
+    }
+
+    private bool TryMost(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, ref int s, ref int p, int end, int fewest)
+    {
+        int count = _counted;
+        if (pattern[p] == '.')
+        {
+            count = text.Length - s;
+        }
+        else
+        {
+            // Ends: each round passes a byte of the text.
+            while (s + count < text.Length && IsSingle(pattern, text[s + count], p, end))
+            {
+                count++;
+                if (--_left >= 0) continue;
+                _counted = count;
                 return false;
+            }
         }
-    }
 
-    private int Most(int s, int p, int end, int least)
-    {
-        int count = 0;
-        while (s + count < _text.Length && IsSingle(_text[s + count], p, end)) count++;
-        Steps += count;
-        // Ends: one fewer each round.
-        for (; count >= least; count--)
+        _counted = 0;
+        if (count < fewest)
         {
-            int result = Match(s + count, end + 1);
-            if (result != None) return result;
+            s = None;
+            return true;
         }
 
-        return None;
+        Push(new Choice { Kind = Kind.Most, S = s, End = end, Count = count, Fewest = fewest });
+        s += count;
+        p = end + 1;
+        return true;
     }
 
-    private int Least(int s, int p, int end)
+    private void Push(in Choice choice)
     {
-        // Ends: each round passes a byte of the text.
-        while (true)
-        {
-            int result = Match(s, end + 1);
-            if (result != None) return result;
-            if (s >= _text.Length || !IsSingle(_text[s], p, end)) return None;
-            s++;
-            Count();
-        }
+        if (_depth == DepthMax - 1) throw LuaException.WithPlace("pattern too complex");
+        _choices[_depth++] = choice;
     }
 
-    private int Open(int s, int p, int kind)
+    /// <summary>Makes the last choice otherwise.</summary>
+    /// <returns>False when there is none: the pattern does not match here.</returns>
+    private bool TryChoice(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, out int s, out int p)
+    {
+        (s, p) = (None, 0);
+        // Ends: each round takes a choice away, or finds one.
+        while (_depth > 0)
+        {
+            ref Choice choice = ref _choices[_depth - 1];
+            switch (choice.Kind)
+            {
+                case Kind.Optional:
+                    (s, p) = (choice.S, choice.End + 1);
+                    _depth--;
+                    return true;
+                case Kind.Most when --choice.Count >= choice.Fewest:
+                    (s, p) = (choice.S + choice.Count, choice.End + 1);
+                    return true;
+                case Kind.Least when choice.S < text.Length
+                    && IsSingle(pattern, text[choice.S], choice.P, choice.End):
+                    (s, p) = (++choice.S, choice.End + 1);
+                    return true;
+                case Kind.Opened:
+                    Captures--;
+                    break;
+                case Kind.Closed:
+                    _lengths[choice.S] = Unfinished;
+                    break;
+            }
+
+            _depth--;
+        }
+
+        return false;
+    }
+
+    private void Open(int s, int kind)
     {
         if (Captures >= CapturesMax) throw LuaException.WithPlace("too many captures");
         _starts[Captures] = s;
         _lengths[Captures] = kind;
         Captures++;
-        int result = Match(s, p);
-        if (result == None) Captures--;
-        return result;
+        Push(new Choice { Kind = Kind.Opened });
     }
 
-    private int Close(int s, int p)
+    private void Close(int s)
     {
         int index = Captures - 1;
         while (index >= 0 && _lengths[index] != Unfinished) index--;
         if (index < 0) throw LuaException.WithPlace("invalid pattern capture");
         _lengths[index] = s - _starts[index];
-        int result = Match(s, p);
-        if (result == None) _lengths[index] = Unfinished;
-        return result;
+        Push(new Choice { Kind = Kind.Closed, S = index });
     }
 
-    private int Balance(int s, int p)
+    private int Balance(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, int s, int p)
     {
-        if (p + 1 >= _pattern.Length) throw LuaException.WithPlace("unbalanced pattern");
-        byte open = _pattern[p], close = _pattern[p + 1];
-        if (s >= _text.Length || _text[s] != open) return None;
-        int depth = 1;
-        for (int i = s + 1; i < _text.Length; i++)
+        if (p + 1 >= pattern.Length) throw LuaException.WithPlace("unbalanced pattern");
+        byte open = pattern[p], close = pattern[p + 1];
+        if (s >= text.Length || text[s] != open) return None;
+        int nested = _nested, i = s + 1 + _counted;
+        (_counted, _nested) = (0, 0);
+        for (; i < text.Length; i++)
         {
-            Count();
-            if (_text[i] == close)
+            if (--_left < 0)
             {
-                if (--depth == 0) return i + 1;
+                (_counted, _nested) = (i - s - 1, nested);
+                return Paused;
             }
-            else if (_text[i] == open)
+
+            if (text[i] == close)
             {
-                depth++;
+                if (nested-- == 0) return i + 1;
+            }
+            else if (text[i] == open)
+            {
+                nested++;
             }
         }
 
@@ -242,48 +348,49 @@ internal ref struct PatternMatch
     }
 
     // What was captured before, once more.
-    private readonly int Again(int s, byte digit)
+    private int Again(ReadOnlySpan<byte> text, int s, byte digit)
     {
         int index = digit - '1';
         if (index < 0 || index >= Captures || _lengths[index] == Unfinished)
             throw LuaException.WithPlace("invalid capture index");
         if (_lengths[index] < 0) return None;
-        var captured = _text.Slice(_starts[index], _lengths[index]);
-        return _text[s..].StartsWith(captured) ? s + captured.Length : None;
+        var captured = text.Slice(_starts[index], _lengths[index]);
+        _left -= captured.Length >> 5;
+        return text[s..].StartsWith(captured) ? s + captured.Length : None;
     }
 
-    private readonly int EndOfClass(int p)
+    private static int EndOfClass(ReadOnlySpan<byte> pattern, int p)
     {
-        if (_pattern[p] == '%')
+        if (pattern[p] == '%')
         {
-            if (p + 1 >= _pattern.Length) throw LuaException.WithPlace("malformed pattern (ends with '%')");
+            if (p + 1 >= pattern.Length) throw LuaException.WithPlace("malformed pattern (ends with '%')");
             return p + 2;
         }
 
-        if (_pattern[p++] != '[') return p;
-        if (p < _pattern.Length && _pattern[p] == '^') p++;
+        if (pattern[p++] != '[') return p;
+        if (p < pattern.Length && pattern[p] == '^') p++;
         do
         {
-            if (p >= _pattern.Length) throw LuaException.WithPlace("malformed pattern (missing ']')");
-            if (_pattern[p++] == '%' && p < _pattern.Length) p++;
+            if (p >= pattern.Length) throw LuaException.WithPlace("malformed pattern (missing ']')");
+            if (pattern[p++] == '%' && p < pattern.Length) p++;
         }
-        while (p >= _pattern.Length || _pattern[p] != ']');
+        while (p >= pattern.Length || pattern[p] != ']');
 
         return p + 1;
     }
 
-    private readonly bool IsSingle(byte c, int p, int end) => _pattern[p] switch
+    private static bool IsSingle(ReadOnlySpan<byte> pattern, byte c, int p, int end) => pattern[p] switch
     {
         (byte)'.' => true,
-        (byte)'%' => IsOfClass(c, _pattern[p + 1]),
-        (byte)'[' => IsInSet(c, p, end - 1),
-        _ => _pattern[p] == c,
+        (byte)'%' => IsOfClass(c, pattern[p + 1]),
+        (byte)'[' => IsInSet(pattern, c, p, end - 1),
+        _ => pattern[p] == c,
     };
 
-    private readonly bool IsInSet(byte c, int p, int end)
+    private static bool IsInSet(ReadOnlySpan<byte> pattern, byte c, int p, int end)
     {
         bool isIn = true;
-        if (_pattern[p + 1] == '^')
+        if (pattern[p + 1] == '^')
         {
             isIn = false;
             p++;
@@ -292,17 +399,17 @@ internal ref struct PatternMatch
         // Ends: each round passes a part of the set.
         while (++p < end)
         {
-            if (_pattern[p] == '%')
+            if (pattern[p] == '%')
             {
                 p++;
-                if (IsOfClass(c, _pattern[p])) return isIn;
+                if (IsOfClass(c, pattern[p])) return isIn;
             }
-            else if (p + 2 < end && _pattern[p + 1] == '-')
+            else if (p + 2 < end && pattern[p + 1] == '-')
             {
                 p += 2;
-                if (_pattern[p - 2] <= c && c <= _pattern[p]) return isIn;
+                if (pattern[p - 2] <= c && c <= pattern[p]) return isIn;
             }
-            else if (_pattern[p] == c)
+            else if (pattern[p] == c)
             {
                 return isIn;
             }

@@ -1,5 +1,5 @@
+using System.Buffers;
 using System.Globalization;
-using System.Runtime.InteropServices;
 using System.Text;
 
 namespace Kv.Lua.Libraries;
@@ -9,10 +9,12 @@ internal static class StringFormat
 {
     private const int ShortText = 100;
 
+    private static readonly SearchValues<byte> Escaped = SearchValues.Create("\"\\\n\r\0"u8);
+
     public static int Format(ref LuaCall call)
     {
         var form = call.TextAt(0).Span;
-        var result = new List<byte>(form.Length + 16);
+        var result = new TextParts(call.Machine.Account);
         int argument = 0;
         for (int i = 0; i < form.Length; i++)
         {
@@ -34,19 +36,15 @@ internal static class StringFormat
             call.Spend(4);
         }
 
-        return call.Return(call.Text(CollectionsMarshal.AsSpan(result)));
+        return result.Return(ref call);
     }
 
-    private static void Add(ref LuaCall call, List<byte> result, in Field field, int argument)
+    private static void Add(ref LuaCall call, TextParts result, in Field field, int argument)
     {
         switch (field.Conversion)
         {
             case 'c':
-                int from = result.Count;
-                field.Pad(result, [(byte)call.IntegerAt(argument)]);
-                // C's strings end at a zero byte.
-                int zero = result.IndexOf(0, from);
-                if (zero >= 0) result.RemoveRange(zero, result.Count - zero);
+                field.AddCharacter(result, (byte)call.IntegerAt(argument));
                 break;
             case 'd' or 'i':
                 long signed = Arithmetic.ToInteger(call.NumberAt(argument));
@@ -61,8 +59,9 @@ internal static class StringFormat
                 field.AddDouble(result, call.NumberAt(argument));
                 break;
             case 'q':
-                Quote(result, call.TextAt(argument).Span);
-                call.Charge(0);
+                var quoted = call.TextAt(argument).Span;
+                call.Spend(quoted.Length >> 3);
+                Quote(result, quoted);
                 break;
             case 's':
                 AddText(ref call, result, field, argument);
@@ -73,38 +72,42 @@ internal static class StringFormat
         }
     }
 
-    private static void AddText(ref LuaCall call, List<byte> result, in Field field, int argument)
+    private static void AddText(ref LuaCall call, TextParts result, in Field field, int argument)
     {
-        var text = call.TextAt(argument).Span;
-        call.Charge(text.Length);
-        if (field.Precision < 0 && text.Length >= ShortText)
+        var whole = call.TextAt(argument);
+        if (field.Precision < 0 && whole.Length >= ShortText)
         {
-            result.AddRange(text);
+            result.Add(whole, 0, whole.Length);
             return;
         }
 
         // C's printf ends a string at its NUL.
+        var text = whole.Span;
         int end = text.IndexOf((byte)0);
         if (end >= 0) text = text[..end];
         if (field.Precision >= 0 && text.Length > field.Precision) text = text[..field.Precision];
         field.Pad(result, text);
     }
 
-    private static void Quote(List<byte> result, ReadOnlySpan<byte> text)
+    private static void Quote(TextParts result, ReadOnlySpan<byte> text)
     {
         result.Add((byte)'"');
-        foreach (byte c in text)
+        // Ends: each round passes some of the text.
+        while (!text.IsEmpty)
         {
-            switch (c)
+            int plain = text.IndexOfAny(Escaped);
+            if (plain != 0)
             {
-                case (byte)'"' or (byte)'\\' or (byte)'\n':
-                    result.Add((byte)'\\');
-                    result.Add(c);
-                    break;
-                case (byte)'\r': result.AddRange("\\r"u8); break;
-                case 0: result.AddRange("\\000"u8); break;
-                default: result.Add(c); break;
+                if (plain < 0) plain = text.Length;
+                result.Add(text[..plain]);
+                text = text[plain..];
+                continue;
             }
+
+            if (text[0] == '\r') result.Add("\\r"u8);
+            else if (text[0] == 0) result.Add("\\000"u8);
+            else result.Add([(byte)'\\', text[0]]);
+            text = text[1..];
         }
 
         result.Add((byte)'"');
@@ -166,15 +169,22 @@ internal static class StringFormat
             return number;
         }
 
-        public void Pad(List<byte> result, ReadOnlySpan<byte> text)
+        public void Pad(TextParts result, ReadOnlySpan<byte> text)
         {
             int missing = Width - text.Length;
             if (!IsLeft) Repeat(result, ' ', missing);
-            result.AddRange(text);
+            result.Add(text);
             if (IsLeft) Repeat(result, ' ', missing);
         }
 
-        public void AddInteger(List<byte> result, ulong number, bool isNegative, bool isSigned)
+        // C's strings end at a zero byte: it is not there, nor is what would come after it.
+        public void AddCharacter(TextParts result, byte c)
+        {
+            if (c != 0) Pad(result, [c]);
+            else if (!IsLeft) Repeat(result, ' ', Width - 1);
+        }
+
+        public void AddInteger(TextParts result, ulong number, bool isNegative, bool isSigned)
         {
             string digits = Conversion switch
             {
@@ -191,7 +201,7 @@ internal static class StringFormat
             AddNumber(result, prefix, digits, mayHaveZeros: Precision < 0);
         }
 
-        public void AddDouble(List<byte> result, double number)
+        public void AddDouble(TextParts result, double number)
         {
             int precision = Precision < 0 ? 6 : Precision;
             string text = Conversion switch
@@ -206,18 +216,18 @@ internal static class StringFormat
 
         private string SignOf(bool isNegative) => isNegative ? "-" : HasSign ? "+" : HasSpace ? " " : "";
 
-        private void AddNumber(List<byte> result, string prefix, string digits, bool mayHaveZeros)
+        private void AddNumber(TextParts result, string prefix, string digits, bool mayHaveZeros)
         {
             int missing = Width - prefix.Length - digits.Length;
             bool fills = HasZeros && !IsLeft && mayHaveZeros;
             if (!IsLeft && !fills) Repeat(result, ' ', missing);
-            result.AddRange(Encoding.ASCII.GetBytes(prefix));
+            result.Add(Encoding.ASCII.GetBytes(prefix));
             if (fills) Repeat(result, '0', missing);
-            result.AddRange(Encoding.ASCII.GetBytes(digits));
+            result.Add(Encoding.ASCII.GetBytes(digits));
             if (IsLeft) Repeat(result, ' ', missing);
         }
 
-        private static void Repeat(List<byte> result, char c, int count)
+        private static void Repeat(TextParts result, char c, int count)
         {
             for (int i = 0; i < count; i++) result.Add((byte)c);
         }

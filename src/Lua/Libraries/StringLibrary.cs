@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Kv.Lua.Libraries;
 
 /// <summary>string.*, also as methods of strings.</summary>
@@ -20,13 +18,13 @@ internal static class StringLibrary
         StandardLibraries.Add(library, "gsub", (ref LuaCall call) => new Substitution(ref call).Begin(ref call));
         StandardLibraries.Add(library, "len", (ref LuaCall call) => call.Return(call.TextAt(0).Length));
         StandardLibraries.Add(library, "lower", (ref LuaCall call) =>
-            Map(ref call, static c => (uint)(c - 'A') < 26 ? (byte)(c | 0x20) : c));
+            Case(ref call, (byte)'A'));
         StandardLibraries.Add(library, "match", (ref LuaCall call) => Find(ref call, wantsPlaces: false));
         StandardLibraries.Add(library, "rep", Repeat);
         StandardLibraries.Add(library, "reverse", Reverse);
         StandardLibraries.Add(library, "sub", Sub);
         StandardLibraries.Add(library, "upper", (ref LuaCall call) =>
-            Map(ref call, static c => (uint)(c - 'a') < 26 ? (byte)(c & ~0x20) : c));
+            Case(ref call, (byte)'a'));
         machine.StringMetatable[CommonStrings.Index] = library;
     }
 
@@ -60,14 +58,10 @@ internal static class StringLibrary
         return call.Return(call.Text(bytes));
     }
 
-    private static int Map(ref LuaCall call, Func<byte, byte> map)
+    private static int Case(ref LuaCall call, byte first)
     {
-        var text = call.TextAt(0).Span;
-        call.Charge(LuaString.OverheadBytes + text.Length);
-        call.Spend(text.Length >> 4);
-        byte[] bytes = new byte[text.Length];
-        for (int i = 0; i < bytes.Length; i++) bytes[i] = map(text[i]);
-        return call.Return(new LuaString(bytes));
+        var text = call.TextAt(0);
+        return new CasedText(TextInPieces.Room(ref call, text.Length), text, first).Begin(ref call);
     }
 
     private static int Repeat(ref LuaCall call)
@@ -75,30 +69,13 @@ internal static class StringLibrary
         var text = call.TextAt(0);
         int count = call.IntegerAt(1);
         if (count <= 0 || text.Length == 0) return call.Return(LuaString.Empty);
-        long length = (long)text.Length * count;
-        call.Charge(LuaString.OverheadBytes + length);
-        call.Spend(length >> 6);
-        if (length > Array.MaxLength) throw call.Failure("not enough memory");
-        byte[] bytes = new byte[length];
-        if (text.Length == 1)
-        {
-            bytes.AsSpan().Fill(text.Span[0]);
-        }
-        else
-        {
-            for (int i = 0; i < count; i++) text.Span.CopyTo(bytes.AsSpan(i * text.Length));
-        }
-
-        return call.Return(new LuaString(bytes));
+        return new RepeatedText(TextInPieces.Room(ref call, (long)text.Length * count), text.Span).Begin(ref call);
     }
 
     private static int Reverse(ref LuaCall call)
     {
-        var text = call.TextAt(0).Span;
-        call.Charge(LuaString.OverheadBytes + text.Length);
-        byte[] bytes = text.ToArray();
-        bytes.AsSpan().Reverse();
-        return call.Return(new LuaString(bytes));
+        var text = call.TextAt(0);
+        return new ReversedText(TextInPieces.Room(ref call, text.Length), text).Begin(ref call);
     }
 
     private static int Sub(ref LuaCall call)
@@ -108,63 +85,96 @@ internal static class StringLibrary
             to = Math.Min(text.Length, Place(call.IntegerAt(2, -1), text.Length));
         if (from > to) return call.Return(LuaString.Empty);
         if (from == 1 && to == text.Length) return call.Return(text);
-        return call.Return(call.Text(text.Span[(from - 1)..to]));
+        return PartOfText.Return(ref call, text, from - 1, to - from + 1);
     }
 
-    [SkipLocalsInit]
     private static int Find(ref LuaCall call, bool wantsPlaces)
     {
-        var text = call.TextAt(0).Span;
-        var pattern = call.TextAt(1).Span;
+        LuaString text = call.TextAt(0), pattern = call.TextAt(1);
         int init = Math.Clamp(Place(call.IntegerAt(2, 1), text.Length) - 1, 0, text.Length);
-        if (wantsPlaces && (call[3].IsTrue || pattern.IndexOfAny("^$*+?.([%-"u8) < 0))
+        if (wantsPlaces && (call[3].IsTrue || pattern.Span.IndexOfAny("^$*+?.([%-"u8) < 0))
         {
-            int found = text[init..].IndexOf(pattern);
-            call.Spend((text.Length - init) >> 5);
+            int found = text.Span[init..].IndexOf(pattern.Span);
+            call.Spend(((found < 0 ? text.Length : found) - init) >> 5);
             return found < 0 ? call.Return(LuaValue.Nil) : call.Return(init + found + 1, init + found + pattern.Length);
         }
 
-        bool isAnchored = !pattern.IsEmpty && pattern[0] == '^';
-        var match = new PatternMatch(text, pattern, stackalloc int[2 * PatternMatch.CapturesMax]);
-        for (int place = init; place <= text.Length; place++)
+        call.Machine.Pattern.Begin(text, pattern, ref call);
+        return Search(ref call, text, pattern, init, wantsPlaces, null);
+    }
+
+    /// <summary>Looks for a match from a place on.</summary>
+    /// <param name="paused">What has been put aside once, or null.</param>
+    private static int Search(ref LuaCall call, LuaString text, LuaString pattern, int place, bool wantsPlaces,
+        PausedSearch? paused)
+    {
+        var match = call.Machine.Pattern;
+        bool isAnchored = pattern.Length > 0 && pattern.Span[0] == '^';
+        // Ends: each round passes a place.
+        for (; place <= text.Length; place++)
         {
             if (!isAnchored && (place = match.NextCandidate(place)) > text.Length) break;
             int end = match.TryAt(place, isAnchored ? 1 : 0);
+            if (end == PatternMatch.Paused)
+            {
+                match.End(ref call);
+                paused ??= new PausedSearch(text, pattern, wantsPlaces);
+                paused.Place = place;
+                return call.Pause(paused);
+            }
+
             if (end >= 0)
             {
-                call.Spend(match.Steps);
-                return wantsPlaces ? ReturnPlaces(ref call, ref match, text, place, end)
-                    : ReturnCaptures(ref call, ref match, text, place, end);
+                match.End(ref call);
+                return wantsPlaces ? ReturnPlaces(ref call, match, text.Span, place, end)
+                    : ReturnCaptures(ref call, match, text.Span, place, end);
             }
 
             if (isAnchored) break;
         }
 
-        call.Spend(match.Steps);
+        match.End(ref call);
         return call.Return(LuaValue.Nil);
     }
 
-    private static int ReturnPlaces(ref LuaCall call, scoped ref PatternMatch match, ReadOnlySpan<byte> text, int start,
-        int end)
+    /// <summary>string.find and string.match that have been put aside.</summary>
+    private sealed class PausedSearch(LuaString text, LuaString pattern, bool wantsPlaces) : Continuation
+    {
+        public int Place;
+
+        public override int Resume(ref LuaCall call, int at, int count)
+        {
+            call.Machine.Pattern.GoOn(ref call);
+            return Search(ref call, text, pattern, Place, wantsPlaces, this);
+        }
+
+        public override void Visit(MemoryWalk walk)
+        {
+            walk.Visit(text);
+            walk.Visit(pattern);
+        }
+    }
+
+    private static int ReturnPlaces(ref LuaCall call, PatternMatch match, ReadOnlySpan<byte> text, int start, int end)
     {
         var results = call.Results(match.Captures + 2);
-        for (int i = 0; i < match.Captures; i++) results[i + 2] = CaptureOf(ref call, ref match, text, i, start, end);
+        for (int i = 0; i < match.Captures; i++) results[i + 2] = CaptureOf(ref call, match, text, i, start, end);
         results[0] = start + 1;
         results[1] = end;
         return match.Captures + 2;
     }
 
     /// <summary>Ends with the captures of a match, or the whole of it.</summary>
-    public static int ReturnCaptures(ref LuaCall call, scoped ref PatternMatch match, ReadOnlySpan<byte> text,
+    public static int ReturnCaptures(ref LuaCall call, PatternMatch match, ReadOnlySpan<byte> text,
         int start, int end)
     {
         int count = Math.Max(1, match.Captures);
         var results = call.Results(count);
-        for (int i = 0; i < count; i++) results[i] = CaptureOf(ref call, ref match, text, i, start, end);
+        for (int i = 0; i < count; i++) results[i] = CaptureOf(ref call, match, text, i, start, end);
         return count;
     }
 
-    public static LuaValue CaptureOf(ref LuaCall call, scoped ref PatternMatch match, ReadOnlySpan<byte> text,
+    public static LuaValue CaptureOf(ref LuaCall call, PatternMatch match, ReadOnlySpan<byte> text,
         int index, int start, int end)
     {
         var (from, length, isPosition) = match.Capture(index, start, end);
@@ -173,26 +183,53 @@ internal static class StringLibrary
 
     private static int AllMatches(ref LuaCall call)
     {
-        var text = call.TextAt(0);
-        var pattern = call.TextAt(1);
-        int place = 0;
+        LuaString text = call.TextAt(0), pattern = call.TextAt(1);
         call.Charge(Closure.OverheadBytes * 2);
-        return call.Return(new LuaBuiltin("gmatch_aux", (ref LuaCall inner) =>
+        var matches = new Matches(text, pattern);
+        return call.Return(new LuaBuiltin("gmatch_aux", matches.Next) { Held = text });
+    }
+
+    /// <summary>The iterator of string.gmatch, also while it is put aside.</summary>
+    private sealed class Matches(LuaString text, LuaString pattern) : Continuation
+    {
+        private int _place;
+
+        public int Next(ref LuaCall call)
         {
-            var match = new PatternMatch(text.Span, pattern.Span, stackalloc int[2 * PatternMatch.CapturesMax]);
-            for (; place <= text.Length; place++)
+            if (_place > text.Length) return call.Return();
+            call.Machine.Pattern.Begin(text, pattern, ref call);
+            return Search(ref call);
+        }
+
+        public override int Resume(ref LuaCall call, int at, int count)
+        {
+            call.Machine.Pattern.GoOn(ref call);
+            return Search(ref call);
+        }
+
+        private int Search(ref LuaCall call)
+        {
+            var match = call.Machine.Pattern;
+            // Ends: each round passes a place.
+            for (; _place <= text.Length; _place++)
             {
-                if ((place = match.NextCandidate(place)) > text.Length) break;
-                int end = match.TryAt(place, 0);
+                if ((_place = match.NextCandidate(_place)) > text.Length) break;
+                int end = match.TryAt(_place, 0);
+                if (end == PatternMatch.Paused)
+                {
+                    match.End(ref call);
+                    return call.Pause(this);
+                }
+
                 if (end < 0) continue;
-                int start = place;
-                place = end == start ? end + 1 : end;
-                inner.Spend(match.Steps);
-                return ReturnCaptures(ref inner, ref match, text.Span, start, end);
+                int start = _place;
+                _place = end == start ? end + 1 : end;
+                match.End(ref call);
+                return ReturnCaptures(ref call, match, text.Span, start, end);
             }
 
-            inner.Spend(match.Steps);
-            return inner.Return(LuaValue.Nil);
-        }));
+            match.End(ref call);
+            return call.Return();
+        }
     }
 }

@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
-
 namespace Kv.Lua.Libraries;
 
 /// <summary>string.gsub, also between two calls of its function.</summary>
@@ -10,8 +7,17 @@ internal sealed class Substitution : Continuation
     private readonly LuaValue _replacement;
     private readonly int _most;
     private readonly bool _isAnchored;
-    private readonly List<byte> _result = [];
-    private int _place, _count, _start, _end, _charged;
+    private readonly TextParts _result;
+    private int _place, _count, _start, _end, _formAt;
+    private Stage _stage;
+
+    // What a pause has come between.
+    private enum Stage
+    {
+        Matching,
+        Writing,        // what stands for a match
+        Called,         // a function of the script for it
+    }
 
     public Substitution(ref LuaCall call)
     {
@@ -22,14 +28,39 @@ internal sealed class Substitution : Continuation
             throw call.ArgumentError(2, "string/function/table expected");
         _most = call.IntegerAt(3, _text.Length + 1);
         _isAnchored = _pattern.Length > 0 && _pattern.Span[0] == '^';
+        _result = new TextParts(call.Machine.Account);
     }
 
-    public int Begin(ref LuaCall call) => Run(ref call);
+    public int Begin(ref LuaCall call)
+    {
+        call.Machine.Pattern.Begin(_text, _pattern, ref call);
+        call.Machine.Running = this;
+        int code = Run(ref call);
+        call.Machine.Running = null;
+        return code;
+    }
 
     public override int Resume(ref LuaCall call, int at, int count)
     {
-        Add(ref call, count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil);
-        return Advance() ? Run(ref call) : Finish(ref call);
+        call.Machine.Running = this;
+        int code = GoOn(ref call, at, count);
+        call.Machine.Running = null;
+        return code;
+    }
+
+    private int GoOn(ref LuaCall call, int at, int count)
+    {
+        if (_stage == Stage.Called)
+        {
+            _stage = Stage.Matching;
+            Add(ref call, count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil);
+            // The function may have matched other patterns.
+            call.Machine.Pattern.Begin(_text, _pattern, ref call);
+            return Advance() ? Run(ref call) : Finish(ref call);
+        }
+
+        call.Machine.Pattern.GoOn(ref call);
+        return Run(ref call);
     }
 
     public override void Visit(MemoryWalk walk)
@@ -37,43 +68,53 @@ internal sealed class Substitution : Continuation
         walk.Visit(_text);
         walk.Visit(_pattern);
         walk.Visit(_replacement);
+        walk.Add(_result.Bytes);
     }
 
-    [SkipLocalsInit]
     private int Run(ref LuaCall call)
     {
         var text = _text.Span;
-        var match = new PatternMatch(text, _pattern.Span, stackalloc int[2 * PatternMatch.CapturesMax]);
+        var match = call.Machine.Pattern;
         // Ends: each round passes a byte of the text, or calls the script, which the budget counts.
         while (_count < _most)
         {
-            int candidate = _isAnchored ? _place : match.NextCandidate(_place);
-            if (candidate > _place)
-            {
-                // Nothing matches before: it is passed as it is.
-                candidate = Math.Min(candidate, text.Length);
-                _result.AddRange(text[_place..candidate]);
-                _place = candidate;
-            }
-
-            _start = _place;
-            _end = match.TryAt(_place, _isAnchored ? 1 : 0);
+            if (_stage == Stage.Matching && !TryMatch(match, text)) return Pause(ref call, match);
             if (_end >= 0)
             {
-                _count++;
-                if (!TryReplace(ref call, ref match, text, out int invoked))
+                if (!TryReplace(ref call, match, text, out int invoked))
                 {
-                    call.Spend(match.Steps);
+                    match.End(ref call);
                     return invoked;
                 }
+
+                _count++;
             }
 
-            ChargeResult(ref call);
+            _stage = Stage.Matching;
             if (!Advance()) break;
+            if (call.IsOverBudget) return Pause(ref call, match);
         }
 
-        call.Spend(match.Steps);
+        match.End(ref call);
         return Finish(ref call);
+    }
+
+    private int Pause(ref LuaCall call, PatternMatch match)
+    {
+        match.End(ref call);
+        return call.Pause(this);
+    }
+
+    /// <summary>Finds what matches at the place, or at the next where something can.</summary>
+    /// <returns>False: the match is put aside.</returns>
+    private bool TryMatch(PatternMatch match, ReadOnlySpan<byte> text)
+    {
+        int candidate = _isAnchored ? _place : Math.Min(match.NextCandidate(_place), text.Length);
+        // Nothing matches before: it is passed as it is.
+        _result.Add(_text, _place, candidate - _place);
+        _place = _start = candidate;
+        _end = match.TryAt(_place, _isAnchored ? 1 : 0);
+        return _end != PatternMatch.Paused;
     }
 
     /// <summary>Passes what was matched, or a byte.</summary>
@@ -98,26 +139,21 @@ internal sealed class Substitution : Continuation
 
     private int Finish(ref LuaCall call)
     {
-        _result.AddRange(_text.Span[Math.Min(_place, _text.Length)..]);
-        ChargeResult(ref call);
-        return call.Return(new LuaString(CollectionsMarshal.AsSpan(_result)), _count);
+        int rest = Math.Min(_place, _text.Length);
+        _result.Add(_text, rest, _text.Length - rest);
+        return _result.Return(ref call, _count);
     }
 
-    private void ChargeResult(ref LuaCall call)
-    {
-        if (_result.Capacity <= _charged) return;
-        call.Charge(2L * (_result.Capacity - _charged));
-        _charged = _result.Capacity;
-    }
-
-    /// <returns>False when a function of the script is called for it.</returns>
-    private bool TryReplace(ref LuaCall call, scoped ref PatternMatch match, ReadOnlySpan<byte> text, out int invoked)
+    /// <returns>False when a function of the script is called for it, or it is put aside.</returns>
+    private bool TryReplace(ref LuaCall call, PatternMatch match, ReadOnlySpan<byte> text, out int invoked)
     {
         invoked = 0;
         if (_replacement.ToText() is { } form)
         {
-            AddForm(ref call, ref match, text, form.Span);
-            return true;
+            _stage = Stage.Writing;
+            if (TryAddForm(ref call, match, form)) return true;
+            invoked = call.Pause(this);
+            return false;
         }
 
         if (_replacement.AsFunction is not null)
@@ -126,12 +162,14 @@ internal sealed class Substitution : Continuation
             call.Coroutine.EnsureStack(at + 1 + count + Coroutine.Spare);
             call.Coroutine.Stack[at] = _replacement;
             for (int i = 0; i < count; i++)
-                call.Coroutine.Stack[at + 1 + i] = StringLibrary.CaptureOf(ref call, ref match, text, i, _start, _end);
+                call.Coroutine.Stack[at + 1 + i] = StringLibrary.CaptureOf(ref call, match, text, i, _start, _end);
             invoked = call.InvokeAt(this, at, count);
+            _stage = Stage.Called;
+            _count++;
             return false;
         }
 
-        return TryLookUp(ref call, StringLibrary.CaptureOf(ref call, ref match, text, 0, _start, _end), out invoked);
+        return TryLookUp(ref call, StringLibrary.CaptureOf(ref call, match, text, 0, _start, _end), out invoked);
     }
 
     private bool TryLookUp(ref LuaCall call, LuaValue key, out int invoked)
@@ -153,6 +191,8 @@ internal sealed class Substitution : Continuation
             if (handler.AsFunction is not null)
             {
                 invoked = call.Invoke(this, handler, [container, key]);
+                _stage = Stage.Called;
+                _count++;
                 return false;
             }
 
@@ -165,42 +205,57 @@ internal sealed class Substitution : Continuation
     // nil and false leave what was matched.
     private void Add(ref LuaCall call, in LuaValue value)
     {
-        if (!value.IsTrue) _result.AddRange(_text.Span[_start.._end]);
-        else if (value.ToText() is { } text) _result.AddRange(text.Span);
+        if (!value.IsTrue) _result.Add(_text, _start, _end - _start);
+        else if (value.ToText() is { } text) _result.Add(text, 0, text.Length);
         else throw call.Failure($"invalid replacement value (a {value.TypeName})");
-        ChargeResult(ref call);
     }
 
     // %0 is the whole match, %1 to %9 its captures; another character after % is itself.
-    private void AddForm(ref LuaCall call, scoped ref PatternMatch match, ReadOnlySpan<byte> text,
-        ReadOnlySpan<byte> form)
+    private bool TryAddForm(ref LuaCall call, PatternMatch match, LuaString replacement)
     {
-        for (int i = 0; i < form.Length; i++)
+        var form = replacement.Span;
+        // Ends: each round passes some of the form.
+        while (_formAt < form.Length)
         {
-            if (form[i] != '%')
+            var rest = form[_formAt..Math.Min(form.Length, _formAt + TextInPieces.PieceBytes)];
+            int plain = rest.IndexOf((byte)'%');
+            if (plain != 0)
             {
-                _result.Add(form[i]);
-                continue;
+                if (plain < 0) plain = rest.Length;
+                _result.Add(rest[..plain]);
+                _formAt += plain;
+                call.Spend(plain >> 4);
+            }
+            else
+            {
+                AddItem(match, _formAt + 1 < form.Length ? form[_formAt + 1] : (byte)0);
+                _formAt += 2;
+                call.Spend(1);
             }
 
-            byte next = ++i < form.Length ? form[i] : (byte)0;
-            if (!NumberSyntax.IsDigit(next))
-            {
-                _result.Add(next);
-                continue;
-            }
-
-            if (next == '0')
-            {
-                _result.AddRange(text[_start.._end]);
-                continue;
-            }
-
-            var (from, length, isPosition) = match.Capture(next - '1', _start, _end);
-            if (isPosition) _result.AddRange(NumberSyntax.Format(from + 1).Span);
-            else _result.AddRange(text.Slice(from, length));
+            if (call.IsOverBudget && _formAt < form.Length) return false;
         }
 
-        call.Spend(form.Length >> 2);
+        _formAt = 0;
+        return true;
+    }
+
+    private void AddItem(PatternMatch match, byte item)
+    {
+        if (!NumberSyntax.IsDigit(item))
+        {
+            _result.Add(item);
+            return;
+        }
+
+        if (item == '0')
+        {
+            _result.Add(_text, _start, _end - _start);
+            return;
+        }
+
+        var (from, length, isPosition) = match.Capture(item - '1', _start, _end);
+        if (isPosition) _result.Add(NumberSyntax.Format(from + 1).Span);
+        else _result.Add(_text, from, length);
     }
 }

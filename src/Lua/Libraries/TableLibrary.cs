@@ -24,31 +24,8 @@ internal static class TableLibrary
         LuaString separator = call[1].IsNil ? LuaString.Empty : call.TextAt(1);
         int from = call.IntegerAt(2, 1), to = call[3].IsNil ? table.Length : call.IntegerAt(3);
         if (from > to) return call.Return(LuaString.Empty);
-        long length = 0;
-        for (long i = from; i <= to; i++)
-        {
-            LuaValue value = table[(int)i];
-            if (value.ToText() is not { } text)
-                throw call.Failure($"invalid value ({value.TypeName}) at index {i} in table for 'concat'");
-            length += text.Length + (i < to ? separator.Length : 0);
-        }
-
-        call.Charge(LuaString.OverheadBytes + length);
-        call.Spend(to - (long)from + (length >> 6));
-        if (length > Array.MaxLength) throw call.Failure("not enough memory");
-        byte[] bytes = new byte[length];
-        var rest = bytes.AsSpan();
-        for (long i = from; i <= to; i++)
-        {
-            var text = table[(int)i].ToText()!;
-            text.Span.CopyTo(rest);
-            rest = rest[text.Length..];
-            if (i == to) break;
-            separator.Span.CopyTo(rest);
-            rest = rest[separator.Length..];
-        }
-
-        return call.Return(new LuaString(bytes));
+        call.Charge(Continuation.OverheadBytes);
+        return new TableConcat(table, separator, from, to).Begin(ref call);
     }
 
     private static int MaxIndex(ref LuaCall call)
@@ -56,8 +33,10 @@ internal static class TableLibrary
         var table = call.TableAt(0);
         double most = 0;
         LuaValue key = LuaValue.Nil;
-        while (table.TryNext(ref key, out _) && !key.IsNil)
+        long count = 0;
+        for (; table.TryNext(ref key, out _) && !key.IsNil; count++)
             if (key.IsNumber && key.Number > most) most = key.Number;
+        call.Spend(count);
         return call.Return(most);
     }
 
@@ -71,14 +50,17 @@ internal static class TableLibrary
             case 3:
                 place = call.IntegerAt(1);
                 if (place > end) end = place;
-                for (int i = end; i > place; i--) Events.SetRaw(table, i, table[i - 1]);
-                call.Spend(end - (long)place);
                 break;
             default: throw call.Failure("wrong number of arguments to 'insert'");
         }
 
-        Events.SetRaw(table, place, call[call.Count - 1]);
-        return call.Return();
+        if (place >= end)
+        {
+            Events.SetRaw(table, place, call[call.Count - 1]);
+            return call.Return();
+        }
+
+        return new TableShift(table, end, place, call[call.Count - 1], isUp: true).Begin(ref call);
     }
 
     private static int Remove(ref LuaCall call)
@@ -86,10 +68,9 @@ internal static class TableLibrary
         var table = call.TableAt(0);
         int end = table.Length, place = call.IntegerAt(1, end);
         if (place < 1 || place > end) return call.Return();
+        if (place < end) return new TableShift(table, place, end, table[place], isUp: false).Begin(ref call);
         LuaValue removed = table[place];
-        for (int i = place; i < end; i++) Events.SetRaw(table, i, table[i + 1]);
         Events.SetRaw(table, end, LuaValue.Nil);
-        call.Spend(end - place);
         return call.Return(removed);
     }
 

@@ -17,6 +17,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
     private int _low = 1, _high = table.Length, _up, _down;
     private LuaValue _pivot = LuaValue.Nil;
     private Step _step = Step.Range;
+    private bool _isPaused;
 
     // What the next comparison is about, or what comes without one.
     private enum Step
@@ -34,7 +35,8 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
 
     public override int Resume(ref LuaCall call, int at, int count)
     {
-        Take(ref call, count > 0 && call.Coroutine.Stack[at].IsTrue);
+        if (!_isPaused) Take(ref call, count > 0 && call.Coroutine.Stack[at].IsTrue);
+        _isPaused = false;
         return Run(ref call);
     }
 
@@ -52,6 +54,12 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         // Ends: each round compares, or takes a range off the stack; a sort of n elements has finitely many of either.
         while (_step != Step.Done)
         {
+            if (call.IsOverBudget)
+            {
+                _isPaused = true;
+                return call.Pause(this);
+            }
+
             if (_step == Step.Range)
             {
                 NextRange(ref call);

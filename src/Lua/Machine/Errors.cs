@@ -44,13 +44,22 @@ internal static class Errors
             LuaValue value = error.Value;
             bool hasPlace = error.WantsPlace && !(error.IsOfMachine && machine.IsInHost);
             machine.IsInHost = false;
-            if (hasPlace && value.AsString is { } message) value = LuaString.OfBytes(machine.Place() + message);
+            if (hasPlace && value.AsString is { } message) value = LuaString.OfBytes(PlaceOf(machine, error) + message);
             if (TryFindCatcher(machine, value, error.IsFinal, out error)) continue;
             machine.HasFailed = true;
             return false;
         }
 
         return true;
+    }
+
+    // What ends a script ends it also in the middle of a host's function: then where that was called.
+    private static string PlaceOf(LuaMachine machine, LuaException error)
+    {
+        string place = machine.Place();
+        for (int level = 2; error.IsFinal && place.Length == 0 && level <= machine.Current.Depth; level++)
+            place = machine.Place(level);
+        return place;
     }
 
     private static bool TryFindCatcher(LuaMachine machine, LuaValue value, bool isFinal, out LuaException? next)

@@ -1,4 +1,5 @@
 using Kv.Lua.Compilation;
+using Kv.Lua.Libraries;
 
 namespace Kv.Lua;
 
@@ -123,6 +124,8 @@ internal static class Events
     public static void Arithmetic(LuaMachine machine, Opcode op, in LuaValue left, in LuaValue right, int target,
         int leftRegister, int rightRegister)
     {
+        SpendOnText(machine, left);
+        SpendOnText(machine, right);
         if (left.TryToNumber(out double a) && right.TryToNumber(out double b))
         {
             machine.Current.Stack[target] = Kv.Lua.Arithmetic.Apply((Syntax.BinaryOperator)(op - Opcode.Add), a, b);
@@ -147,9 +150,16 @@ internal static class Events
     /// <summary>-value, of what is no number.</summary>
     public static void Negate(LuaMachine machine, in LuaValue value, int target, int register)
     {
+        SpendOnText(machine, value);
         if (value.TryToNumber(out double number)) machine.Current.Stack[target] = -number;
         else if (!TryCall(machine, CommonStrings.Unm, value, value, target))
             throw TypeError("perform arithmetic on", value, NameOf(machine, register));
+    }
+
+    /// <summary>Takes it into account that a text is looked at from its beginning to its end.</summary>
+    public static void SpendOnText(LuaMachine machine, in LuaValue value)
+    {
+        if (value.Reference is LuaString text) machine.Budget -= text.Length >> 5;
     }
 
     /// <summary>#value, of what is neither string nor table.</summary>
@@ -169,6 +179,7 @@ internal static class Events
             return (orEqual ? left.Number <= right.Number : left.Number < right.Number) == jumpIf;
         if (left.Reference is LuaString a && right.Reference is LuaString b)
         {
+            machine.Budget -= Math.Min(a.Length, b.Length) >> 8;
             int order = Order(a, b);
             return (orEqual ? order <= 0 : order < 0) == jumpIf;
         }
@@ -201,8 +212,8 @@ internal static class Events
     /// <summary>Concatenates neighbouring values of the stack.</summary>
     /// <param name="first">The first of them; the result is left there.</param>
     /// <param name="last">The last.</param>
-    /// <returns>True when the result is there; false when a metamethod runs first: do it again, with <paramref
-    /// name="last"/> as it is then.</returns>
+    /// <returns>True when the result is there; false when a metamethod runs first, or a part is made in pieces: do it
+    /// again, with <paramref name="last"/> as it is then.</returns>
     public static bool Concat(LuaMachine machine, int first, ref int last)
     {
         LuaValue[] stack = machine.Current.Stack;
@@ -221,8 +232,15 @@ internal static class Events
             from++;
             if (last - from >= 1)
             {
-                stack[from] = Join(machine, stack.AsSpan(from, last - from + 1), length);
+                int count = last - from + 1;
                 last = from;
+                if (length > TextInPieces.PieceBytes)
+                {
+                    JoinInPieces(machine, from, count);
+                    return false;
+                }
+
+                stack[from] = Join(machine, stack.AsSpan(from, count), (int)length);
                 continue;
             }
 
@@ -245,11 +263,9 @@ internal static class Events
         return true;
     }
 
-    private static LuaString Join(LuaMachine machine, Span<LuaValue> values, long most)
+    private static LuaString Join(LuaMachine machine, Span<LuaValue> values, int most)
     {
-        machine.Account.Charge(LuaString.OverheadBytes + most);
         machine.Budget -= most >> 8;
-        if (most > int.MaxValue / 2) throw new LuaException("not enough memory");
         byte[] bytes = new byte[most];
         int length = 0;
         foreach (ref LuaValue value in values)
@@ -266,7 +282,26 @@ internal static class Events
         }
 
         if (length != bytes.Length) Array.Resize(ref bytes, length);
+        machine.Account.Charge(LuaString.OverheadBytes + length);
         return new LuaString(bytes);
+    }
+
+    // As a function of the host's would, whose result takes the place of the first value.
+    private static void JoinInPieces(LuaMachine machine, int from, int count)
+    {
+        int at = Room(machine, 1);
+        Coroutine coroutine = machine.Current;
+        var parts = new ReadOnlyMemory<byte>[count];
+        long length = 0;
+        for (int i = 0; i < count; i++)
+        {
+            parts[i] = coroutine.Stack[from + i].ToText()!.Memory;
+            length += parts[i].Length;
+        }
+
+        var call = new LuaCall(machine, coroutine, at, 0);
+        int code = new JoinedText(TextInPieces.Room(ref call, length), parts).Begin(ref call);
+        Calls.Finish(machine, code, at, 0, from, 1, After.Concat);
     }
 
     /// <summary>Strings are ordered by their bytes, as in the C locale.</summary>

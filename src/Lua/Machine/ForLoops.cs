@@ -5,10 +5,11 @@ namespace Kv.Lua;
 /// <summary>The two kinds of for.</summary>
 internal static class ForLoops
 {
-    public static void Prepare(ref LuaValue a)
+    public static void Prepare(LuaMachine machine, ref LuaValue a)
     {
         ref LuaValue last = ref Unsafe.Add(ref a, 1);
         ref LuaValue step = ref Unsafe.Add(ref a, 2);
+        for (int i = 0; i < 3; i++) Events.SpendOnText(machine, Unsafe.Add(ref a, i));
         if (!a.TryToNumber(out double from)) throw Events.Failure("'for' initial value must be a number");
         if (!last.TryToNumber(out double to)) throw Events.Failure("'for' limit must be a number");
         if (!step.TryToNumber(out double by)) throw Events.Failure("'for' step must be a number");

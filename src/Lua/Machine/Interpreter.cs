@@ -512,6 +512,7 @@ internal static class Interpreter
                         bool jumpIf = i.Op == Opcode.JumpEqual;
                         if (LuaValue.RawEquals(a, right))
                         {
+                            if (!ReferenceEquals(a.Reference, right.Reference)) Events.SpendOnText(machine, a);
                             if (jumpIf) pc = i.C;
                             continue;
                         }
@@ -704,7 +705,7 @@ internal static class Interpreter
 
                     case Opcode.ForPrepare:
                         frame.Pc = (int)pc;
-                        ForLoops.Prepare(ref a);
+                        ForLoops.Prepare(machine, ref a);
                         pc = i.C;
                         continue;
 

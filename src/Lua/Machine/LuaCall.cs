@@ -91,6 +91,7 @@ public readonly struct LuaCall
         {
             ref LuaValue value = ref Coroutine.Stack[Function + 1 + index];
             if (value.IsNumber) return value.Number;
+            Events.SpendOnText(Machine, value);
             if (value.TryToNumber(out double number)) return number;
         }
 

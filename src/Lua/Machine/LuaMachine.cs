@@ -74,11 +74,18 @@ public sealed class LuaMachine
 
     internal Coroutine Current { get; set; }
 
+    /// <summary>What matches patterns, one at a time.</summary>
+    internal PatternMatch Pattern { get; } = new();
+
     /// <summary>What libraries write strings with, one at a time.</summary>
     internal ByteWriter Writer { get; }
 
     /// <summary>Library functions that are made once for the machine, and hold values while they run.</summary>
     internal List<StandingFunction> Standing { get; } = [];
+
+    /// <summary>A library function that is running and holds much; one that is put aside is found in its
+    /// frame.</summary>
+    internal Continuation? Running { get; set; }
 
     /// <summary>Those of the module cjson itself; a script begins with what they are in the beginning.</summary>
     internal JsonSettings JsonSettings { get; } = new();
@@ -183,6 +190,7 @@ public sealed class LuaMachine
             }
             catch (LuaException error)
             {
+                Running = null;
                 if (!Errors.TryCatch(this, error)) return LuaOutcome.Failed;
             }
             catch (OutOfMemoryException)
@@ -209,8 +217,10 @@ public sealed class LuaMachine
         Error = LuaValue.Nil;
         Pending = null;
         (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
+        Running = null;
         JsonSettings.Reset();
         Writer.Clear();
+        Pattern.Clear();
         foreach (var standing in Standing) standing.Clear();
         _shortStrings.TakeBack();
         _replyTables.TakeBack();
@@ -270,6 +280,7 @@ public sealed class LuaMachine
         _walk.Visit(PendingError);
         _walk.Add(Writer.Capacity);
         foreach (var standing in Standing) standing.Visit(_walk);
+        Running?.Visit(_walk);
         return _walk.Finish();
     }
 }

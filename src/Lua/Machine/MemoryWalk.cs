@@ -26,7 +26,7 @@ internal sealed class MemoryWalk
         {
             case null or Atom: return;
             case LuaBuiltin builtin:
-                if (builtin.Held.Reference is Coroutine) Visit(builtin.Held);
+                if (!builtin.Held.IsNil) Visit(builtin.Held);
                 return;
             case LuaString text:
                 if (text.TryMark(_number)) _bytes += LuaString.OverheadBytes + text.Length;

@@ -49,6 +49,9 @@ public sealed class LuaString : IEquatable<LuaString>
     public ReadOnlySpan<byte> Span =>
         MemoryMarshal.CreateReadOnlySpan(ref MemoryMarshal.GetArrayDataReference(_bytes), _length);
 
+    /// <summary>The bytes, for who copies them later.</summary>
+    internal ReadOnlyMemory<byte> Memory => _bytes.AsMemory(0, _length);
+
     /// <summary>A string for <see cref="Change"/>, with room for so many bytes.</summary>
     internal static LuaString WithRoom(int bytes) => new(new byte[bytes]);
 

@@ -28,8 +28,8 @@ public sealed class LuaTable
     // A table that is used again keeps so much of its array part.
     private const int KeptValues = 16;
 
-    // So many places without a value are passed free of charge.
-    private const int FreePlaces = 16;
+    // So many places without a value are passed free of charge, and keys of so many bytes compared.
+    private const int FreePlaces = 16, FreeBytes = 1024;
 
     private const int ChunkShift = 12, ChunkValues = 1 << ChunkShift, ChunkBytes = (ChunkValues * ValueBytes) + 24;
 
@@ -306,7 +306,12 @@ public sealed class LuaTable
         if (Metatable != null) walk.Visit(Metatable);
     }
 
-    private static bool IsSame(object? found, LuaString key) => found is LuaString text && key.Equals(text);
+    private bool IsSame(object? found, LuaString key)
+    {
+        if (found is not LuaString text || !key.Equals(text)) return false;
+        if (key.Length > FreeBytes) _account.Spend(key.Length >> 4);
+        return true;
+    }
 
     private ref LuaValue FindNode(scoped in LuaValue key)
     {

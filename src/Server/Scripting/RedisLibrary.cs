@@ -100,6 +100,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     {
         if (call.Count != 1) return errors.Raise(ref call, "ERR wrong number of arguments");
         var text = call[0].ToText();
+        call.Spend((text?.Length ?? 0) >> 4);
         return call.Return(
             call.Text(Encoding.ASCII.GetBytes(ScriptSha.Of(text == null ? default : text.Span).ToString())));
     }

@@ -27,6 +27,9 @@ internal sealed unsafe class ScriptArguments(Store store) : IDisposable
 
     public int Count { get; private set; }
 
+    /// <summary>Of those of the last call.</summary>
+    public long Bytes { get; private set; }
+
     /// <summary>Copies the arguments of a call.</summary>
     /// <returns>False when one is neither a string nor a number.</returns>
     public bool TryCopy(ref LuaCall call)
@@ -52,6 +55,7 @@ internal sealed unsafe class ScriptArguments(Store store) : IDisposable
         }
 
         *(ulong*)at = 0;
+        Bytes = at - _memory;
         return true;
     }
 

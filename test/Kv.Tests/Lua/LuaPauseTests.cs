@@ -1,0 +1,112 @@
+using System.Text;
+using Kv.Lua;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Lua;
+
+/// <summary>One call of a library function that has much to do is put aside in the middle of it, and gives what it
+/// gives when it is not.</summary>
+public sealed class LuaPauseTests
+{
+    private const long Budget = 2000, NoEnd = long.MaxValue / 2;
+
+    private const string Text = "local s = ('0123456789abcdef'):rep(65536) ";
+
+    // Without it each of them is done in one or two turns. 1 MB are 8 pieces of 128 KB.
+    [Theory]
+    [InlineData(Text + "print(#s, s:sub(-20), s:byte(524289, 524291))", 6)]
+    [InlineData("print(#('x'):rep(4e6))", 25)]
+    [InlineData("print(#(('0123456789'):rep(1e5)):rep(4))", 25)]
+    [InlineData(Text + "local t = s .. s print(#t, t == s:rep(2), t:sub(#s - 3, #s + 3))", 25)]
+    [InlineData(Text + "local t = 1 .. s .. 2.5 .. s .. 'z' print(#t, t:sub(1, 5), t:sub(#s, #s + 9), t:sub(-3))", 20)]
+    [InlineData(Text + "local u = s:upper() print(#u, u:sub(-8), u:lower() == s, u:sub(131065, 131080))", 20)]
+    [InlineData(Text + "local r = s:reverse() print(#r, r:sub(1, 8), r:reverse() == s)", 20)]
+    [InlineData(Text + "print(#s:sub(2), s:sub(2):sub(1, 4), s:sub(2, -2):sub(-4))", 20)]
+    [InlineData(Text + "local t, n = s:gsub('[05]', 'five%0') print(#t, n, t:sub(-40))", 100)]
+    [InlineData(Text + "local t, n = s:gsub('f', '') print(#t, n, t:sub(-16))", 25)]
+    [InlineData(Text + "local t, n = s:gsub('(%d+)(%a+)', '%2%1') print(#t, n, t:sub(1, 32))", 100)]
+    [InlineData(Text + "local t, n = s:gsub('z', 'y') print(t == s, n)", 6)]
+    [InlineData(Text + "local t, n = ('abc'):gsub('b', s) print(#t, n, t:sub(1, 4), t:sub(-3))", 12)]
+    [InlineData(Text + "local t, n = ('abc'):gsub('b', function() return s end) print(#t, n, t:sub(-3))", 12)]
+    [InlineData(Text + "local t, n = ('abc'):gsub('b', {b = s}) print(#t, n, t:sub(-3))", 12)]
+    [InlineData(Text + "print(s:find('[^%w]'), s:find('(f)(e)'), s:match('.*(9a)()'))", 100)]
+    [InlineData(Text + "print(s:find('^0%b19Z'), #s:match('^%w+$'), #s:match('%w-$'))", 25)]
+    [InlineData(Text + "local n = 0 for a in s:gmatch('c(d)z?') do n = n + 1 end print(n, s:gmatch('x')())", 100)]
+    [InlineData("print(pcall(string.find, ('a'):rep(60) .. 'b', ('a-'):rep(30) .. 'c'))", 5000)]
+    [InlineData(Text + "print(#string.format('%s-%d-%s', s, 7, s), #string.format('%q', s))", 22)]
+    [InlineData("local t = {} for i = 1, 200000 do t[i] = i % 7 end local s = table.concat(t, ', ') "
+        + "print(#s, s:sub(1, 9), s:sub(-9), table.concat(t, '', 5, 9), table.concat(t, '-', 199998))", 150)]
+    [InlineData("local t = {('x'):rep(1e6), 5, ('y'):rep(1e6)} local s = table.concat(t, ('z'):rep(3e5)) "
+        + "print(#s, s:sub(1000001, 1000002), s:sub(1300000, 1300003), s:sub(-1))", 25)]
+    [InlineData("local t = {} for i = 1, 300000 do t[i] = i end table.insert(t, 1, 'a') table.insert(t, 5, 'b') "
+        + "print(#t, t[1], t[5], t[300002], table.remove(t, 1), table.remove(t, 4), #t, t[1], t[4], t[300000])", 280)]
+    [InlineData("local t, x = {}, 1 for i = 1, 100000 do x = x * 16807 % 2147483647 t[i] = x end table.sort(t) "
+        + "for i = 2, #t do assert(t[i - 1] <= t[i]) end print(t[1], t[#t])", 200)]
+    [InlineData(Text + "local a, b, n = s .. '1', s .. '2', 0 for i = 1, 100 do if a < b then n = n + 1 end end "
+        + "print(n)",
+        40)]
+    [InlineData(Text + "local a, b, n = s .. '1', s .. '1', 0 for i = 1, 100 do if a == b then n = n + 1 end end "
+        + "print(n)",
+        40)]
+    [InlineData(Text + "local t, n = {[s .. '1'] = 1}, 0 local b = s .. '1' for i = 1, 100 do n = n + t[b] end "
+        + "print(n)",
+        40)]
+    [InlineData("local s, n = (' '):rep(1e6), 0 for i = 1, 100 do n = n + (tonumber(s) or 1) end print(n)", 100)]
+    public void It_takes_many_turns_and_gives_the_same(string program, int turnsLeast)
+    {
+        var output = new StringBuilder();
+        var machine = LuaRun.Machine(output);
+        machine.Begin(LuaMachine.Compile(Encoding.Latin1.GetBytes(program), "@program"));
+        int turns = 1;
+        // Ends: each turn gets on.
+        for (; machine.Run(Budget) == LuaOutcome.Suspended; turns++)
+        {
+        }
+
+        Assert.True(turns >= turnsLeast, $"{turns} turns");
+        Assert.True(machine.Error.IsNil, machine.Error.ToString());
+        Assert.Equal(LuaRun.Output(program, NoEnd), output.ToString());
+        if (!program.Contains("pcall", StringComparison.Ordinal))
+            Assert.Equal(LuaOracle.Output(program), output.ToString());
+    }
+
+    // Patterns with all kinds of items, put aside after each few steps.
+    [Fact]
+    public void Random_patterns_find_the_same_however_often_they_are_put_aside()
+    {
+        var random = Seed.NewRandom();
+        string[] items = ["a", "b", ".", "%a", "[ab]", "[^a]", "(a)", "(b*)", "()", "%1", "%bab", "%f[b]", "$", "(.-)"];
+        string[] suffixes = ["", "", "", "*", "+", "-", "?"];
+        for (int round = 0; round < 400; round++)
+        {
+            string pattern = string.Concat(Enumerable.Range(0, 1 + random.Next(6)).Select(_ =>
+                items[random.Next(items.Length)] + suffixes[random.Next(suffixes.Length)]));
+            string text = string.Concat(Enumerable.Range(0, random.Next(24)).Select(_ => "abab c"[random.Next(6)]));
+            string program = $"local s, p = '{text}', '{pattern}' print(pcall(string.find, s, p)) "
+                + "print(pcall(string.gsub, s, p, '<%0>')) print(pcall(string.match, s, p, 3)) "
+                + "print(pcall(function() local t = {} for a, b in s:gmatch(p) do "
+                + "t[#t + 1] = tostring(a) .. tostring(b) end return table.concat(t, ',') end))";
+            string whole = LuaRun.Output(program, NoEnd);
+            Assert.True(whole == LuaRun.Output(program, budget: 1), $"{text} {pattern}");
+        }
+    }
+
+    // The same sum as for a string that is made at once: neither numbers nor pieces are charged twice.
+    [Theory]
+    [InlineData("a .. b", 3, 4, 7)]
+    [InlineData("a .. 1 .. b", 3, 4, 8)]
+    [InlineData("a .. 1 .. 2 .. 3 .. 4 .. b", 3, 4, 11)]
+    [InlineData("a .. b", 300_000, 4, 300_004)]
+    [InlineData("a .. b .. a", 300_000, 300_000, 900_000)]
+    public void Joined_strings_are_charged_once(string expression, int first, int second, int length)
+    {
+        var machine = new LuaMachine();
+        machine.Begin(LuaMachine.Compile(Encoding.ASCII.GetBytes(
+            $"local a, b = ... local c, before = nil, collectgarbage('count') c = {expression} "
+            + "return #c, (collectgarbage('count') - before) * 1024"), "@program"),
+            machine.NewString(new byte[first]), machine.NewString(new byte[second]));
+        Assert.Equal(LuaOutcome.Done, LuaRun.ToItsEnd(machine));
+        Assert.Equal(length, machine.Results[0].AsNumber);
+        Assert.Equal(length + LuaString.OverheadBytes, machine.Results[1].AsNumber);
+    }
+}

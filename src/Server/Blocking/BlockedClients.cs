@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -59,6 +60,7 @@ internal sealed class BlockedClients : IDisposable
     public void Begin(ref CommandContext context, BlockedCommand command, DataType type, KeyRange keys, long timeoutMs)
     {
         if (Refuses(ref context, keys)) return;
+        Debug.Assert(command.IsWaiting, "it is new");
         var session = context.Session;
         // Parked before anybody can find it: who serves it wakes a session that is parked.
         session.Park(long.MaxValue);
@@ -129,6 +131,7 @@ internal sealed class BlockedClients : IDisposable
             lock (place.Queue.Guard)
             {
                 place.Queue.Remove(place);
+                Debug.Assert(!command.EndsWithoutKey || place.Queue.EndingWithoutKey > 0, "it was counted");
                 if (command.EndsWithoutKey && --place.Queue.EndingWithoutKey == 0)
                     Interlocked.Decrement(ref _keysEndingWaits);
             }

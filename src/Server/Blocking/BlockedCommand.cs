@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -128,6 +129,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     /// <summary>Where it waits, from now until it is disposed.</summary>
     internal void Stand(WaitPlace[] places)
     {
+        Debug.Assert(!_stands, "it waits once");
         _places = places;
         _stands = true;
     }
@@ -137,6 +139,7 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     /// <summary>By who has claimed: the reply is written, the client goes on.</summary>
     internal void Finish(ReadOnlySpan<byte> reply)
     {
+        Debug.Assert(Volatile.Read(ref _state) == Serving && reply.Length > 0, "it was claimed, and answered");
         _reply = reply.ToArray();
         _chargedReply = reply.Length;
         Session.Server.Store.ChargeManaged(reply.Length);

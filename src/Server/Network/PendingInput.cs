@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 
@@ -67,7 +68,11 @@ internal unsafe struct PendingInput
     /// <summary>How many more bytes fit.</summary>
     public readonly int Room => _capacity - _length;
 
-    public void Commit(int bytes) => _length += bytes;
+    public void Commit(int bytes)
+    {
+        Debug.Assert(bytes >= 0 && bytes <= Room, "there was room");
+        _length += bytes;
+    }
 
     /// <summary>Appends bytes from elsewhere.</summary>
     /// <returns>False when that would be more than <see cref="BytesMax"/>.</returns>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -96,6 +97,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
         }
 
         *(ulong*)text = 0;
+        Debug.Assert(text + PaddingBytes <= (byte*)copies + ((bytes + 7) & ~7L), "it is no longer than was taken");
         return copies;
     }
 

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 
 namespace Kv.Server.Sessions;
 
@@ -48,7 +49,8 @@ internal sealed class ConnectionTable
     public void Remove(Session session)
     {
         if (!_sessions.TryRemove(session.Id, out _)) return;
-        Interlocked.Decrement(ref _count);
+        int left = Interlocked.Decrement(ref _count);
+        Debug.Assert(left >= 0, "it was counted");
         if (session.Descriptor >= 0) Interlocked.Decrement(ref _descriptors);
     }
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Sessions;
@@ -36,6 +37,7 @@ internal sealed unsafe class ReceivedBlocks
         int head = session.Partial.BigBulkOffset;
         // It was read ahead while the client waited, and the turn ended before the parser looked at it again.
         if (length - head >= bytes) return length;
+        Debug.Assert(session.Blocks is not { IsFilling: true }, "one at a time");
         var block = store.AllocateBlock(bytes);
         if (block.IsNone) return length;
         var blocks = session.Blocks ??= new ReceivedBlocks();
@@ -62,6 +64,7 @@ internal sealed unsafe class ReceivedBlocks
     /// announced.</summary>
     public void Advance(int bytes)
     {
+        Debug.Assert(IsFilling && bytes >= 0 && bytes <= Expected - Received, "no more than is expected");
         Received += bytes;
         Current.ChargeTo(Received);
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -47,7 +48,11 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
     public CommandQueue Commands => _queue;
 
     /// <summary>MULTI.</summary>
-    public void Open() => session.InMulti = true;
+    public void Open()
+    {
+        Debug.Assert(!session.InMulti && QueuedCount == 0, "the last one is closed");
+        session.InMulti = true;
+    }
 
     /// <summary>A command was refused.</summary>
     public void Abort() => IsAborted = true;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>What has been unlinked and waits until no session can reach it any more.</summary>
@@ -141,6 +143,7 @@ internal sealed class DeferredActions(EpochTable epochs)
 
     private bool TryAdd(Queue<Item> queue, in Item item)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the queues are the lock's");
         try
         {
             queue.Enqueue(item);
@@ -162,6 +165,7 @@ internal sealed class DeferredActions(EpochTable epochs)
         Interlocked.Increment(ref _running);        // full fence: before the count
         _count--;
         _bytes -= item.Bytes;
+        Debug.Assert(_count >= 0 && _bytes >= 0, "it was counted");
         return true;
     }
 }

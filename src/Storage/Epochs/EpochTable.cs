@@ -43,6 +43,7 @@ internal sealed unsafe class EpochTable : IDisposable
     /// <summary>Online from here on.</summary>
     public void Enter(int slot)
     {
+        Debug.Assert((uint)slot < (uint)_slotsMax, "it is a session's");
         if (slot >= Volatile.Read(ref _slotsUsed)) Use(slot);
         Volatile.Write(ref Slot(slot), Volatile.Read(ref _global));
         Interlocked.MemoryBarrier();    // the slot before any read of the index; pairs with the one in Advance

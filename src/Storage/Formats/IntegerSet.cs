@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -85,6 +86,7 @@ internal readonly unsafe struct IntegerSet
     public void Insert(int index, long number)
     {
         int width = Math.Max(Width, WidthOf(number)), count = Count;
+        Debug.Assert((uint)index <= (uint)count, "it goes between others");
         byte* first = _start + HeaderBytes;
         if (width != Width)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -103,6 +104,7 @@ internal readonly unsafe struct PackedRun
     public PackedRun Splice(byte* at, int oldBytes, int newBytes, int countChange)
     {
         int behind = (int)(End - (at + oldBytes)), used = Used - oldBytes + newBytes;
+        Debug.Assert(oldBytes >= 0 && behind >= 0 && used <= Capacity, "it is in the run, and there is capacity");
         if (oldBytes != newBytes && behind != 0) Buffer.MemoryCopy(at + oldBytes, at + newBytes, behind, behind);
         SetSize(used, Count + countChange);
         return new PackedRun(_start, Capacity + HeaderBytes);

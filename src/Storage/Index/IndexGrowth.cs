@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
@@ -153,6 +154,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// </remarks>
     public bool TrySplit(ulong* near, ulong number, ulong control, int depth)
     {
+        Debug.Assert(HashBucket.IsLatched(HashBucket.ReadControl(near)), "the bucket is latched");
+        Debug.Assert(depth < index.TargetDepth, "it has a half to split into");
         try
         {
             Fault.Point("index.split");

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -128,6 +129,7 @@ internal sealed unsafe class WatchTable : IDisposable
     {
         lock (_locks[StripeOf(watched.Hash)])
         {
+            Debug.Assert(watched.Watchers > 0, "it is watched");
             if (--watched.Watchers != 0) return;
             Interlocked.Decrement(ref _watched);
             if (watched.Waiters == 0) Forget(watched);
@@ -139,6 +141,7 @@ internal sealed unsafe class WatchTable : IDisposable
     {
         lock (_locks[StripeOf(watched.Hash)])
         {
+            Debug.Assert(watched.Waiters > 0, "somebody waits for it");
             if (--watched.Waiters != 0) return;
             Interlocked.Decrement(ref _awaited);
             if (watched.Watchers == 0) Forget(watched);
@@ -149,6 +152,8 @@ internal sealed unsafe class WatchTable : IDisposable
     private void Forget(WatchedKey watched)
     {
         int stripe = StripeOf(watched.Hash);
+        Debug.Assert(_locks[stripe].IsHeldByCurrentThread, "the stripe is locked");
+        Debug.Assert(watched is { Watchers: 0, Waiters: 0 }, "nobody wants it");
         var stripeKeys = _stripes[stripe]!;
         var first = stripeKeys[watched.Hash];
         if (first != watched)
@@ -256,6 +261,7 @@ internal sealed unsafe class WatchTable : IDisposable
 
     private WatchedKey Insert(int stripe, int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
     {
+        Debug.Assert(_locks[stripe].IsHeldByCurrentThread, "the stripe is locked");
         var keys = _stripes[stripe] ??= [];
         keys.TryGetValue(hash, out var next);
         var watched = new WatchedKey(number, databaseId, key, hash) { Next = next };

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -160,6 +161,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     /// it.</summary>
     public void Retire(int segment)
     {
+        Debug.Assert(Info(segment)->State is not (SegmentState.Free or SegmentState.Retired), "it is in use");
         Volatile.Write(ref *(int*)&Info(segment)->State, (int)SegmentState.Retired);
         Interlocked.Increment(ref _retired);
     }
@@ -167,6 +169,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     /// <summary>Takes back a segment that nobody can reach any more.</summary>
     public void Free(int segment, int chargedBytes)
     {
+        Debug.Assert(Info(segment)->State != SegmentState.Free, "it is freed once");
         if (Info(segment)->State == SegmentState.Retired) Interlocked.Decrement(ref _retired);
         Info(segment)->State = SegmentState.Free;
         _budget.ChargeLog(-chargedBytes);
@@ -175,6 +178,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
         lock (_lock)
         {
             _taken--;
+            Debug.Assert(_taken >= 0, "it was taken");
             // 3 % of what is in use stays warm for the writers: a page fault costs more than a record.
             keep = _warm.Count < Math.Max(KeptFreeMin, _taken / 32);
             if (keep) _warm.Push(segment);

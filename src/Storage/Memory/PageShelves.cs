@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
@@ -42,6 +43,7 @@ internal static unsafe class PageShelves
     /// <param name="size">The bytes wanted, at most <see cref="BytesMax"/>; what the extent has.</param>
     public static byte* TryTake(ref long size)
     {
+        Debug.Assert(size is > 0 and <= BytesMax, "longer ones are of whole pages");
         int units = UnitsFor(size);
         size = (long)units * UnitBytes;
         lock (Gate)
@@ -51,6 +53,7 @@ internal static unsafe class PageShelves
             if (shelf == null) return null;
             Unlink(shelf);
             int unit = Find(shelf->Free, units);
+            Debug.Assert((shelf->Free & Mask(unit, units)) == Mask(unit, units), "they are free");
             shelf->Free &= ~Mask(unit, units);
             Link(shelf);
             return (byte*)shelf + ((long)unit * UnitBytes);
@@ -65,6 +68,7 @@ internal static unsafe class PageShelves
         lock (Gate)
         {
             Unlink(shelf);
+            Debug.Assert((shelf->Free & Mask(unit, units)) == 0, "they were taken");
             shelf->Free |= Mask(unit, units);
             if (shelf->Free == AllFree)
             {

@@ -88,7 +88,14 @@ internal readonly unsafe struct Region
     public RegionRound Round => new(this);
 
     /// <summary>The counts of its pages, and where the round is.</summary>
-    public RegionPages Pages => new(At(PagesPiece));
+    public RegionPages Pages
+    {
+        get
+        {
+            Debug.Assert(PagesPiece != 0, "it has some");
+            return new RegionPages(At(PagesPiece));
+        }
+    }
 
     internal FreePieces FreePieces => new(Start);
 

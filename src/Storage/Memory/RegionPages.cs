@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -152,6 +153,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         uint page = piece / PageUnits;
         if ((piece + units - 1) / PageUnits != page) return GiveLong(piece, units);
         uint free = Free[page] + units;
+        Debug.Assert((free & Mask) <= PageUnits, "a page has no more units");
         Free[page] = (ushort)free;
         return free < Closed;
     }
@@ -163,6 +165,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     {
         uint page = piece / PageUnits, free = Free[page];
         if ((piece + units - 1) / PageUnits != page || (free & GivenBack) != 0) return TakeLong(piece, units);
+        Debug.Assert((free & Mask) >= units, "they were free");
         Free[page] = (ushort)(free - units);
         return 0;
     }
@@ -191,6 +194,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         for (; page < end; page++)
         {
             if ((Free[page] & GivenBack) != 0) continue;
+            Debug.Assert((Free[page] & Mask) == PageUnits, "all of it is free");
             Free[page] |= GivenBack;
             units += PageUnits;
         }
@@ -299,6 +303,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         {
             uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits)),
                 free = Free[page] + here;
+            Debug.Assert((free & Mask) <= PageUnits, "a page has no more units");
             Free[page] = (ushort)free;
             isOpen &= free < Closed;
             piece += here;
@@ -315,6 +320,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         while (units != 0)
         {
             uint page = piece / PageUnits, here = Math.Min(units, PageUnits - (piece % PageUnits)), free = Free[page];
+            Debug.Assert((free & Mask) >= here, "they were free");
             if ((free & GivenBack) != 0) givenBack += PageUnits;
             Free[page] = (ushort)((free & ~(uint)GivenBack) - here);
             piece += here;

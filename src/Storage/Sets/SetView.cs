@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 
@@ -52,6 +53,7 @@ internal unsafe ref struct SetView : IMemberScan
     [UnscopedRef]
     public ReadOnlySpan<byte> Random(Random random)
     {
+        Debug.Assert(Count != 0, "there is one");
         if (_kind == ValueKind.Set) return MemberItem.MemberOf(_table.Random(random));
         return At(random.Next((int)Count));
     }

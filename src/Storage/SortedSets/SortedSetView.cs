@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -71,6 +72,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
     /// <summary>One member, each as likely as another. There must be one.</summary>
     public void Random(Random random, out ReadOnlySpan<byte> member, out double score)
     {
+        Debug.Assert(Count != 0, "there is one");
         if (IsPacked) _packed.Next(_packed.At(random.Next(_packed.Count)), out member, out score);
         else Split(_table.Random(random), out member, out score);
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -88,6 +89,7 @@ internal sealed unsafe class Database
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Stripe* StripeOf(int slot)
     {
+        Debug.Assert((uint)slot < (uint)_stripesMax, "it is a session's");
         if (slot >= Volatile.Read(ref _stripesUsed)) Use(slot);
         return _stripes + slot;
     }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Large collections that a command works on in steps, between the turns of others. Their keys stay locked
@@ -127,6 +129,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
 
     private bool StepClaimed(StoreSession? caller = null)
     {
+        Debug.Assert(_claim.IsHeldByCurrentThread, "one at a time");
         if (_isDone) return true;
         try
         {
@@ -143,6 +146,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
 
     private void End(StoreSession? caller = null)
     {
+        Debug.Assert(_claim.IsHeldByCurrentThread, "one at a time");
         if (_isDone) return;
         Volatile.Write(ref _isDone, true);
         if (_session.Transaction != null) _session.EndTransaction();

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A command over very many keys of one database that is to happen at one instant, done in steps between the
@@ -210,6 +212,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         {
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
+            Debug.Assert((Record.ReadWord(held.Record) & RecordWord.Lock) != 0, "the key is locked");
             if (_work.Action == ManyKeysAction.Set)
             {
                 _session.Changes.FinishString(ref held, _work.Value(_order[_next].Index, out _));
@@ -249,6 +252,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void End()
     {
+        Debug.Assert(_phase == Phase.Begin || _next == _locked, "no key is held any more");
         _phase = Phase.Done;
         _session.Changes.HeldAbsent = 0;
         _session.GoOffline();
@@ -274,6 +278,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private HeldRecord HeldOf(int place)
     {
+        Debug.Assert((uint)place < (uint)_count && HasKeys, "it is one of the keys, and they are held");
         ref State state = ref _states[place];
         return new()
         {

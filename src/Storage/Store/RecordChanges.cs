@@ -400,6 +400,7 @@ internal sealed unsafe class RecordChanges
     private StoreStatus Replace<TUpdate>(ref HeldRecord held, ref NewValue next, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
+        Debug.Assert((Record.ReadWord(held.Record) & RecordWord.Lock) != 0, "the key is held");
         if (next.Length > Store.ValueBytesMax) return StoreStatus.TooLarge;     // pages may leave a block more capacity
         Fault.Point("record.write");
         if (!TryReplaceInPlace(ref held, ref next, ref update))

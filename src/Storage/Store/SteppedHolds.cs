@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Which long commands of a store have keys locked: at most one that has several, and some that have one
@@ -48,7 +50,11 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     }
 
     /// <summary>The current command has let go of all its keys.</summary>
-    public void End() => Volatile.Write(ref _current, null);        // release: its work with the session comes before
+    public void End()
+    {
+        Debug.Assert(Volatile.Read(ref _current) != null, "one has begun");
+        Volatile.Write(ref _current, null);     // release: its work with the session comes before
+    }
 
     /// <summary>Takes locks over from a session's turn, for work in steps.</summary>
     /// <returns>Null when there are as many already, or the database has just been flushed: do all of it in this

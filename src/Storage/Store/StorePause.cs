@@ -62,12 +62,14 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     /// <summary>Says that the pause lasts long. By the one who has it.</summary>
     public void MarkLong()
     {
+        Debug.Assert(IsRequested, "somebody has stopped the others");
         Volatile.Write(ref _long, 1);
         _overOrLong.Set();
     }
 
     public void End()
     {
+        Debug.Assert(IsRequested, "somebody has stopped the others");
         Volatile.Write(ref _long, 0);           // release: what was done comes before
         Volatile.Write(ref _requested, 0);      // release: likewise
         _over.Set();

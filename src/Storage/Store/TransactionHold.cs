@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A transaction of very many commands or keys: finds its keys, locks them in the one order, runs, and lets
@@ -131,6 +133,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void LockSome()
     {
+        Debug.Assert(_next <= _found, "it locks what was found");
         int first = Math.Max(0, _next - 1), end = Math.Min(_found, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
@@ -147,6 +150,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void Start()
     {
+        Debug.Assert(_next == _found, "all keys are locked");
         _session.EnterTransaction();
         var start = work.Start(_table);
         if (start == TransactionStart.Run)

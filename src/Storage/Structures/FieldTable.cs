@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -199,7 +200,11 @@ internal readonly unsafe ref struct FieldTable
         if (expiryMs < EarliestSoFar) EarliestSoFar = expiryMs;     // a pass may have been there before
     }
 
-    private void Forget() => ExpiriesRef--;
+    private void Forget()
+    {
+        Debug.Assert(ExpiriesRef != 0, "it was counted");
+        ExpiriesRef--;
+    }
 
     /// <summary>Collects the items of a bucket whose time has come.</summary>
     private ref struct FindExpired(long nowMs, byte** found) : IMemberVisit

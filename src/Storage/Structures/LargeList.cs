@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -208,6 +209,7 @@ internal readonly unsafe struct LargeList(Region region)
         if (claimed + leaf.SizeFor(element.Length) > LeafBytesMax) return false;
         int wider = (int)Math.Min(LeafBytesMax,
             RoundUp(claimed + Math.Max(leaf.SizeFor(push), directory.LeafBytes >> LastShift)));
+        Debug.Assert(wider > capacity, "else it would have had room");
         _region.Lengthen(directory.Names[at], capacity, wider);
         leaf.Widen(wider);
         directory.LeafBytes += wider - capacity;
@@ -315,6 +317,7 @@ internal readonly unsafe struct LargeList(Region region)
     private int TakeOut(long index, long count)
     {
         ListDirectory directory = Directory;
+        Debug.Assert(count > 0 && index + count <= directory.Count, "there are as many");
         int at = directory.Find(index, out int offset), firstEmpty = -1, empty = 0;
         directory.Count -= count;
         for (int i = at; count != 0; i++, offset = 0)
@@ -360,6 +363,7 @@ internal readonly unsafe struct LargeList(Region region)
         if (old - capacity < Math.Max(LeafStep, old >> MuchSpareShift)) return;
         uint name = directory.Names[at];
         bool isLast = _region.IsLast(name, old);
+        Debug.Assert(capacity < old, "it becomes shorter");
         leaf.Narrow(capacity);
         directory.LeafBytes -= old - capacity;
         if (isLast) _region.Shorten(name, old, capacity);
@@ -627,6 +631,7 @@ internal readonly unsafe struct LargeList(Region region)
         var leaf = new ListLeaf(_region.At(name));
         int size = SizeOf(leaf);
         directory.LeafBytes -= size;
+        Debug.Assert(directory.LeafBytes >= 0, "it was counted");
         _region.Give(name, size);
     }
 }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //  head of the region:
@@ -152,6 +154,7 @@ internal readonly unsafe struct LargeStream(Region region)
     public void Append<TItems>(in AppendPlan plan, StreamId id, scoped in TItems items)
         where TItems : struct, IStreamItems, allows ref struct
     {
+        Debug.Assert(id > LastId, "ids go up");
         int fields = items.Fields;
         if (plan.IsNewLeaf)
         {
@@ -206,6 +209,7 @@ internal readonly unsafe struct LargeStream(Region region)
     public void Delete(StreamPlace place)
     {
         StreamLeaf leaf = LeafAt(place.Leaf);
+        Debug.Assert(Length > 0 && !leaf.IsDeleted(place.Index), "it is there");
         leaf.Delete(place.Index);
         Length--;
         if (leaf.Live == 0) RemoveLeaf(place.Leaf);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Intrinsics;
@@ -92,6 +93,7 @@ internal readonly unsafe struct ListDirectory(Region region)
     {
         ref ListHead head = ref Head;
         int leaves = Leaves;
+        Debug.Assert((uint)index <= (uint)leaves && head.Leaves < head.Capacity, "there is room");
         bool moveLeft = index < leaves - index;
         if (head.First == 0 || head.First + head.Leaves == head.Capacity)
         {
@@ -119,6 +121,7 @@ internal readonly unsafe struct ListDirectory(Region region)
     {
         ref ListHead head = ref Head;
         int behind = Leaves - index - count;
+        Debug.Assert(index >= 0 && count >= 0 && behind >= 0, "there are as many");
         if (index < behind)
         {
             Move(0, count, index);
@@ -153,6 +156,7 @@ internal readonly unsafe struct ListDirectory(Region region)
     public int Find(long index, out int offset)
     {
         long count = Count;
+        Debug.Assert((ulong)index < (ulong)count, "there is such an element");
         if (index < count / 2) return FindFromLeft(index, out offset);
         int leaf = FindFromRight(count - 1 - index, out long fromRight);
         offset = (int)((int)Counts[leaf] - 1 - fromRight);

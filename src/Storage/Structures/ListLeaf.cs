@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
 
@@ -148,6 +149,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         get
         {
             if (IsAlone) return Alone;
+            Debug.Assert((uint)index < (uint)Count, "there is such an element");
             int place = IsReversed ? Slots - 1 - index : First + index;
             if (IsUniform) return new ReadOnlySpan<byte>(_start + HeaderBytes + (place * Width), Width);
             byte* slot = SlotAt(place);
@@ -191,6 +193,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Says that the room is larger than it was: the slots move to its end.</summary>
     public void Widen(int capacity)
     {
+        Debug.Assert(capacity >= Capacity && capacity <= BytesMax, "the room is larger, and ends fit in 16 bits");
         int bytes = AllSlotsBytes;
         Buffer.MemoryCopy(_start + Capacity - bytes, _start + capacity - bytes, bytes, bytes);
         SetWord(0, capacity);
@@ -200,6 +203,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public void Narrow(int capacity)
     {
         Compact();
+        Debug.Assert(HeaderBytes + UsedBytes <= capacity, "the room is still enough");
         int bytes = AllSlotsBytes;
         Buffer.MemoryCopy(_start + Capacity - bytes, _start + capacity - bytes, bytes, bytes);
         SetWord(0, capacity);
@@ -225,10 +229,12 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Puts an element at a place; those from there on come behind it. There must be room.</summary>
     public void Insert(int index, ReadOnlySpan<byte> element)
     {
+        Debug.Assert(!IsAlone && (uint)index <= (uint)Count, "it goes between elements of a shared leaf");
         int length = element.Length;
         if (Count == 0) Clear();
         else if (TryPutAhead(index, element)) return;
         if (!CanAppend(SizeFor(length))) Compact();
+        Debug.Assert(CanAppend(SizeFor(length)), "there is room");
         SetUniformity(length);
         int slots = Slots, place = IsReversed ? slots - index : First + index;
         int at = place == 0 ? 0 : EndOf(place - 1), end = DataEnd;
@@ -266,6 +272,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         if (change != 0)
         {
             if (change + BytesOfNewSlots > SpareBytes) Compact();
+            Debug.Assert(change + BytesOfNewSlots <= SpareBytes, "there is room");
             if (IsUniform) GetSlots();
         }
 
@@ -283,6 +290,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Takes elements out. At both ends in O(1).</summary>
     public void Remove(int index, int count)
     {
+        Debug.Assert(index >= 0 && count > 0 && index + count <= Count, "there are as many");
         int slots = Slots, first = First, place = IsReversed ? slots - index - count : first + index;
         if (count == slots - first) Clear();
         else if (place + count == slots) SetWord(2, place);
@@ -344,6 +352,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
     {
         int slots = Slots, place = IsReversed ? slots - index : First + index, moved = slots - place;
         int at = place == 0 ? 0 : EndOf(place - 1), bytes = DataEnd - at;
+        Debug.Assert(other.Slots == 0 && other.IsReversed == IsReversed, "the other is empty, and of the same order");
+        Debug.Assert(bytes <= other.SpareBytes, "the other has room");
         Buffer.MemoryCopy(_start + HeaderBytes + at, other._start + HeaderBytes, bytes, bytes);
         other.SetWord(2, moved);
         if (IsUniform)
@@ -408,6 +418,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Gives each element a slot. There must be room.</summary>
     private void GetSlots()
     {
+        Debug.Assert(IsUniform, "there are none");
         int width = Width, slots = Slots;
         SetWord(4, Word(4) & ~Uniform);
         SetWord(6, 0);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
@@ -54,6 +55,7 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>Begins a table in a new region that has room for <see cref="ReserveBytes"/> of none.</summary>
     public void Begin()
     {
+        Debug.Assert(Buckets == 0, "it begins once");
         Segments[0] = _region.TakeAligned(FirstBuckets * BucketBytes);
         new Span<byte>(_region.At(Segments[0]), FirstBuckets * BucketBytes).Clear();
         Buckets = FirstBuckets;
@@ -105,11 +107,16 @@ internal readonly unsafe ref struct MemberTable
     public byte* ItemAt(uint* place) => _region.At(*place);
 
     /// <summary>Another item of the same member.</summary>
-    public static void Replace(uint* place, uint item) => *place = item;
+    public static void Replace(uint* place, uint item)
+    {
+        Debug.Assert(*place != 0 && item != 0, "the member is there");
+        *place = item;
+    }
 
     /// <summary>Adds an item whose member is not there, out of what was reserved.</summary>
     public void Insert(uint item, ulong hash)
     {
+        Debug.Assert(Find(MemberItem.MemberOf(_region.At(item)), hash) == null, "its member is not there");
         Append(Bucket(BucketOf(hash)), item, TagOf(hash));
         CountRef++;
         if (CountRef > (long)Buckets * LoadMax) Split();
@@ -121,7 +128,9 @@ internal readonly unsafe ref struct MemberTable
     public void Remove(uint* place, ulong hash)
     {
         byte* bucket = (byte*)((nuint)place & ~(nuint)(BucketBytes - 1));
-        bucket[(int)(((byte*)place - bucket - ItemsOffset) / sizeof(uint))] = 0;
+        ref byte tag = ref bucket[(int)(((byte*)place - bucket - ItemsOffset) / sizeof(uint))];
+        Debug.Assert(tag == TagOf(hash) && Count != 0, "it is the place of a member of that hash");
+        tag = 0;
         *place = 0;
         uint home = BucketOf(hash);
         if (NextOf(Bucket(home)) != 0) Close(Bucket(home));
@@ -132,6 +141,7 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>One member, each as likely as another. There must be one.</summary>
     public byte* Random(Random random)
     {
+        Debug.Assert(Count != 0, "there is one");
         // Ends: every place is as likely, and at least one in about 4 has a member (one in 12 of the smallest tables).
         while (true)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -91,6 +92,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     /// <summary>Adds a field that is not there, without an expiry.</summary>
     public void Append(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
     {
+        Debug.Assert(Find(field) == null, "it is not there");
         byte* end = _run.End;
         _run.Splice(end, 0, LengthPrefix.SizeWith(field.Length) + LengthPrefix.SizeWith(value.Length)
             + (HasExpiries ? NoExpirySize : 0), 2);
@@ -113,6 +115,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     /// <param name="expiryMs">Unix milliseconds, of 48 bits; -1: none.</param>
     public PackedFields SetExpiry(byte* at, long expiryMs)
     {
+        Debug.Assert(HasExpiries, "there is room for one");
         at = _run.Next(_run.Next(at, out _), out _);
         byte* behind = _run.Next(at, out var old);
         long oldMs = old.Length == ExpiryBytes ? Read(old) : FieldExpiry.None;

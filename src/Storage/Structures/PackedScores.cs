@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -110,6 +111,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     /// <summary>Adds an element that is not there. There must be capacity for it.</summary>
     public void Insert(double score, ReadOnlySpan<byte> member)
     {
+        Debug.Assert(Find(member, out _) == null, "it is not there");
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
         run.Splice(place, 0, SizeOf(member.Length, score), 1);
         Write(place, score, member);

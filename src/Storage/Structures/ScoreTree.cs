@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -137,6 +138,7 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>The element at a place. There must be one.</summary>
     public ScoreCursor At(long rank)
     {
+        Debug.Assert((ulong)rank < (ulong)Count, "there is such an element");
         uint name = Root;
         ScoreNode node = NodeAt(name);
         // Ends: a level further down each round.

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -98,7 +99,11 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     }
 
     /// <summary>Ends an entry, or the fields of the leaf.</summary>
-    public void EndAt(byte* end) => Used = (int)(end - start);
+    public void EndAt(byte* end)
+    {
+        Used = (int)(end - start);
+        Debug.Assert(Spare >= 0, "it ends ahead of the places");
+    }
 
     /// <summary>The id of an entry.</summary>
     public StreamId IdOf(int index) => ReadId(start + PlaceOf(index) + 1, out _);
@@ -140,6 +145,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Marks an entry as deleted.</summary>
     public void Delete(int index)
     {
+        Debug.Assert((uint)index < (uint)Count && !IsDeleted(index), "it is there");
         start[PlaceOf(index)] |= FlagDeleted;
         Deleted++;
     }
@@ -147,6 +153,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Copies everything to a piece of another size, with room for all.</summary>
     public void CopyTo(byte* piece, int capacity)
     {
+        Debug.Assert(Used + (Count * PlaceBytes) <= capacity || !CanResize(capacity), "there is room for all");
         Buffer.MemoryCopy(start, piece, capacity, Used);
         var copy = new StreamLeaf(piece);
         copy.Capacity = capacity;
@@ -168,6 +175,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     public void Resize(int capacity)
     {
         int bytes = Count * PlaceBytes;
+        Debug.Assert(CanResize(capacity) && Used + bytes <= capacity, "places keep their width, and there is room");
         Buffer.MemoryCopy(start + Capacity - bytes, start + capacity - bytes, bytes, bytes);
         Capacity = capacity;
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -116,6 +117,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <returns>True when nothing is left.</returns>
     public bool Begin(SessionOutput output)
     {
+        Debug.Assert(!IsBegun, "it begins once");
         IsBegun = true;
         _values = output.Reply.Owed;
         return PassOn(output);
@@ -125,6 +127,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <returns>True when nothing is left.</returns>
     public bool PassOn(SessionOutput output)
     {
+        Debug.Assert(_passed < _pieces.Count, "something is left");
         var piece = _pieces[_passed++];
         bool isLast = _passed == _pieces.Count;
         int start = 0, end = piece.Buffer.Length;
@@ -168,6 +171,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
         if (more == 0) return;
         store.Charge(more);
         _charged += more;
+        Debug.Assert(_charged >= 0, "what it has is charged once");
     }
 
     private static long BytesOf(SessionOutput piece) => piece.Buffer.Length + piece.ReferencedBytes;

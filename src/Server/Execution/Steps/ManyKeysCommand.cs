@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -86,6 +87,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     /// <inheritdoc/>
     public byte* Key(int index, out int length)
     {
+        Debug.Assert((uint)index < (uint)_keys, "it is one of the keys");
         Argument* argument = _command.Items + 1 + ((long)index * _stride);
         length = argument->Length;
         return argument->Pointer;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Makes room at the limit: empties segments, keeps what is worth most in them, and evicts the rest.</summary>
@@ -305,6 +307,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
 
     private void Evict(Database database, byte* record, ulong word, bool isYoung, StoreSession session)
     {
+        Debug.Assert((Record.ReadWord(record) & RecordWord.Lock) != 0, "the record is locked");
         ulong hash = database.Index.Hash.Of(Record.KeyOf(record, word));
         var held = new HeldRecord { Database = database, Record = record, Word = word, Hash = hash };
         if (Record.IsExpired(record, word, session.NowMs))

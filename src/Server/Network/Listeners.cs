@@ -41,7 +41,7 @@ internal sealed class Listeners(KvServer server)
         {
             (_port, _bind) = (options.Port, options.Bind);
             _tcp = options.Port == 0 ? OpenOnFreePort(options)
-                : OpenAll(Wanted(options, options.Port), options.TcpBacklog);
+                : OpenAll(WantedAddress.Of(options, options.Port), options.TcpBacklog);
             if (options.Port == 0) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
             try
             {
@@ -98,7 +98,7 @@ internal sealed class Listeners(KvServer server)
         const int AttemptsMax = 10;
         for (int attempt = 1; ; attempt++)
         {
-            var wanted = Wanted(options, 0);
+            var wanted = WantedAddress.Of(options, 0);
             try
             {
                 var first = new List<TcpListener>();
@@ -141,28 +141,6 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    private readonly record struct WantedAddress(IPEndPoint EndPoint, bool Optional);
-
-    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take its
-    /// time.</summary>
-    private static List<WantedAddress> Wanted(ServerOptions options, int port)
-    {
-        var wanted = new List<WantedAddress>();
-        foreach (string word in options.Bind)
-        {
-            if (!BindAddress.TryParse(word, out var bind))
-                throw new ListenException($"'{word}' is no address to bind", false, port);
-            foreach (var address in ListeningSocket.Resolve(bind, port))
-            {
-                var endPoint = new IPEndPoint(address, port);
-                if (!wanted.Exists(other => other.EndPoint.Equals(endPoint)))
-                    wanted.Add(new WantedAddress(endPoint, bind.Optional));
-            }
-        }
-
-        return wanted;
-    }
-
     /// <summary>Listens where the options say now.</summary>
     /// <returns>False with a line in the log, and all as it was.</returns>
     private bool TryMove(ServerOptions options)
@@ -174,7 +152,7 @@ internal sealed class Listeners(KvServer server)
             int port = options.Port != 0 ? options.Port : _chosenPort;
             try
             {
-                Move(port == 0 ? [] : Wanted(options, port), options.TcpBacklog);
+                Move(port == 0 ? [] : WantedAddress.Of(options, port), options.TcpBacklog);
             }
             catch (ListenException exception)
             {

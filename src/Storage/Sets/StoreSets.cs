@@ -247,11 +247,4 @@ public readonly struct StoreSets
         while (walk.Next(out byte* item)) members!.Add(MemberItem.MemberOf(item));
         return StoreStatus.Ok;
     }
-
-    private readonly unsafe struct CopyMembers(ElementBuffer members) : IElementSink, IMemberVisit
-    {
-        public void Write(ReadOnlySpan<byte> member) => members.Add(member);
-
-        public void Visit(byte* item) => members.Add(MemberItem.MemberOf(item));
-    }
 }

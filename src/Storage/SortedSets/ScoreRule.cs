@@ -62,6 +62,16 @@ internal struct ScoreRoom
     /// <summary>Whether it was reserved.</summary>
     public bool IsReserved;
 
+    /// <summary>What a new set of these will take in its record.</summary>
+    public readonly int ExpectedBytes
+    {
+        get
+        {
+            long run = PackedRun.HeaderBytes + PackedBytes;
+            return Longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
+        }
+    }
+
     /// <summary>Counts one more member.</summary>
     /// <param name="score">Or what is added to the score of a single one: what that becomes is looked at when it is
     /// known.</param>

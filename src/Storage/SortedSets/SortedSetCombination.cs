@@ -70,7 +70,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             }
 
             // A small set is done in one go.
-            var walk = new Walk(value, in store.Hash);
+            var walk = new ScoredWalk(value, in store.Hash);
             for (; Count < Limit && walk.Next(out var member, out double score); members--)
             {
                 ulong hash = store.Hash.Of(member);
@@ -235,27 +235,5 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     {
         double weighted = WeightOf(set) * score;
         return double.IsNaN(weighted) ? 0 : weighted;       // 0 times infinity
-    }
-
-    /// <summary>The members of a small set or sorted set.</summary>
-    private ref struct Walk
-    {
-        private readonly bool _isSet;
-        private SetView.Walk _set;
-        private SortedSetView.Walk _sorted;
-
-        public Walk(in ValueView value, ref readonly KeyHash hash)
-        {
-            _isSet = value.Type == DataType.Set;
-            if (_isSet) _set = new SetView(value, in hash).GetWalk();
-            else _sorted = new SortedSetView(value, in hash).From(0);
-        }
-
-        [UnscopedRef]
-        public bool Next(out ReadOnlySpan<byte> member, out double score)
-        {
-            score = 1;
-            return _isSet ? _set.Next(out member) : _sorted.Next(out member, out score);
-        }
     }
 }

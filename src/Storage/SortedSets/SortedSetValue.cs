@@ -20,13 +20,6 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
 
     private ScoreTree Tree => new(_value.Region);
 
-    /// <summary>What a new set will take in its record.</summary>
-    public static int ExpectedBytes(in ScoreRoom room)
-    {
-        long run = PackedRun.HeaderBytes + room.PackedBytes;
-        return room.Longest < 254 && run <= PackedRun.BytesMax ? (int)run : sizeof(long);
-    }
-
     /// <summary>Adds a member, or gives it another score, as the rule says.</summary>
     /// <param name="score">A number; what the member's score is then.</param>
     /// <param name="room">Of the whole command: reserved at the first change, if there is one.</param>

@@ -43,7 +43,7 @@ public readonly struct StoreSortedSets
         if (elements.Count == 0) return StoreStatus.Ok;
         var room = default(ScoreRoom);
         for (int i = 0; i < elements.Count; i++) room.Add(elements.Member(i).Length, elements.Score(i));
-        using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet, SortedSetValue.ExpectedBytes(room));
+        using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet, room.ExpectedBytes);
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(room.Longest)) return StoreStatus.TooLarge;
         var set = new SortedSetValue(held.Value);
@@ -296,7 +296,7 @@ public readonly struct StoreSortedSets
         room.Add(member.Length, score);
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet,
-            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+            createsNone ? -1 : room.ExpectedBytes);
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(member.Length)) return StoreStatus.TooLarge;
         var set = new SortedSetValue(held.Value);

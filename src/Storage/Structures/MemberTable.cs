@@ -554,29 +554,3 @@ internal readonly unsafe ref struct MemberTable
         }
     }
 }
-
-/// <summary>A place in a table: of a bucket or one that is chained to it. The default one is the beginning.</summary>
-internal readonly unsafe struct MemberPlace(byte* bucket, uint number, int place)
-{
-    public byte* Bucket { get; } = bucket;
-
-    public uint Number { get; } = number;
-
-    public int Place { get; } = place;
-}
-
-/// <summary>Elements that can be visited some at a time.</summary>
-internal interface IMemberScan
-{
-    /// <summary>Visits some of them.</summary>
-    /// <param name="cursor">0 to begin, else what the last call returned.</param>
-    /// <returns>The next cursor; 0: done.</returns>
-    ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IMemberVisit, allows ref struct;
-}
-
-/// <summary>Sees the members of a bucket.</summary>
-internal unsafe interface IMemberVisit
-{
-    /// <summary>One member's item (<see cref="MemberItem"/>).</summary>
-    void Visit(byte* item);
-}

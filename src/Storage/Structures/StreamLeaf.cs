@@ -25,7 +25,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 {
     public const int HeaderBytes = 48, FlagDeleted = 1, FlagSameFields = 2;
 
-    private const int NarrowMax = ushort.MaxValue, VarintMax = 10;
+    private const int NarrowMax = ushort.MaxValue;
 
     public ref int Capacity => ref ((int*)start)[0];
     public ref int Used => ref ((int*)start)[1];
@@ -82,8 +82,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 
     /// <summary>Bytes of an entry ahead of its fields and values.</summary>
     public static int HeadBytes(StreamId first, StreamId id, bool isSame, int fields) =>
-        1 + VarintBytes(id.Ms - first.Ms) + VarintBytes(NumberOf(first, id))
-        + (isSame ? 0 : VarintBytes((ulong)fields));
+        1 + Varint.SizeOf(id.Ms - first.Ms) + Varint.SizeOf(NumberOf(first, id))
+        + (isSame ? 0 : Varint.SizeOf((ulong)fields));
 
     /// <summary>Puts an entry behind the others. There is room.</summary>
     /// <returns>Where its fields and values go; <see cref="Used"/> is then what the caller says.</returns>
@@ -93,9 +93,9 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         Count++;
         byte* at = start + Used;
         *at = (byte)(isSame ? FlagSameFields : 0);
-        at = WriteVarint(at + 1, id.Ms - First.Ms);
-        at = WriteVarint(at, NumberOf(First, id));
-        return isSame ? at : WriteVarint(at, (ulong)fields);
+        at = Varint.Write(at + 1, id.Ms - First.Ms);
+        at = Varint.Write(at, NumberOf(First, id));
+        return isSame ? at : Varint.Write(at, (ulong)fields);
     }
 
     /// <summary>Ends an entry, or the fields of the leaf.</summary>
@@ -122,7 +122,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
             StreamId id = ReadId(at + 1, out at);
             ulong fields = (ulong)FieldCount;
             bool isSame = (flags & FlagSameFields) != 0;
-            if (!isSame) at = ReadVarint(at, out fields);
+            if (!isSame) at = Varint.Read(at, out fields);
             return new StreamEntry(id, (int)fields, isSame ? Fields : null, at);
         }
     }
@@ -215,8 +215,8 @@ internal readonly unsafe struct StreamLeaf(byte* start)
 
     private StreamId ReadId(byte* at, out byte* end)
     {
-        at = ReadVarint(at, out ulong ms);
-        end = ReadVarint(at, out ulong number);
+        at = Varint.Read(at, out ulong ms);
+        end = Varint.Read(at, out ulong number);
         return new StreamId(First.Ms + ms, ms == 0 ? First.Number + number : number);
     }
 
@@ -227,88 +227,5 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     {
         if (Capacity > NarrowMax) Unsafe.WriteUnaligned(start + Capacity - ((index + 1) * sizeof(uint)), offset);
         else Unsafe.WriteUnaligned(start + Capacity - ((index + 1) * sizeof(ushort)), (ushort)offset);
-    }
-
-    private static int VarintBytes(ulong value)
-    {
-        int bytes = 1;
-        // Ends: the value loses 7 bits each round.
-        for (; value >= 0x80; value >>= 7) bytes++;
-        return bytes;
-    }
-
-    private static byte* WriteVarint(byte* at, ulong value)
-    {
-        // Ends: the value loses 7 bits each round.
-        for (; value >= 0x80; value >>= 7) *at++ = (byte)(value | 0x80);
-        *at = (byte)value;
-        return at + 1;
-    }
-
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static byte* ReadVarint(byte* at, out ulong value)
-    {
-        value = *at++;
-        return value < 0x80 ? at : ReadLongVarint(at, ref value);
-    }
-
-    private static byte* ReadLongVarint(byte* at, ref ulong value)
-    {
-        value &= 0x7F;
-        for (int shift = 7; shift < VarintMax * 7; shift += 7)
-        {
-            ulong part = *at++;
-            value |= (part & 0x7F) << shift;
-            if (part < 0x80) break;
-        }
-
-        return at;
-    }
-}
-
-/// <summary>An entry of a stream: its id, then its fields and values, one pair after the other.</summary>
-/// <remarks>Valid until the stream is changed.</remarks>
-internal unsafe ref struct StreamEntry
-{
-    private byte* _field, _at;
-    private int _left;
-
-    internal StreamEntry(StreamId id, int fields, byte* sharedFields, byte* content)
-    {
-        Id = id;
-        FieldCount = _left = fields;
-        _field = sharedFields;
-        _at = content;
-    }
-
-    public StreamId Id { get; }
-
-    public int FieldCount { get; }
-
-    /// <summary>Where the next pair is; behind the last one, the end of the entry.</summary>
-    internal readonly byte* Content => _at;
-
-    /// <summary>The next pair.</summary>
-    /// <returns>False at the end.</returns>
-    public bool Next(out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
-    {
-        if (_left == 0)
-        {
-            field = value = default;
-            return false;
-        }
-
-        _left--;
-        if (_field != null) _field = Read(_field, out field);
-        else _at = Read(_at, out field);
-        _at = Read(_at, out value);
-        return true;
-    }
-
-    private static byte* Read(byte* at, out ReadOnlySpan<byte> bytes)
-    {
-        at = LengthPrefix.Read(at, out int length);
-        bytes = new ReadOnlySpan<byte>(at, length);
-        return at + length;
     }
 }

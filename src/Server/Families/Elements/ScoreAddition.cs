@@ -10,7 +10,7 @@ internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
 
     /// <summary>What a new key's record needs; -1: none is made.</summary>
     public readonly int ExpectedBytes =>
-        (rule & ScoreRule.OnlyExisting) != 0 ? -1 : SortedSetValue.ExpectedBytes(_room);
+        (rule & ScoreRule.OnlyExisting) != 0 ? -1 : _room.ExpectedBytes;
 
     /// <summary>Sums a member up.</summary>
     public void Read(ReadOnlySpan<byte> member, double score) => _room.Add(member.Length, score);

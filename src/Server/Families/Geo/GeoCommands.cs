@@ -138,7 +138,7 @@ internal static class GeoCommands
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
-            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+            createsNone ? -1 : room.ExpectedBytes);
         if (!context.TryBegin(held.Status)) return;
         long changes = 0;
         if (held.Status == StoreStatus.Ok)

@@ -194,52 +194,6 @@ internal static class ExpiryCommands
         return rest >= 500 ? seconds + 1 : seconds;
     }
 
-    /// <summary>What must hold of the present expiry.</summary>
-    [Flags]
-    private enum ExpiryConditions : byte
-    {
-        None = 0,
-        IfNone = 1,
-        IfAny = 2,
-        IfLater = 4,
-        IfEarlier = 8,
-    }
-
-    /// <summary>Sets when a key expires if the conditions hold; deletes it if that has passed.</summary>
-    private struct SetExpiryWhen : IValueUpdate
-    {
-        public ExpiryConditions Conditions;
-        public long ExpiryMs;
-        public long NowMs;
-        public bool Done;
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            Done = current.Exists && Holds(current.ExpiryMs);
-            if (!Done) return Change.None;
-            if (ExpiryMs <= NowMs) return Change.Delete;
-            next.ExpiryMs = ExpiryMs;
-            return Change.Expire;
-        }
-
-        public readonly void Write(Span<byte> destination)
-        {
-        }
-
-        // A key without expiry counts as one that expires after any other.
-        private readonly bool Holds(long currentMs)
-        {
-            bool has = currentMs != NewValue.NoExpiry;
-            if (Conditions == ExpiryConditions.None) return true;
-            if (Has(ExpiryConditions.IfNone) && has) return false;
-            if (Has(ExpiryConditions.IfAny) && !has) return false;
-            if (Has(ExpiryConditions.IfLater) && (!has || ExpiryMs <= currentMs)) return false;
-            return !Has(ExpiryConditions.IfEarlier) || !has || ExpiryMs < currentMs;
-        }
-
-        private readonly bool Has(ExpiryConditions condition) => (Conditions & condition) != 0;
-    }
-
     /// <summary>Takes the expiry away.</summary>
     private struct DropExpiry : IValueUpdate
     {

@@ -243,7 +243,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
-            createsNone ? -1 : SortedSetValue.ExpectedBytes(room));
+            createsNone ? -1 : room.ExpectedBytes);
         long added = 0, changed = 0;
         ScoreOutcome outcome = ScoreOutcome.Refused;
         if (held.Status == StoreStatus.Ok)

@@ -23,7 +23,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     /// <summary>Tables up to here do not outlive the turn.</summary>
     private const long FreeBytes = CellsPerStep * sizeof(uint);
 
-    private readonly List<Match> _matches = [];
+    private readonly List<LcsMatch> _matches = [];
     private SharedAllowance? _allowance;
     private long _allowed;
     private Block _table;
@@ -191,7 +191,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
 
     private void EndRun()
     {
-        if (_run > 0) _matches.Add(new Match(_traceRow, _traceColumn, _run));
+        if (_run > 0) _matches.Add(new LcsMatch(_traceRow, _traceColumn, _run));
         _run = 0;
     }
 
@@ -247,7 +247,4 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
             end -= match.Length;
         }
     }
-
-    /// <summary>A run of bytes that both strings have, by its place in each.</summary>
-    private readonly record struct Match(int First, int Second, int Length);
 }

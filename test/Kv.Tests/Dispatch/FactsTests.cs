@@ -69,8 +69,8 @@ public class FactsTests
         $"tips {Sorted(fact.Tips)}",
         $"note {fact.Note}");
 
-    private const CommandFlags OwnFlags =
-        CommandFlags.OwnReplies | CommandFlags.ChangesSession | CommandFlags.NotQueued;
+    private const CommandFlags OwnFlags = CommandFlags.OwnReplies | CommandFlags.ChangesSession
+        | CommandFlags.NotQueued | CommandFlags.WaitsForRoom;
 
     private static string Told(Command row) => string.Join('\n',
         $"arity {row.Arity}",

@@ -238,7 +238,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 // A client that has left while it waits for others is served no more.
                 if (_input.HasEnded && Session.WaitsForOthers) return;
                 // Nor one that has left in the middle of a long command that only reads, and has sent nothing else.
-                if (Session.EndsWithClient && Pending.Length == 0 && _input.IsAtEnd) return;
+                if (Session.EndsWithClient && Pending.Length == 0 && _input.IsAtEnd()) return;
                 if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
                 continue;

@@ -44,8 +44,18 @@ internal sealed class StreamInput
         || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput);
 
     /// <summary>Whether the client has sent all it will, and there is nothing to be received.</summary>
-    public bool IsAtEnd => CanReceive()
-        && (_failure != null || !(_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput));
+    public bool IsAtEnd()
+    {
+        if (!CanReceive()) return false;
+        if (_failure != null) return true;
+        if (_socket == null) return !((InProcessStream)_stream).HasInput;
+        Span<byte> one = stackalloc byte[1];
+        int count = _socket.Receive(one, SocketFlags.Peek, out var error);
+        // An empty read may end for bytes that have been received since: then there is neither one nor an end.
+        if (error is SocketError.WouldBlock or SocketError.Interrupted) _state = State.NotAsked;
+        else return error != SocketError.Success || count == 0;
+        return false;
+    }
 
     /// <summary>Whether something has arrived, or the stream has ended. If not, the signal is set when it
     /// has.</summary>

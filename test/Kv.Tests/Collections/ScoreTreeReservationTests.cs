@@ -54,7 +54,7 @@ public class ScoreTreeReservationTests
         Assert.Equal(StoreStatus.Ok, held.Status);
         var set = new SortedSetValue(held.Value);
         var room = default(ScoreRoom);
-        for (int i = 0; i < count; i++) room.Add(12, 0.5);
+        for (int i = 0; i < count; i++) room.Add(12, Math.PI);      // no score takes more
         long reserved = 0, nodes = 0;
         if (isMeasured)
         {

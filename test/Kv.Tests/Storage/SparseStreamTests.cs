@@ -61,9 +61,9 @@ public sealed class SparseStreamTests
         for (int round = 0; round < 2; round++)
         {
             // Noted, and full again when the store's thread comes by.
-            Fill(test, round);
+            Fill(test, 2 * round);
             Assert.Equal(StoreStatus.Ok, test.Session.Streams.Trim("k"u8, StreamKeep.Newest(10), out _));
-            Fill(test, round + 2);
+            Fill(test, (2 * round) + 1);
             long full = test.Store.Budget.BlockBytes;
             Maintain(test);
             Assert.InRange(test.Store.Budget.BlockBytes, full * 7 / 8, full);

@@ -139,21 +139,27 @@ internal sealed class Duel(TestServer ours, TestServer theirs, int resp) : IDisp
             foreach (var key in reader.Ok("KEYS *").Items!.OrderBy(key => key.String, StringComparer.Ordinal))
             {
                 var type = reader.Command([.. RespText.Split("TYPE"), key.Text!]);
-                string[] read = type.String switch
-                {
-                    "hash" => ["HGETALL"],
-                    "set" => ["SMEMBERS"],
-                    "list" => ["LRANGE", "0", "-1"],
-                    "zset" => ["ZRANGE", "0", "-1", "WITHSCORES"],
-                    "stream" => ["XRANGE", "-", "+"],
-                    _ => ["GET"],
-                };
-                yield return [RespText.Bytes(read[0]), key.Text!, .. read.Skip(1).Select(RespText.Bytes)];
+                yield return ReadAll(type.String, key.Text!);
                 if (type.String == "stream")
                     yield return [.. RespText.Split("XINFO STREAM"), key.Text!, .. RespText.Split("FULL COUNT 0")];
                 yield return [.. RespText.Split("PEXPIRETIME"), key.Text!];
             }
         }
+    }
+
+    /// <summary>The command that reads all of a key's value.</summary>
+    internal static byte[][] ReadAll(string type, byte[] key)
+    {
+        string[] read = type switch
+        {
+            "hash" => ["HGETALL"],
+            "set" => ["SMEMBERS"],
+            "list" => ["LRANGE", "0", "-1"],
+            "zset" => ["ZRANGE", "0", "-1", "WITHSCORES"],
+            "stream" => ["XRANGE", "-", "+"],
+            _ => ["GET"],
+        };
+        return [RespText.Bytes(read[0]), key, .. read.Skip(1).Select(RespText.Bytes)];
     }
 
     /// <summary>Fewer commands that show a difference too: halves first, then one by one. Ends: each round removes

@@ -32,6 +32,8 @@ internal static class ReplyComparer
     internal static bool IsEqual(byte[][] command, Reply ours, Reply theirs)
     {
         if (ours.IsSame(theirs)) return true;
+        if (ScriptCall.CalledBy(command) is { } called)
+            return IsEqual(called, ScriptCall.Bare(command, ours), ScriptCall.Bare(command, theirs));
         if (ours.IsError && theirs.IsError)
             return IsSameUnknownCommand(command, ours, theirs) || IsRangeAheadOfType(command, theirs)
                 || KnownTexts.Any(known => known.Ours == ours.String && known.Theirs == theirs.String);

@@ -31,9 +31,8 @@ public sealed class ListEndsStressTests(ITestOutputHelper output)
             });
         }
 
-        threads.Finish(budget);
+        threads.Finish(budget, () => taken.Count > 100);
         output.WriteLine($"{pushed.Sum()} pushed, {taken.Count} taken; {store.Stats}");
-        Assert.True(taken.Count > 100, "hardly any element was taken");
         store.CheckIntegrity();
         using var last = new WindowClient(server);
         last.Run("DEL " + string.Join(' ', Enumerable.Range(0, Keys).Select(key => $"list:{key}")));

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;
@@ -87,10 +88,11 @@ internal sealed class StressRun : IDisposable
         });
     }
 
-    /// <summary>Lets the threads go on for the budget, joins them, and checks the store.</summary>
-    public void Finish()
+    /// <summary>Lets the threads go on for the budget, and until they have done enough, joins them, and checks the
+    /// store.</summary>
+    public void Finish(Func<bool>? isEnough = null, [CallerArgumentExpression(nameof(isEnough))] string what = "")
     {
-        _threads.Finish(_budget);
+        _threads.Finish(_budget, isEnough, what);
         Store.Maintain();
         Store.CheckIntegrity();
     }

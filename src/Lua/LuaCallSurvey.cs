@@ -16,24 +16,29 @@ public sealed class LuaCallSurvey
         Calls = calls;
     }
 
-    /// <summary>Reads a text.</summary>
+    /// <summary>Looks at a text.</summary>
     /// <param name="text">The source.</param>
     /// <param name="table">The name of the host's table.</param>
     /// <param name="functions">The names of its functions.</param>
     /// <param name="values">The name of the table of values.</param>
-    /// <exception cref="LuaException">The text is no Lua.</exception>
-    public static LuaCallSurvey Of(ReadOnlySpan<byte> text, string table, IReadOnlySet<string> functions,
-        string values) => CallSurvey.Of(Parser.Read(text, ""), table, functions, values);
+    public static LuaCallSurvey Of(LuaText text, string table, IReadOnlySet<string> functions, string values)
+    {
+        ArgumentNullException.ThrowIfNull(text);
+        return CallSurvey.Of(text.Body, table, functions, values);
+    }
 
-    /// <summary>Reads a text whose functions the host is given (<c>redis.register_function</c>): what each calls, when
-    /// the host runs the text and then it, with the table of values as its first argument.</summary>
+    /// <summary>Looks at a text whose functions the host is given (<c>redis.register_function</c>): what each calls,
+    /// when the host runs the text and then it, with the table of values as its first argument.</summary>
     /// <param name="registrar">The name of the function of the host that takes a name and a function, or a table with
     /// <c>function_name</c> and <c>callback</c>.</param>
     /// <returns>By the names of the functions; without those whose names the text does not say.</returns>
     /// <inheritdoc cref="Of"/>
-    public static IReadOnlyDictionary<LuaString, LuaCallSurvey> OfRegistered(ReadOnlySpan<byte> text, string table,
-        IReadOnlySet<string> functions, string registrar) =>
-        CallSurvey.OfRegistered(Parser.Read(text, ""), table, functions, registrar);
+    public static IReadOnlyDictionary<LuaString, LuaCallSurvey> OfRegistered(LuaText text, string table,
+        IReadOnlySet<string> functions, string registrar)
+    {
+        ArgumentNullException.ThrowIfNull(text);
+        return CallSurvey.OfRegistered(text.Body, table, functions, registrar);
+    }
 
     /// <summary>Whether all calls are known: the tables are used in no other way than by name, and nothing is run that
     /// is not in the text.</summary>

@@ -50,7 +50,7 @@ internal sealed class Compiler
         _code.Emit(body.LastLine, Opcode.Return, 0, 1);
     }
 
-    private void Block(List<Statement> block)
+    private void Block(Statement[] block)
     {
         int free = _code.Free;
         foreach (var statement in block) Compile(statement);
@@ -111,7 +111,7 @@ internal sealed class Compiler
     private void Compile(AssignStatement assign)
     {
         int free = _code.Free;
-        if (assign.Targets.Count == 1 && assign.Values.Count == 1)
+        if (assign.Targets.Length == 1 && assign.Values.Length == 1)
             AssignOne(assign.Line, assign.Targets[0], assign.Values[0]);
         else AssignMany(assign);
         _code.FreeFrom(free);
@@ -141,10 +141,10 @@ internal sealed class Compiler
     {
         // All places first, then all values, then the stores, the last first. A local that indexes is copied: it may be
         // assigned, too.
-        var places = assign.Targets.ConvertAll(target => PlaceOf(target, copies: true));
+        var places = Array.ConvertAll(assign.Targets, target => PlaceOf(target, copies: true));
         int first = _code.Free;
-        _expressions.Values(assign.Line, assign.Values, assign.Targets.Count);
-        for (int i = places.Count - 1; i >= 0; i--) Store(assign.Line, places[i], first + i);
+        _expressions.Values(assign.Line, assign.Values, assign.Targets.Length);
+        for (int i = places.Length - 1; i >= 0; i--) Store(assign.Line, places[i], first + i);
     }
 
     // Whether the target is written when all operands have been read, so that it may be one of them.
@@ -282,7 +282,7 @@ internal sealed class Compiler
         else
         {
             bool isOpen = _expressions.OpenValues(end.Values);
-            _code.Emit(end.Line, Opcode.Return, free, isOpen ? 0 : end.Values.Count + 1);
+            _code.Emit(end.Line, Opcode.Return, free, isOpen ? 0 : end.Values.Length + 1);
         }
 
         _code.FreeFrom(free);

@@ -22,12 +22,12 @@ internal sealed class ExpressionCompiler
 
     /// <summary>Puts values into the next registers, as many as wanted: the last may give several, the rest is
     /// nil.</summary>
-    public void Values(int line, List<Expression> values, int wanted)
+    public void Values(int line, Expression[] values, int wanted)
     {
         int first = _code.Free;
-        for (int i = 0; i < values.Count; i++)
+        for (int i = 0; i < values.Length; i++)
         {
-            bool isLast = i == values.Count - 1;
+            bool isLast = i == values.Length - 1;
             if (isLast && values[i].IsMulti && wanted > i)
             {
                 Multi(values[i], wanted - i);
@@ -38,7 +38,7 @@ internal sealed class ExpressionCompiler
             else Discard(values[i]);
         }
 
-        int missing = wanted - values.Count;
+        int missing = wanted - values.Length;
         if (missing <= 0) return;
         int from = _code.Take(missing);
         _code.Emit(line, Opcode.LoadNil, from, first + wanted - 1);
@@ -52,14 +52,14 @@ internal sealed class ExpressionCompiler
         _code.FreeFrom(free);
     }
 
-    /// <summary>Puts values into the next registers; when the last gives any number, so many that only the machine
-    /// knows.</summary>
-    /// <returns>Whether it does.</returns>
-    public bool OpenValues(List<Expression> values)
+    /// <summary>Puts values into the next registers. If the last expression is a call or "...", only the machine knows
+    /// how many there are.</summary>
+    /// <returns>Whether the number is open in this way.</returns>
+    public bool OpenValues(Expression[] values)
     {
-        for (int i = 0; i < values.Count; i++)
+        for (int i = 0; i < values.Length; i++)
         {
-            if (i == values.Count - 1 && values[i].IsMulti)
+            if (i == values.Length - 1 && values[i].IsMulti)
             {
                 Multi(values[i], -1);
                 return true;
@@ -97,8 +97,8 @@ internal sealed class ExpressionCompiler
     {
         _code.EnsureDepth(call.Line);
         int function = _code.Free, fixedArguments = 0;
-        string? name;
-        List<Expression> arguments;
+        OperandName? name;
+        Expression[] arguments;
         if (call is MethodCallExpression method)
         {
             int receiver = Operand(method.Receiver);
@@ -106,7 +106,7 @@ internal sealed class ExpressionCompiler
             _code.Take(2);
             int self = _code.Emit(call.Line, Opcode.Self, function, receiver, _code.Constant(method.Name));
             _code.Name(self, receiver, OperandNames.Of(method.Receiver));
-            name = $"method '{method.Name}'";
+            name = new OperandName("method", method.Name);
             arguments = method.Arguments;
             fixedArguments = 1;
         }
@@ -119,7 +119,7 @@ internal sealed class ExpressionCompiler
         }
 
         bool isOpen = OpenValues(arguments);
-        int b = isOpen ? 0 : arguments.Count + fixedArguments + 1;
+        int b = isOpen ? 0 : arguments.Length + fixedArguments + 1;
         int emitted = results == TailResults
             ? _code.Emit(call.Line, Opcode.TailCall, function, b)
             : _code.Emit(call.Line, Opcode.Call, function, b, results + 1);
@@ -261,7 +261,7 @@ internal sealed class ExpressionCompiler
     private void Concat(BinaryExpression binary, int target)
     {
         int first = _code.Free;
-        var names = new List<string?>();
+        var names = new List<OperandName?>();
         Expression operand = binary;
         // Ends: each round goes down the tree.
         while (operand is BinaryExpression { Operator: BinaryOperator.Concat } concat)

@@ -14,7 +14,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     private readonly List<LuaValue> _constants = [];
     private readonly Dictionary<double, int> _numbers = [];
     private readonly Dictionary<LuaString, int> _strings = [];
-    private readonly Dictionary<int, string> _names = [];
+    private readonly Dictionary<int, OperandName> _names = [];
     private int _most;
 
     public FunctionBody Body { get; } = body;
@@ -67,9 +67,9 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     }
 
     /// <summary>Says what an error of an instruction calls the value of a register.</summary>
-    public void Name(int instruction, int register, string? name)
+    public void Name(int instruction, int register, OperandName? name)
     {
-        if (name != null) _names[Prototype.NameKey(instruction, register)] = name;
+        if (name is { } known) _names[Prototype.NameKey(instruction, register)] = known;
     }
 
     /// <summary>Lets a jump go to the next instruction.</summary>

@@ -5,14 +5,17 @@ namespace Kv.Lua.Compilation;
 /// <summary>What errors call the values of expressions.</summary>
 internal static class OperandNames
 {
+    private static readonly LuaString Unknown = LuaString.Name("?");
+
     /// <summary>What an error calls the value of an expression; null: nothing.</summary>
-    public static string? Of(Expression expression) => expression switch
+    public static OperandName? Of(Expression expression) => expression switch
     {
-        LocalExpression local => $"local '{local.Variable.Name}'",
-        UpvalueExpression upvalue => $"upvalue '{upvalue.Name}'",
-        GlobalExpression global => $"global '{global.Name}'",
-        IndexExpression { Key: ConstantExpression { Value.IsString: true } key } => $"field '{UpToZero(key.Value)}'",
-        IndexExpression => "field '?'",
+        LocalExpression local => new OperandName("local", local.Variable.Name),
+        UpvalueExpression upvalue => new OperandName("upvalue", upvalue.Name),
+        GlobalExpression global => new OperandName("global", global.Name),
+        IndexExpression { Key: ConstantExpression { Value: var key } } when key.AsString is { } name =>
+            new OperandName("field", name),
+        IndexExpression => new OperandName("field", Unknown),
         ParenthesizedExpression inner => Of(inner.Inner),
         BinaryExpression both when IsReached(both) => Of(both.Right),
         _ => null,
@@ -41,13 +44,5 @@ internal static class OperandNames
         // Ends: each round is one pair of parentheses deeper.
         while (expression is ParenthesizedExpression inner) expression = inner.Inner;
         return expression;
-    }
-
-    // C's strings end at a zero byte.
-    private static string UpToZero(LuaValue name)
-    {
-        string text = name.ToString();
-        int end = text.IndexOf('\0', StringComparison.Ordinal);
-        return end < 0 ? text : text[..end];
     }
 }

@@ -15,11 +15,15 @@ internal sealed class Prototype
     /// <summary>The line of each instruction.</summary>
     public required int[] Lines { get; init; }
 
-    /// <summary>What an error calls the value of a register, as in "local 'x'", by <see cref="NameKey"/>.</summary>
-    public required Dictionary<int, string> OperandNames { get; init; }
+    /// <summary>What errors call the values of registers, by <see cref="NameKey"/>.</summary>
+    public required Dictionary<int, OperandName> OperandNames { get; init; }
 
     /// <summary>The place of a name in <see cref="OperandNames"/>.</summary>
     public static int NameKey(int instruction, int register) => (instruction << 8) | register;
+
+    /// <summary>What an error calls the value that an instruction has in a register; null: nothing.</summary>
+    public string? NameOf(int instruction, int register) =>
+        OperandNames.TryGetValue(NameKey(instruction, register), out var name) ? name.ToString() : null;
 
     /// <summary>As errors name the chunk.</summary>
     public required string ChunkName { get; init; }

@@ -10,12 +10,12 @@ internal sealed class TableCompiler(FunctionBuilder code, ExpressionCompiler exp
 
     public void Table(TableExpression table, int target)
     {
-        int list = table.Fields.Count(field => field.Key is null), hash = table.Fields.Count - list;
+        int list = table.Fields.Count(field => field.Key is null), hash = table.Fields.Length - list;
         code.Emit(table.Line, Opcode.NewTable, target, Math.Min(list, ushort.MaxValue), hash);
         // The list's values are stored from the registers above the table's own.
         int container = target == code.Free - 1 ? target : CopyOf(table.Line, target);
         int pending = 0, stored = 0;
-        for (int i = 0; i < table.Fields.Count; i++)
+        for (int i = 0; i < table.Fields.Length; i++)
         {
             var (key, value) = table.Fields[i];
             if (key != null)
@@ -24,7 +24,7 @@ internal sealed class TableCompiler(FunctionBuilder code, ExpressionCompiler exp
                 continue;
             }
 
-            if (i == table.Fields.Count - 1 && value.IsMulti)
+            if (i == table.Fields.Length - 1 && value.IsMulti)
             {
                 expressions.Multi(value, -1);
                 code.Emit(table.Line, Opcode.SetList, container, 0, stored);

@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>The functions that are globals themselves.</summary>
@@ -5,6 +7,11 @@ internal static class BaseLibrary
 {
     /// <summary>Results that a C function of the reference may push.</summary>
     private const int ResultsMax = 8000;
+
+    // Of each base up to 36.
+    private static readonly SearchValues<byte>[] s_digits = [.. Enumerable.Range(0, 37).Select(numberBase =>
+        SearchValues.Create([.. Enumerable.Range(0, 128).Select(letter => (byte)letter)
+            .Where(letter => NumberSyntax.DigitOf(letter) < numberBase)]))];
 
     private static readonly LuaString Version = CommonStrings.Add("Lua 5.1");
 
@@ -169,20 +176,19 @@ internal static class BaseLibrary
         number = 0;
         int end = text.IndexOf((byte)0);        // C's strings end there
         if (end >= 0) text = text[..end];
-        while (!text.IsEmpty && NumberSyntax.IsSpace(text[0])) text = text[1..];
-        while (!text.IsEmpty && NumberSyntax.IsSpace(text[^1])) text = text[..^1];
+        text = NumberSyntax.Trim(text);
         bool negative = !text.IsEmpty && text[0] == '-';
         if (!text.IsEmpty && text[0] is (byte)'-' or (byte)'+') text = text[1..];
         if (numberBase == 16 && text.Length > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') text = text[2..];
-        if (text.IsEmpty) return false;
+        // All of them before one is read: of millions that is done at once.
+        if (text.IsEmpty || text.ContainsAnyExcept(s_digits[numberBase])) return false;
+        text = text.TrimStart((byte)'0');
+        bool overflows = text.Length > 64;
         ulong sum = 0;
-        bool overflows = false;
-        foreach (byte c in text)
+        for (int i = 0; i < text.Length && !overflows; i++)
         {
-            int digit = NumberSyntax.DigitOf(c);
-            if (digit >= numberBase) return false;
-            UInt128 next = ((UInt128)sum * (uint)numberBase) + (uint)digit;
-            overflows |= next > ulong.MaxValue;
+            UInt128 next = ((UInt128)sum * (uint)numberBase) + (uint)NumberSyntax.DigitOf(text[i]);
+            overflows = next > ulong.MaxValue;
             sum = (ulong)next;
         }
 
@@ -224,7 +230,14 @@ internal static class BaseLibrary
     private static int LoadString(ref LuaCall call)
     {
         var text = call.TextAt(0);
-        return Loaded(ref call, text.Span, call[1].IsNil ? text.ToString() : call.TextAt(1).ToString());
+        return Loaded(ref call, text.Memory, call[1].IsNil ? NameOf(text) : call.TextAt(1).ToString());
+    }
+
+    // A text is its own name. No error shows so much of it.
+    private static string NameOf(LuaString text)
+    {
+        const int most = 256;
+        return System.Text.Encoding.Latin1.GetString(text.Span[..Math.Min(text.Length, most)]);
     }
 
     private static int Load(ref LuaCall call)
@@ -235,21 +248,31 @@ internal static class BaseLibrary
         return call.Invoke(new LoadedPieces(name), call[0], []);
     }
 
-    /// <summary>Ends with the function of a chunk, or nil and what is wrong with it.</summary>
-    public static int Loaded(ref LuaCall call, ReadOnlySpan<byte> text, string name)
+    /// <summary>Ends with the function of a text, or nil and what is wrong with it.</summary>
+    public static int Loaded(ref LuaCall call, ReadOnlyMemory<byte> text, string name)
     {
-        call.Charge(text.Length * 4L);
+        call.Charge(text.Length);
+        if (text.Length >= LoadedElsewhere.TextBytesMin && call.Machine.Elsewhere != null)
+            return new LoadedElsewhere(text, name).Begin(ref call);
         call.Spend(text.Length);
+        LuaChunk chunk;
         try
         {
-            LuaChunk chunk = LuaMachine.Compile(text, name);
-            call.Charge(chunk.Bytes);
-            chunk.Prototype.GiveToScript();
-            return call.Return(new Closure(chunk.Prototype, []));
+            chunk = LuaMachine.Compile(text.Span, name);
         }
         catch (LuaException error)
         {
             return call.Return(LuaValue.Nil, error.Value);
         }
+
+        return Loaded(ref call, chunk);
+    }
+
+    /// <summary>Ends with the function of a chunk.</summary>
+    public static int Loaded(ref LuaCall call, LuaChunk chunk)
+    {
+        call.Charge(chunk.Bytes);
+        chunk.Prototype.GiveToScript();
+        return call.Return(new Closure(chunk.Prototype, []));
     }
 }

@@ -43,7 +43,8 @@ internal sealed class ByteWriter(MemoryAccount account)
         Length += count;
     }
 
-    /// <summary>Room for at least so many bytes; <see cref="Wrote"/> says how many have been written.</summary>
+    /// <summary>Room for at least <paramref name="count"/> bytes; call <see cref="Wrote"/> with how many were
+    /// written.</summary>
     public Span<byte> Room(int count)
     {
         if (_bytes.Length - Length < count) Grow(count);

@@ -10,7 +10,7 @@ internal sealed class LoadedPieces(string name) : Continuation
         LuaValue piece = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
         if (!piece.IsNil && piece.AsString is null) throw call.Failure("reader function must return a string");
         if (piece.AsString is not { Length: > 0 } text)
-            return BaseLibrary.Loaded(ref call, System.Runtime.InteropServices.CollectionsMarshal.AsSpan(_text), name);
+            return BaseLibrary.Loaded(ref call, _text.ToArray(), name);
         call.Charge(text.Length);
         _text.AddRange(text.Span);
         return call.Invoke(this, call[0], []);

@@ -22,7 +22,7 @@ internal static class PlainSort
         return true;
     }
 
-    /// <summary>About as many steps as a sort of so many takes.</summary>
+    /// <summary>About how many steps it takes to sort <paramref name="count"/> values.</summary>
     public static int StepsFor(int count) => count * (BitOperations.Log2((uint)count | 1) + 1);
 
     [SkipLocalsInit]

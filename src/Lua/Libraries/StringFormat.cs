@@ -11,12 +11,14 @@ internal static class StringFormat
 
     private static readonly SearchValues<byte> Escaped = SearchValues.Create("\"\\\n\r\0"u8);
 
-    public static int Format(ref LuaCall call)
+    public static int Format(ref LuaCall call) => Format(ref call, new TextParts(call.Machine.Account), 0, 0);
+
+    /// <param name="i">Where in the form to go on.</param>
+    /// <param name="argument">The last that has been used.</param>
+    private static int Format(ref LuaCall call, TextParts result, int i, int argument)
     {
         var form = call.TextAt(0).Span;
-        var result = new TextParts(call.Machine.Account);
-        int argument = 0;
-        for (int i = 0; i < form.Length; i++)
+        for (; i < form.Length; i++)
         {
             if (form[i] != '%')
             {
@@ -32,6 +34,13 @@ internal static class StringFormat
 
             if (++argument >= call.Count) throw call.ArgumentError(argument, "no value");
             var field = Field.Read(ref call, form, ref i);
+            if (field.Conversion == 'q')
+            {
+                var text = call.TextAt(argument);
+                if (text.Length > Quotation.PieceBytes)
+                    return new Quotation(result, text, i + 1, argument).Begin(ref call);
+            }
+
             Add(ref call, result, field, argument);
             call.Spend(4);
         }
@@ -59,9 +68,11 @@ internal static class StringFormat
                 field.AddDouble(result, call.NumberAt(argument));
                 break;
             case 'q':
-                var quoted = call.TextAt(argument).Span;
+                var quoted = call.TextAt(argument);
                 call.Spend(quoted.Length >> 3);
-                Quote(result, quoted);
+                result.Add((byte)'"');
+                Quote(result, quoted, 0, quoted.Length);
+                result.Add((byte)'"');
                 break;
             case 's':
                 AddText(ref call, result, field, argument);
@@ -89,28 +100,69 @@ internal static class StringFormat
         field.Pad(result, text);
     }
 
-    private static void Quote(TextParts result, ReadOnlySpan<byte> text)
+    private static void Quote(TextParts result, LuaString text, int at, int end)
     {
-        result.Add((byte)'"');
         // Ends: each round passes some of the text.
-        while (!text.IsEmpty)
+        while (at < end)
         {
-            int plain = text.IndexOfAny(Escaped);
+            var rest = text.Span[at..end];
+            int plain = rest.IndexOfAny(Escaped);
             if (plain != 0)
             {
-                if (plain < 0) plain = text.Length;
-                result.Add(text[..plain]);
-                text = text[plain..];
+                if (plain < 0) plain = rest.Length;
+                result.Add(text, at, plain);
+                at += plain;
                 continue;
             }
 
-            if (text[0] == '\r') result.Add("\\r"u8);
-            else if (text[0] == 0) result.Add("\\000"u8);
-            else result.Add([(byte)'\\', text[0]]);
-            text = text[1..];
+            if (rest[0] == '\r') result.Add("\\r"u8);
+            else if (rest[0] == 0) result.Add("\\000"u8);
+            else result.Add([(byte)'\\', rest[0]]);
+            at++;
+        }
+    }
+
+    /// <summary>%q of a long string, a piece at a time; then the rest of the form.</summary>
+    private sealed class Quotation(TextParts result, LuaString text, int form, int argument) : Continuation
+    {
+        /// <summary>Up to a millisecond's work, where all of it is escaped.</summary>
+        public const int PieceBytes = 64 << 10;
+
+        private int _at;
+
+        public int Begin(ref LuaCall call)
+        {
+            result.Add((byte)'"');
+            return Resume(ref call, 0, 0);
         }
 
-        result.Add((byte)'"');
+        public override int Resume(ref LuaCall call, int at, int count)
+        {
+            call.Machine.Running = this;
+            // Ends: each round passes a piece of the text.
+            while (_at < text.Length)
+            {
+                int end = Math.Min(text.Length, _at + PieceBytes);
+                Quote(result, text, _at, end);
+                call.Spend((end - _at) >> 3);
+                _at = end;
+                if (call.IsOverBudget)
+                {
+                    call.Machine.Running = null;
+                    return call.Pause(this);
+                }
+            }
+
+            call.Machine.Running = null;
+            result.Add((byte)'"');
+            return Format(ref call, result, form, argument);
+        }
+
+        public override void Visit(MemoryWalk walk)
+        {
+            walk.Visit(text);
+            walk.Add(result.Bytes);
+        }
     }
 
     /// <summary>What stands after a percent sign.</summary>

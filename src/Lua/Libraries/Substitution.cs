@@ -176,7 +176,7 @@ internal sealed class Substitution : Continuation
     {
         invoked = 0;
         LuaValue container = _replacement;
-        // Ends: after so many steps.
+        // Ends: after EventChainMax steps.
         for (int step = 0; step < LuaLimits.EventChainMax; step++)
         {
             LuaValue found = container.AsTable is { } table ? table.Find(key) : LuaValue.Nil;

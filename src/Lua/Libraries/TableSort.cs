@@ -66,8 +66,18 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
                 continue;
             }
 
-            var (left, right) = Operands(ref call);
-            if (!function.IsNil) return call.Invoke(this, function, [left, right]);
+            // Where a function finds its arguments.
+            int at = call.Function + 1 + call.Count;
+            call.Coroutine.EnsureStack(at + 3 + Coroutine.Spare);
+            LuaValue[] stack = call.Coroutine.Stack;
+            ref LuaValue left = ref stack[at + 1], right = ref stack[at + 2];
+            Operands(ref call, out left, out right);
+            if (!function.IsNil)
+            {
+                stack[at] = function;
+                return call.InvokeAt(this, at, 2);
+            }
+
             if (left.IsNumber && right.IsNumber) Take(ref call, left.Number < right.Number);
             else if (left.AsString is { } a && right.AsString is { } b) Take(ref call, Events.Order(a, b) < 0);
             else return CompareByEvent(ref call, left, right);
@@ -103,20 +113,30 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         else _step = Step.Done;
     }
 
-    private (LuaValue Left, LuaValue Right) Operands(ref LuaCall call)
+    private void Operands(ref LuaCall call, out LuaValue left, out LuaValue right)
     {
         call.Machine.Budget--;
         switch (_step)
         {
-            case Step.Ends: return (table[_high], table[_low]);
-            case Step.MiddleLow: return (table[Middle], table[_low]);
-            case Step.MiddleHigh: return (table[_high], table[Middle]);
+            case Step.Ends:
+                (left, right) = (table.Find(_high), table.Find(_low));
+                break;
+            case Step.MiddleLow:
+                (left, right) = (table.Find(Middle), table.Find(_low));
+                break;
+            case Step.MiddleHigh:
+                (left, right) = (table.Find(_high), table.Find(Middle));
+                break;
             case Step.Up:
                 if (++_up > _high) throw call.Failure("invalid order function for sorting");
-                return (table[_up], _pivot);
+                left = table.Find(_up);
+                right = _pivot;
+                break;
             default:
                 if (--_down < _low) throw call.Failure("invalid order function for sorting");
-                return (_pivot, table[_down]);
+                left = _pivot;
+                right = table.Find(_down);
+                break;
         }
     }
 
@@ -192,8 +212,15 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
     private void Swap(int a, int b)
     {
         if (table.IsReadOnly) throw Events.ReadOnly();
-        LuaValue left = table[a], right = table[b];
+        ref LuaValue left = ref table.Find(a), right = ref table.Find(b);
+        if (LuaTable.IsThere(ref left) && LuaTable.IsThere(ref right))
+        {
+            (left, right) = (right, left);
+            return;
+        }
+
+        LuaValue first = left;
         table[a] = right;
-        table[b] = left;
+        table[b] = first;
     }
 }

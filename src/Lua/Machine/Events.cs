@@ -27,7 +27,7 @@ internal static class Events
     /// <param name="register">The container's, for an error.</param>
     public static void Index(LuaMachine machine, LuaValue container, in LuaValue key, int target, int register)
     {
-        // Ends: after so many steps.
+        // Ends: after EventChainMax steps.
         for (int step = 0; step < LuaLimits.EventChainMax; step++)
         {
             LuaValue handler;
@@ -69,7 +69,7 @@ internal static class Events
     public static void SetIndex(LuaMachine machine, LuaValue container, in LuaValue key, in LuaValue value,
         int register)
     {
-        // Ends: after so many steps.
+        // Ends: after EventChainMax steps.
         for (int step = 0; step < LuaLimits.EventChainMax; step++)
         {
             LuaValue handler;
@@ -328,7 +328,7 @@ internal static class Events
         Coroutine coroutine = machine.Current;
         if (register < 0 || coroutine.Depth == 0) return null;
         ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
-        return frame.Closure?.Prototype.OperandNames.GetValueOrDefault(Prototype.NameKey(frame.Pc - 1, register));
+        return frame.Closure?.Prototype.NameOf(frame.Pc - 1, register);
     }
 
     private static int BaseOf(LuaMachine machine) => machine.Current.Frames[machine.Current.Depth - 1].Base;

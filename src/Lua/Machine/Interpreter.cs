@@ -51,7 +51,7 @@ internal static class Interpreter
             ref Instruction code = ref MemoryMarshal.GetArrayDataReference(prototype.Code);
             nint pc = frame.Pc;
             bool stays = true;
-            // Ends: jumps backwards and calls count.
+            // Ends: jumps backwards and calls count, and what is made: a text may have a million tables in a row.
             while (stays)
             {
                 ref Instruction i = ref Unsafe.Add(ref code, pc++);
@@ -259,7 +259,8 @@ internal static class Interpreter
                     case Opcode.NewTable:
                         frame.Pc = (int)pc;
                         a = new LuaTable(machine.Account, i.B, i.C);
-                        continue;
+                        if (--machine.Budget >= 0) continue;
+                        return false;
                     case Opcode.SetList:
                         frame.Pc = (int)pc;
                         Making.SetList(coroutine, start + i.A, i.B, i.C);
@@ -701,7 +702,8 @@ internal static class Interpreter
                     case Opcode.MakeClosure:
                         frame.Pc = (int)pc;
                         a = Making.MakeClosure(machine, prototype.Functions[i.C], closure, ref r);
-                        continue;
+                        if (--machine.Budget >= 0) continue;
+                        return false;
 
                     case Opcode.ForPrepare:
                         frame.Pc = (int)pc;

@@ -27,7 +27,7 @@ public readonly struct LuaCall
     /// <summary>How many arguments there are.</summary>
     public int Count { get; }
 
-    /// <summary>An argument, from 0; nil when there are not so many.</summary>
+    /// <summary>An argument, from 0 on; nil from <see cref="Count"/> on.</summary>
     public LuaValue this[int index] => (uint)index < (uint)Count ? Coroutine.Stack[Function + 1 + index] : LuaValue.Nil;
 
     /// <summary>Ends without a result.</summary>
@@ -157,7 +157,9 @@ public readonly struct LuaCall
     /// <summary>Likewise; function and arguments lie on the stack already.</summary>
     internal int InvokeAt(Continuation continuation, int at, int count)
     {
-        Machine.Invoked = (continuation, null, at, count);
+        Machine.Invoked.Continuation = continuation;
+        Machine.Invoked.At = at;
+        Machine.Invoked.Count = count;
         return InvokeCode;
     }
 
@@ -180,6 +182,9 @@ public readonly struct LuaCall
 
     /// <summary>Whether the script has used up its budget.</summary>
     internal bool IsOverBudget => Machine.Budget < 0;
+
+    /// <summary>Ends the script's turn, whatever is left of its budget.</summary>
+    internal void EndTurn() => Machine.Budget = Math.Min(Machine.Budget, -1);
 
     /// <summary>Puts the function aside; it goes on with the continuation, at once where the budget allows
     /// it.</summary>

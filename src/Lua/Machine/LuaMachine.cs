@@ -65,6 +65,10 @@ public sealed class LuaMachine
     /// <summary>Bytes of all that the machine holds, measured a while ago, and what was made since.</summary>
     public long MemoryBytes => Account.Bytes;
 
+    /// <summary>Runs work of the machine on another thread: compiling a long text for <c>loadstring</c>, whose length
+    /// in bytes it is given. Null: the text is compiled at once, and nobody else has a turn meanwhile.</summary>
+    public Action<int, Action>? Elsewhere { get; set; }
+
     /// <summary>The sequence of math.random.</summary>
     public RandomSequence Random { get; }
 
@@ -86,6 +90,9 @@ public sealed class LuaMachine
     /// <summary>A library function that is running and holds much; one that is put aside is found in its
     /// frame.</summary>
     internal Continuation? Running { get; set; }
+
+    /// <summary>What is compiled on another thread, while a script waits for it.</summary>
+    internal LoadedElsewhere? Loading { get; set; }
 
     /// <summary>Those of the module cjson itself; a script begins with what they are in the beginning.</summary>
     internal JsonSettings JsonSettings { get; } = new();
@@ -134,7 +141,8 @@ public sealed class LuaMachine
     /// <param name="chunkName">"@file" or "=name" give errors that name; else errors show the text's first
     /// line.</param>
     /// <exception cref="LuaException">The text is no Lua; the message has place and word.</exception>
-    public static LuaChunk Compile(ReadOnlySpan<byte> text, string chunkName) => LuaChunk.Compile(text, chunkName);
+    public static LuaChunk Compile(ReadOnlySpan<byte> text, string chunkName) =>
+        LuaChunk.Of(LuaText.Read(text, chunkName));
 
     /// <summary>A new table, charged to this machine.</summary>
     public LuaTable NewTable(int arraySize = 0, int hashSize = 0) => new(Account, arraySize, hashSize);
@@ -191,6 +199,7 @@ public sealed class LuaMachine
             catch (LuaException error)
             {
                 Running = null;
+                CancelLoading();
                 if (!Errors.TryCatch(this, error)) return LuaOutcome.Failed;
             }
             catch (OutOfMemoryException)
@@ -218,6 +227,7 @@ public sealed class LuaMachine
         Pending = null;
         (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
         Running = null;
+        CancelLoading();
         JsonSettings.Reset();
         Writer.Clear();
         Pattern.Clear();
@@ -226,6 +236,12 @@ public sealed class LuaMachine
         _replyTables.TakeBack();
         if (!_main.TryReuse()) _main = new Coroutine(Account) { Status = CoroutineStatus.Running };
         Current = _main;
+    }
+
+    private void CancelLoading()
+    {
+        Loading?.Cancel();
+        Loading = null;
     }
 
     /// <summary>Ends the script with an error that no pcall takes, when it is run on.</summary>
@@ -266,7 +282,7 @@ public sealed class LuaMachine
         ref Frame frame = ref Current.Frames[Current.Depth - 1];
         if (frame.Closure is not { } closure || frame.Pc == 0) return null;
         Instruction call = closure.Prototype.Code[frame.Pc - 1];
-        return closure.Prototype.OperandNames.GetValueOrDefault(Prototype.NameKey(frame.Pc - 1, call.A));
+        return closure.Prototype.NameOf(frame.Pc - 1, call.A);
     }
 
     /// <summary>Bytes of all that the script can reach.</summary>

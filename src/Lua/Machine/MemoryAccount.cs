@@ -2,10 +2,9 @@ namespace Kv.Lua;
 
 /// <summary>What a machine's objects take, and the most that they may.</summary>
 /// <remarks>
-/// The collector is .NET's, so nobody says when an object goes. What is made is added up; when the sum passes a bound,
-/// all
-/// that can be reached is measured, and the sum begins again there. So the true figure is never above the limit by more
-/// than an eighth of it, and a script that makes much garbage is measured once in so many bytes.
+/// The collector is .NET's, so nobody learns when an object goes. What is made is added up; when the sum passes a
+/// bound, all that can be reached is measured, and the sum begins again from there. So the true figure is never above
+/// the limit by more than an eighth of it, and a script that makes much garbage is measured once in that many bytes.
 /// Threads: one machine's.
 /// </remarks>
 internal sealed class MemoryAccount(LuaMachine machine, long limitBytes)

@@ -12,15 +12,21 @@ internal sealed class CallSurvey
     /// <summary>Of a text that takes more, whose functions call each other very deeply, nothing is said.</summary>
     private const int PassesMax = 8;
 
-    private static readonly HashSet<string> Readers = ["unpack", "ipairs", "pairs", "next", "select", "type"];
+    private static readonly LuaString Unpack = LuaString.Name("unpack"), IndexPairs = LuaString.Name("ipairs"),
+        Pairs = LuaString.Name("pairs");
+
+    private static readonly HashSet<LuaString> Readers =
+        [Unpack, IndexPairs, Pairs, LuaString.Name("next"), LuaString.Name("select"), LuaString.Name("type")];
+
     private static readonly HashSet<string> ReadingLibraries = ["table.concat", "table.getn", "cjson.encode"];
 
     // With these a text can run what it does not say.
-    private static readonly HashSet<string> Evaluators = ["load", "loadstring", "_G", "getfenv", "setfenv", "module"];
+    private static readonly HashSet<LuaString> Evaluators = SetOf(
+        ["load", "loadstring", "_G", "getfenv", "setfenv", "module"]);
 
-    private readonly string _host;
-    private readonly string? _values, _registrar;
-    private readonly IReadOnlySet<string> _functions;
+    private readonly LuaString _host;
+    private readonly LuaString? _values, _registrar;
+    private readonly HashSet<LuaString> _functions;
     private readonly LocalFunctions _locals = new();
     private readonly Dictionary<LocalVariable, SurveyMeaning> _meanings = [];
     private readonly Dictionary<FunctionBody, BodyCalls> _found = [];
@@ -30,10 +36,10 @@ internal sealed class CallSurvey
     private CallSurvey(FunctionBody text, string host, IReadOnlySet<string> functions, string? values,
         string? registrar)
     {
-        _host = host;
-        _functions = functions;
-        _values = values;
-        _registrar = registrar;
+        _host = LuaString.Name(host);
+        _functions = SetOf(functions);
+        _values = values == null ? null : LuaString.Name(values);
+        _registrar = registrar == null ? null : LuaString.Name(registrar);
         int passes = 0;
         do
         {
@@ -46,6 +52,8 @@ internal sealed class CallSurvey
 
         if (passes == PassesMax) _found[text].IsComplete = false;
     }
+
+    private static HashSet<LuaString> SetOf(IEnumerable<string> words) => [.. words.Select(LuaString.Name)];
 
     private BodyCalls Here => _found[_around.Peek()];
 
@@ -77,7 +85,7 @@ internal sealed class CallSurvey
         Body(body, areCallersSeen: false);
     }
 
-    private void Block(List<Statement> block)
+    private void Block(Statement[] block)
     {
         foreach (var statement in block) Run(statement);
     }
@@ -127,7 +135,7 @@ internal sealed class CallSurvey
             case GenericForStatement loop:
                 foreach (var value in loop.Values) Use(value);
                 if (loop is { Values: [CallExpression { Function: GlobalExpression walker, Arguments: [var walked] }] }
-                    && walker.Name.ToString() is "ipairs" or "pairs" && loop.Variables.Count == 2)
+                    && (walker.Name.Equals(IndexPairs) || walker.Name.Equals(Pairs)) && loop.Variables.Count == 2)
                     Mean(loop.Variables[1], ElementOf(MeaningOf(walked)));
                 Block(loop.Block);
                 break;
@@ -139,7 +147,7 @@ internal sealed class CallSurvey
 
     private void Declare(LocalStatement local)
     {
-        for (int i = 0; i < local.Values.Count; i++)
+        for (int i = 0; i < local.Values.Length; i++)
         {
             var value = local.Values[i];
             var variable = i < local.Variables.Count ? local.Variables[i] : null;
@@ -180,7 +188,7 @@ internal sealed class CallSurvey
                 if (VariableOf(upvalue) is { } outer) _locals.Change(outer);
                 break;
             case GlobalExpression { Name: var name }:
-                if (name.ToString() == _values || name.ToString() == _host) Here.IsComplete = false;
+                if (name.Equals(_values) || name.Equals(_host)) Here.IsComplete = false;
                 break;
             case IndexExpression index:
                 // Also where it is a table of the script's own that has an element: that is its own affair.
@@ -202,7 +210,7 @@ internal sealed class CallSurvey
                 if (LocalOf(expression) is { } local) _locals.Escape(local);
                 if (MeaningOf(expression) is SurveyMeaning.Values or SurveyMeaning.Function) Here.IsComplete = false;
                 if (expression is GlobalExpression { Name: var name }
-                    && (name.ToString() == _host || Evaluators.Contains(name.ToString()))) Here.IsComplete = false;
+                    && (name.Equals(_host) || Evaluators.Contains(name))) Here.IsComplete = false;
                 break;
             case IndexExpression index:
                 UseIndex(index);
@@ -240,7 +248,7 @@ internal sealed class CallSurvey
     {
         // A function of the host that is not called here and now might be called anywhere, with anything.
         if (MeaningOf(index) == SurveyMeaning.Function) Here.IsComplete = false;
-        bool isNamed = index.Container is GlobalExpression { Name: var name } && name.ToString() == _host
+        bool isNamed = index.Container is GlobalExpression { Name: var name } && name.Equals(_host)
             && index.Key is ConstantExpression { Value.IsString: true };
         if (!isNamed && MeaningOf(index.Container) != SurveyMeaning.Values) Use(index.Container);
         Use(index.Key);
@@ -250,7 +258,7 @@ internal sealed class CallSurvey
     {
         if (MeaningOf(call.Function) == SurveyMeaning.Function)
         {
-            var arguments = new LuaCallArgument[call.Arguments.Count];
+            var arguments = new LuaCallArgument[call.Arguments.Length];
             for (int i = 0; i < arguments.Length; i++)
                 arguments[i] = ArgumentOf(call.Arguments[i], i == arguments.Length - 1);
             Here.Calls.Add(arguments);
@@ -273,12 +281,12 @@ internal sealed class CallSurvey
     }
 
     /// <summary>Gives the parameters of a function what a call of it has.</summary>
-    private void Give(FunctionBody body, List<Expression> arguments)
+    private void Give(FunctionBody body, Expression[] arguments)
     {
         var parameters = body.Parameters;
-        for (int i = 0; i < arguments.Count; i++)
+        for (int i = 0; i < arguments.Length; i++)
         {
-            bool isLast = i == arguments.Count - 1, isOpen = isLast && arguments[i].IsMulti;
+            bool isLast = i == arguments.Length - 1, isOpen = isLast && arguments[i].IsMulti;
             var meaning = isOpen && ArgumentOf(arguments[i], isLast).Kind == LuaArgumentKind.SeveralElements
                 ? SurveyMeaning.Element : MeaningOf(arguments[i]);
             for (int at = i; at < parameters.Count && (at == i || isOpen); at++)
@@ -292,7 +300,7 @@ internal sealed class CallSurvey
 
     /// <summary>Takes note of a function that is given to the host.</summary>
     /// <returns>False when its name, or what it is, is not plain.</returns>
-    private bool TryRegister(List<Expression> arguments)
+    private bool TryRegister(Expression[] arguments)
     {
         Expression? name = null, function = null;
         if (arguments is [TableExpression table])
@@ -306,7 +314,7 @@ internal sealed class CallSurvey
                 else Use(field.Value);
             }
         }
-        else if (arguments.Count == 2)
+        else if (arguments.Length == 2)
         {
             (name, function) = (arguments[0], arguments[1]);
         }
@@ -330,7 +338,7 @@ internal sealed class CallSurvey
         if (MeaningOf(argument) == SurveyMeaning.Element) return new LuaCallArgument(LuaArgumentKind.Element);
         if (!isLast || !argument.IsMulti) return new LuaCallArgument(LuaArgumentKind.Any);
         bool areElements = argument is CallExpression { Function: GlobalExpression { Name: var name } } call
-            && name.ToString() == "unpack" && call.Arguments.Count > 0
+            && name.Equals(Unpack) && call.Arguments.Length > 0
             && MeaningOf(call.Arguments[0]) == SurveyMeaning.Values;
         return new LuaCallArgument(areElements ? LuaArgumentKind.SeveralElements : LuaArgumentKind.Several);
     }
@@ -338,13 +346,13 @@ internal sealed class CallSurvey
     private SurveyMeaning MeaningOf(Expression expression) => expression switch
     {
         ParenthesizedExpression { Inner: var inner } => MeaningOf(inner),
-        GlobalExpression { Name: var name } => name.ToString() == _values ? SurveyMeaning.Values : SurveyMeaning.Other,
+        GlobalExpression { Name: var name } => name.Equals(_values) ? SurveyMeaning.Values : SurveyMeaning.Other,
         LocalExpression or UpvalueExpression => LocalOf(expression) is { } variable
             ? _meanings.GetValueOrDefault(variable) : SurveyMeaning.Other,
         IndexExpression { Container: GlobalExpression { Name: var host }, Key: ConstantExpression { Value: var key } }
-            when host.ToString() == _host && key.AsString is { } function =>
-            _functions.Contains(function.ToString()) ? SurveyMeaning.Function
-                : function.ToString() == _registrar ? SurveyMeaning.Registrar : SurveyMeaning.Other,
+            when host.Equals(_host) && key.AsString is { } function =>
+            _functions.Contains(function) ? SurveyMeaning.Function
+                : function.Equals(_registrar) ? SurveyMeaning.Registrar : SurveyMeaning.Other,
         IndexExpression { Container: var container } => ElementOf(MeaningOf(container)),
         _ => SurveyMeaning.Other,
     };
@@ -359,7 +367,7 @@ internal sealed class CallSurvey
 
     private static bool IsReader(Expression function) => function switch
     {
-        GlobalExpression { Name: var name } => Readers.Contains(name.ToString()),
+        GlobalExpression { Name: var name } => Readers.Contains(name),
         IndexExpression
         {
             Container: GlobalExpression { Name: var library },

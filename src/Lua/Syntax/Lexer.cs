@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Runtime.InteropServices;
 
 namespace Kv.Lua.Syntax;
@@ -5,18 +6,22 @@ namespace Kv.Lua.Syntax;
 /// <summary>Divides the text of a chunk into words.</summary>
 /// <param name="text">The chunk.</param>
 /// <param name="chunkName">As errors name it.</param>
-internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
+/// <param name="watch">May end it.</param>
+internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatch watch)
 {
     /// <summary>A string longer than this is refused: it would not fit into any memory limit.</summary>
     private const int TokenBytesMax = 1 << 28;
 
     private const int ShownMax = 4096;
 
-    private static readonly Dictionary<string, TokenKind> Reserved = MakeReserved();
+    private static readonly SearchValues<byte> InLongBracket = SearchValues.Create("\n\r[]"u8),
+        InDoubleQuotes = SearchValues.Create("\"\\\n\r"u8), InSingleQuotes = SearchValues.Create("'\\\n\r"u8);
 
     private readonly ReadOnlySpan<byte> _text = text;
     private readonly string _chunkName = chunkName;
-    private readonly Dictionary<LuaString, LuaString> _strings = [];
+    private ReadingWatch _watch = watch;
+    private readonly Dictionary<LuaString, LuaString>.AlternateLookup<ReadOnlySpan<byte>> _strings =
+        new Dictionary<LuaString, LuaString>(ByText.Instance).GetAlternateLookup<ReadOnlySpan<byte>>();
     private int _at, _start;
     private TokenKind _peeked;
     private bool _hasPeeked;
@@ -51,6 +56,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
             return;
         }
 
+        _watch.Pass();
         Kind = Scan();
     }
 
@@ -125,7 +131,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
                     int level = LevelOf();
                     if (level >= 0)
                     {
-                        Text = Unique(LongBracket(level, "string"));
+                        Text = Unique(LongBracket(level, isComment: false));
                         return TokenKind.String;
                     }
 
@@ -191,8 +197,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
     {
         while (_at < _text.Length && IsNamePart(_text[_at])) _at++;
         var name = _text[_start.._at];
-        if (name.Length <= 8 && Reserved.TryGetValue(System.Text.Encoding.ASCII.GetString(name), out var kind))
-            return kind;
+        if (ReservedWords.Find(name) is { } kind) return kind;
         Text = Unique(name);
         return TokenKind.Name;
     }
@@ -223,7 +228,8 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
 
     private void SkipLine()
     {
-        while (_at < _text.Length && _text[_at] is not ((byte)'\n' or (byte)'\r')) _at++;
+        int end = _text[_at..].IndexOfAny((byte)'\n', (byte)'\r');
+        _at = end < 0 ? _text.Length : _at + end;
     }
 
     private void SkipComment()
@@ -234,7 +240,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
             int level = LevelOf();
             if (level >= 0)
             {
-                LongBracket(level, "comment");
+                LongBracket(level, isComment: true);
                 return;
             }
         }
@@ -252,19 +258,28 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
         return at == _at + 1 ? -1 : -2;
     }
 
-    private ReadOnlySpan<byte> LongBracket(int level, string what)
+    /// <returns>What is in it; of a comment nothing.</returns>
+    private ReadOnlySpan<byte> LongBracket(int level, bool isComment)
     {
         _at += level + 2;
         if (Current is (byte)'\n' or (byte)'\r' && _at < _text.Length) NewLine();
-        var content = new List<byte>();
+        List<byte>? before = null;      // what is not as it stands in the text: other ends of lines
+        int start = _at;
         // Ends: each round passes a byte.
-        while (_at < _text.Length)
+        while (true)
         {
+            int plain = _text[_at..].IndexOfAny(InLongBracket);
+            if (plain < 0) break;
+            _at += plain;
             byte c = _text[_at];
             if (c is (byte)'\n' or (byte)'\r')
             {
+                int end = _at;
                 NewLine();
-                content.Add((byte)'\n');
+                if (isComment || (c == '\n' && _at == end + 1)) continue;
+                (before ??= []).AddRange(_text[start..end]);
+                before.Add((byte)'\n');
+                start = _at;
                 continue;
             }
 
@@ -272,15 +287,18 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
                 throw ErrorNear("nesting of [[...]] is deprecated", "[");
             if (c == ']' && IsClosing(level))
             {
+                var rest = _text[start.._at];
                 _at += level + 2;
-                return CollectionsMarshal.AsSpan(content);
+                if (before is null || isComment) return rest;
+                before.AddRange(rest);
+                return CollectionsMarshal.AsSpan(before);
             }
 
-            content.Add(c);
             _at++;
         }
 
-        throw ErrorNear($"unfinished long {what}", "<eof>");
+        _at = _text.Length;
+        throw ErrorNear($"unfinished long {(isComment ? "comment" : "string")}", "<eof>");
     }
 
     private readonly bool IsClosing(int level)
@@ -292,27 +310,30 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
 
     private ReadOnlySpan<byte> QuotedString(byte quote)
     {
-        var content = new List<byte>();
+        List<byte>? content = null;     // from the first escape on
         _at++;
         // Ends: each round passes a byte.
         while (true)
         {
-            if (_at >= _text.Length) throw ErrorNear("unfinished string", "<eof>");
+            int plain = _text[_at..].IndexOfAny(quote == '"' ? InDoubleQuotes : InSingleQuotes), start = _at;
+            if (plain < 0)
+            {
+                _at = _text.Length;
+                throw ErrorNear("unfinished string", "<eof>");
+            }
+
+            _at += plain;
             byte c = _text[_at];
-            if (c is (byte)'\n' or (byte)'\r') throw ErrorNear("unfinished string", Quoted([quote, .. content]));
+            if (c == quote && content is null) return _text[start.._at++];
+            content ??= [];
+            content.AddRange(_text[start.._at]);
             if (c == quote)
             {
                 _at++;
                 return CollectionsMarshal.AsSpan(content);
             }
 
-            if (c != '\\')
-            {
-                content.Add(c);
-                _at++;
-                continue;
-            }
-
+            if (c != '\\') throw ErrorNear("unfinished string", Quoted([quote, .. content]));
             _at++;
             Escape(content);
             if (content.Count > TokenBytesMax) throw new LuaException("not enough memory");
@@ -359,17 +380,9 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName)
     // One object for equal names and strings of a chunk, so that comparing the references mostly decides.
     private readonly LuaString Unique(ReadOnlySpan<byte> bytes)
     {
-        LuaString made = CommonStrings.Find(bytes) ?? new LuaString(bytes).Share();
-        if (_strings.TryGetValue(made, out var found)) return found;
-        _strings.Add(made, made);
-        return made;
-    }
-
-    private static Dictionary<string, TokenKind> MakeReserved()
-    {
-        var reserved = new Dictionary<string, TokenKind>();
-        for (var kind = TokenKind.And; kind <= TokenKind.While; kind++)
-            reserved.Add(kind.ToString().ToLowerInvariant(), kind);
-        return reserved;
+        if (_strings.TryGetValue(bytes, out var found)) return found;
+        found = CommonStrings.Find(bytes) ?? new LuaString(bytes).Share();
+        _strings.Dictionary.Add(found, found);
+        return found;
     }
 }

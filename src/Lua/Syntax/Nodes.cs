@@ -28,7 +28,7 @@ internal sealed class FunctionBody
 
     public LocalVariable? ArgTable { get; set; }
     public List<UpvalueSource> Upvalues { get; } = [];
-    public List<Statement> Block { get; set; } = [];
+    public Statement[] Block { get; set; } = [];
 }
 
 /// <summary>An expression; the line is that of its operator, or of its first word.</summary>
@@ -77,19 +77,19 @@ internal sealed class IndexExpression(int line, Expression container, Expression
     public Expression Key { get; } = key;
 }
 
-internal sealed class CallExpression(int line, Expression function, List<Expression> arguments) : Expression(line)
+internal sealed class CallExpression(int line, Expression function, Expression[] arguments) : Expression(line)
 {
     public Expression Function { get; } = function;
-    public List<Expression> Arguments { get; } = arguments;
+    public Expression[] Arguments { get; } = arguments;
     public override bool IsMulti => true;
 }
 
-internal sealed class MethodCallExpression(int line, Expression receiver, LuaString name, List<Expression> arguments)
+internal sealed class MethodCallExpression(int line, Expression receiver, LuaString name, Expression[] arguments)
     : Expression(line)
 {
     public Expression Receiver { get; } = receiver;
     public LuaString Name { get; } = name;
-    public List<Expression> Arguments { get; } = arguments;
+    public Expression[] Arguments { get; } = arguments;
     public override bool IsMulti => true;
 }
 
@@ -142,9 +142,9 @@ internal sealed class ParenthesizedExpression(int line, Expression inner) : Expr
 /// <summary>A field of a constructor; without a key it is the next of the list.</summary>
 internal readonly record struct TableField(Expression? Key, Expression Value);
 
-internal sealed class TableExpression(int line, List<TableField> fields) : Expression(line)
+internal sealed class TableExpression(int line, TableField[] fields) : Expression(line)
 {
-    public List<TableField> Fields { get; } = fields;
+    public TableField[] Fields { get; } = fields;
 }
 
 internal abstract class Statement(int line)
@@ -152,10 +152,10 @@ internal abstract class Statement(int line)
     public int Line { get; } = line;
 }
 
-internal sealed class LocalStatement(int line, List<LocalVariable> variables, List<Expression> values) : Statement(line)
+internal sealed class LocalStatement(int line, List<LocalVariable> variables, Expression[] values) : Statement(line)
 {
     public List<LocalVariable> Variables { get; } = variables;
-    public List<Expression> Values { get; } = values;
+    public Expression[] Values { get; } = values;
 }
 
 internal sealed class LocalFunctionStatement(int line, LocalVariable variable, FunctionBody body) : Statement(line)
@@ -164,10 +164,10 @@ internal sealed class LocalFunctionStatement(int line, LocalVariable variable, F
     public FunctionBody Body { get; } = body;
 }
 
-internal sealed class AssignStatement(int line, List<Expression> targets, List<Expression> values) : Statement(line)
+internal sealed class AssignStatement(int line, Expression[] targets, Expression[] values) : Statement(line)
 {
-    public List<Expression> Targets { get; } = targets;
-    public List<Expression> Values { get; } = values;
+    public Expression[] Targets { get; } = targets;
+    public Expression[] Values { get; } = values;
 }
 
 internal sealed class CallStatement(int line, Expression call) : Statement(line)
@@ -175,24 +175,24 @@ internal sealed class CallStatement(int line, Expression call) : Statement(line)
     public Expression Call { get; } = call;
 }
 
-internal sealed class BlockStatement(int line, List<Statement> block) : Statement(line)
+internal sealed class BlockStatement(int line, Statement[] block) : Statement(line)
 {
-    public List<Statement> Block { get; } = block;
+    public Statement[] Block { get; } = block;
 }
 
-internal sealed class WhileStatement(int line, Expression condition, List<Statement> block) : Statement(line)
+internal sealed class WhileStatement(int line, Expression condition, Statement[] block) : Statement(line)
 {
     public Expression Condition { get; } = condition;
-    public List<Statement> Block { get; } = block;
+    public Statement[] Block { get; } = block;
 }
 
-internal sealed class RepeatStatement(int line, List<Statement> block, Expression condition) : Statement(line)
+internal sealed class RepeatStatement(int line, Statement[] block, Expression condition) : Statement(line)
 {
-    public List<Statement> Block { get; } = block;
+    public Statement[] Block { get; } = block;
     public Expression Condition { get; } = condition;
 }
 
-internal readonly record struct ConditionalBlock(Expression? Condition, List<Statement> Block);
+internal readonly record struct ConditionalBlock(Expression? Condition, Statement[] Block);
 
 internal sealed class IfStatement(int line, List<ConditionalBlock> branches) : Statement(line)
 {
@@ -200,26 +200,26 @@ internal sealed class IfStatement(int line, List<ConditionalBlock> branches) : S
 }
 
 internal sealed class NumericForStatement(int line, LocalVariable variable, Expression from, Expression to,
-    Expression? step, List<Statement> block) : Statement(line)
+    Expression? step, Statement[] block) : Statement(line)
 {
     public LocalVariable Variable { get; } = variable;
     public Expression From { get; } = from;
     public Expression To { get; } = to;
     public Expression? Step { get; } = step;
-    public List<Statement> Block { get; } = block;
+    public Statement[] Block { get; } = block;
 }
 
-internal sealed class GenericForStatement(int line, List<LocalVariable> variables, List<Expression> values,
-    List<Statement> block) : Statement(line)
+internal sealed class GenericForStatement(int line, List<LocalVariable> variables, Expression[] values,
+    Statement[] block) : Statement(line)
 {
     public List<LocalVariable> Variables { get; } = variables;
-    public List<Expression> Values { get; } = values;
-    public List<Statement> Block { get; } = block;
+    public Expression[] Values { get; } = values;
+    public Statement[] Block { get; } = block;
 }
 
-internal sealed class ReturnStatement(int line, List<Expression> values) : Statement(line)
+internal sealed class ReturnStatement(int line, Expression[] values) : Statement(line)
 {
-    public List<Expression> Values { get; } = values;
+    public Expression[] Values { get; } = values;
 }
 
 internal sealed class BreakStatement(int line) : Statement(line);

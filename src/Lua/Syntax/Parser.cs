@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace Kv.Lua.Syntax;
 
 /// <summary>Reads a chunk into a tree, with every name resolved to a local, an upvalue or a global.</summary>
@@ -10,21 +12,25 @@ internal ref struct Parser
 
     private readonly string _chunkName;
     private Lexer _lexer;
+    // Of the lists that are being read: each takes its end off when it is whole.
+    private readonly List<Expression> _expressions = [];
+    private readonly List<Statement> _statements = [];
+    private readonly List<TableField> _fields = [];
     private FunctionScope _scope;
     private int _levels;
 
-    private Parser(ReadOnlySpan<byte> text, string chunkName)
+    private Parser(ReadOnlySpan<byte> text, string chunkName, ReadingWatch watch)
     {
         _chunkName = chunkName;
-        _lexer = new Lexer(text, chunkName);
+        _lexer = new Lexer(text, chunkName, watch);
         _scope = new FunctionScope(null, new FunctionBody { IsVararg = true, UsesDots = true });
     }
 
     /// <summary>Reads a whole chunk: the body of a vararg function.</summary>
     /// <exception cref="LuaException">The text is no chunk; the message has place and word.</exception>
-    public static FunctionBody Read(ReadOnlySpan<byte> text, string chunkName)
+    public static FunctionBody Read(ReadOnlySpan<byte> text, string chunkName, ReadingWatch watch)
     {
-        var parser = new Parser(text, chunkName);
+        var parser = new Parser(text, chunkName, watch);
         parser._lexer.Next();
         var body = parser._scope.Body;
         body.Block = parser.Block();
@@ -73,7 +79,7 @@ internal ref struct Parser
     private readonly bool IsBlockEnd =>
         _lexer.Kind is TokenKind.Else or TokenKind.ElseIf or TokenKind.End or TokenKind.Until or TokenKind.EndOfText;
 
-    private List<Statement> Block()
+    private Statement[] Block()
     {
         Enter();
         _scope.OpenBlock();
@@ -83,19 +89,26 @@ internal ref struct Parser
         return block;
     }
 
-    private List<Statement> Statements()
+    private Statement[] Statements()
     {
-        var block = new List<Statement>();
+        int start = _statements.Count;
         // Ends: each round takes a word at least, or ends.
         while (!IsBlockEnd)
         {
             bool isLast = _lexer.Kind is TokenKind.Return or TokenKind.Break;
-            if (Statement() is { } statement) block.Add(statement);
+            if (Statement() is { } statement) _statements.Add(statement);
             TryTake(TokenKind.Semicolon);
             if (isLast) break;
         }
 
-        return block;
+        return TakeFrom(_statements, start);
+    }
+
+    private static T[] TakeFrom<T>(List<T> list, int start)
+    {
+        T[] taken = [.. CollectionsMarshal.AsSpan(list)[start..]];
+        list.RemoveRange(start, taken.Length);
+        return taken;
     }
 
     private Statement? Statement()
@@ -125,7 +138,7 @@ internal ref struct Parser
         }
     }
 
-    private List<Statement> LoopBlock()
+    private Statement[] LoopBlock()
     {
         _scope.Loops++;
         var block = Block();
@@ -210,7 +223,7 @@ internal ref struct Parser
     }
 
     /// <param name="hidden">Locals of the loop itself, which count, too.</param>
-    private List<Statement> ForBlock(int line, List<LocalVariable> variables, int hidden)
+    private Statement[] ForBlock(int line, List<LocalVariable> variables, int hidden)
     {
         Take(TokenKind.Do, "do");
         _scope.OpenBlock();
@@ -263,7 +276,7 @@ internal ref struct Parser
         var variables = new List<LocalVariable>();
         do variables.Add(new LocalVariable(TakeName()));
         while (TryTake(TokenKind.Comma));
-        List<Expression> values = TryTake(TokenKind.Assign) ? Expressions() : [];
+        Expression[] values = TryTake(TokenKind.Assign) ? Expressions() : [];
         foreach (var variable in variables) Declare(variable);
         return new LocalStatement(line, variables, values);
     }
@@ -271,7 +284,7 @@ internal ref struct Parser
     private ReturnStatement Return(int line)
     {
         _lexer.Next();
-        List<Expression> values = IsBlockEnd || _lexer.Kind == TokenKind.Semicolon ? [] : Expressions();
+        Expression[] values = IsBlockEnd || _lexer.Kind == TokenKind.Semicolon ? [] : Expressions();
         return new ReturnStatement(line, values);
     }
 
@@ -285,27 +298,28 @@ internal ref struct Parser
             throw Expected("=");
         }
 
-        var targets = new List<Expression> { first };
+        int start = _expressions.Count;
         // Ends: each round takes a word.
-        while (true)
+        for (var target = first; ; target = Suffixed())
         {
-            if (targets[^1] is not (LocalExpression or UpvalueExpression or GlobalExpression or IndexExpression))
+            if (target is not (LocalExpression or UpvalueExpression or GlobalExpression or IndexExpression))
                 throw _lexer.Error("syntax error");
+            _expressions.Add(target);
             if (!TryTake(TokenKind.Comma)) break;
-            targets.Add(Suffixed());
         }
 
+        var targets = TakeFrom(_expressions, start);
         Take(TokenKind.Assign, "=");
         var values = Expressions();
         return new AssignStatement(_lexer.LineBefore, targets, values);
     }
 
-    private List<Expression> Expressions()
+    private Expression[] Expressions()
     {
-        var list = new List<Expression>();
-        do list.Add(Expression());
+        int start = _expressions.Count;
+        do _expressions.Add(Expression());
         while (TryTake(TokenKind.Comma));
-        return list;
+        return TakeFrom(_expressions, start);
     }
 
     private Expression Expression() => Expression(0);
@@ -492,7 +506,7 @@ internal ref struct Parser
         }
     }
 
-    private List<Expression> Arguments()
+    private Expression[] Arguments()
     {
         int line = _lexer.Line;
         switch (_lexer.Kind)
@@ -506,7 +520,7 @@ internal ref struct Parser
                 // A call and a new statement that begins with a parenthesis look the same.
                 if (line != _lexer.LineBefore) throw _lexer.Error("ambiguous syntax (function call x new statement)");
                 _lexer.Next();
-                List<Expression> arguments = _lexer.Kind == TokenKind.RightParenthesis ? [] : Expressions();
+                Expression[] arguments = _lexer.Kind == TokenKind.RightParenthesis ? [] : Expressions();
                 TakeMatching(TokenKind.RightParenthesis, ")", "(", line);
                 return arguments;
             default: throw _lexer.Error("function arguments expected");
@@ -517,15 +531,15 @@ internal ref struct Parser
     {
         int line = _lexer.Line;
         Take(TokenKind.LeftBrace, "{");
-        var fields = new List<TableField>();
+        int start = _fields.Count;
         while (_lexer.Kind != TokenKind.RightBrace)
         {
-            fields.Add(Field());
+            _fields.Add(Field());
             if (!TryTake(TokenKind.Comma) && !TryTake(TokenKind.Semicolon)) break;
         }
 
         TakeMatching(TokenKind.RightBrace, "}", "{", line);
-        return new TableExpression(line, fields);
+        return new TableExpression(line, TakeFrom(_fields, start));
     }
 
     private TableField Field()

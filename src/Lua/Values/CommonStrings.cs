@@ -6,7 +6,7 @@ namespace Kv.Lua;
 /// by such a name compares references.</summary>
 internal static class CommonStrings
 {
-    private static readonly ConcurrentDictionary<LuaString, LuaString> Known = new();
+    private static readonly ConcurrentDictionary<LuaString, LuaString> Known = new(ByText.Instance);
 
     public static readonly LuaString Index = Add("__index"), NewIndex = Add("__newindex"), Call = Add("__call"),
         Add_ = Add("__add"),
@@ -27,6 +27,6 @@ internal static class CommonStrings
     {
         const int longest = 24;
         if (bytes.Length > longest) return null;
-        return Known.GetValueOrDefault(new LuaString(bytes));
+        return Known.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(bytes, out var found) ? found : null;
     }
 }

@@ -49,10 +49,10 @@ public sealed class LuaString : IEquatable<LuaString>
     public ReadOnlySpan<byte> Span =>
         MemoryMarshal.CreateReadOnlySpan(ref MemoryMarshal.GetArrayDataReference(_bytes), _length);
 
-    /// <summary>The bytes, for who copies them later.</summary>
+    /// <summary>The bytes, to be copied later.</summary>
     internal ReadOnlyMemory<byte> Memory => _bytes.AsMemory(0, _length);
 
-    /// <summary>A string for <see cref="Change"/>, with room for so many bytes.</summary>
+    /// <summary>A string for <see cref="Change"/>, with room for <paramref name="bytes"/> bytes.</summary>
     internal static LuaString WithRoom(int bytes) => new(new byte[bytes]);
 
     /// <summary>Gives it other bytes, for which it has room. Only where nobody has it any more.</summary>
@@ -106,7 +106,7 @@ public sealed class LuaString : IEquatable<LuaString>
 
     // Keyed with a secret of the process, so that nobody can send strings that collide. Never 0, which means "not
     // computed".
-    private static int HashOf(ReadOnlySpan<byte> bytes)
+    internal static int HashOf(ReadOnlySpan<byte> bytes)
     {
         var hash = new HashCode();
         hash.AddBytes(bytes);

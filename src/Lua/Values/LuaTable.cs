@@ -5,15 +5,16 @@ using System.Runtime.InteropServices;
 namespace Kv.Lua;
 
 //  array part, of _size values             hash part
-//  +------+------+- - -+---------+         buckets: +-------+-------+- -    nodes: +-----------------------------+- -
-//  | t[1] | t[2] |     | t[4096] |                  | node  | node  |              | key 16 | value 16 | next 4  |
-//  +------+------+- - -+---------+                  +-------+-------+- -           +-----------------------------+- -
-//  far chunks: t[4097] to t[8192], t[8193] to t[12288], ...
+//  +------+------+- - -+---------+     buckets: +-------+-------+- -    nodes: +--------------------------------+- -
+//  | t[1] | t[2] |     | t[4096] |              | node  | node  |              | key 16 | value 16 | next, hash |
+//  +------+------+- - -+---------+              +-------+-------+- -           +--------------------------------+- -
+//  far chunks: t[4097] to t[8192], ...                                         far chunks: of 2048 nodes each
 //
 //  next: the next node of the bucket, -1 at its end. Nodes are filled in the order in which their keys came. A key
 //  whose value becomes nil stays until the nodes are full, so that a traversal may clear what it visits.
-//  A far chunk is made when its first value comes. So a long array grows without being copied, and none of it is an
-//  object that the collector keeps apart (from 85,000 bytes on), each of which brings a full collection nearer.
+//  A far chunk is made when its first value or node comes. So a long table grows without being copied, and little of it
+//  is an object that the collector keeps apart (from 85,000 bytes on), each of which brings a full collection nearer.
+//  The buckets are made anew from the hashes that the nodes have: keys are not looked at.
 //
 // Invariant: keys 1 to _size are in the array part, all others in the hash part; what is not there is nil.
 
@@ -25,16 +26,18 @@ public sealed class LuaTable
     internal const int OverheadBytes = 96;
 
     private const int NodeBytes = 44, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
-    // A table that is used again keeps so much of its array part.
+    // How many values of its array part a table keeps for its next use.
     private const int KeptValues = 16;
 
-    // So many places without a value are passed free of charge, and keys of so many bytes compared.
+    // How many places without a value are passed, and how many bytes of keys compared, at no charge of steps.
     private const int FreePlaces = 16, FreeBytes = 1024;
 
     private const int ChunkShift = 12, ChunkValues = 1 << ChunkShift, ChunkBytes = (ChunkValues * ValueBytes) + 24;
 
+    private const int NodeShift = 11, ChunkNodes = 1 << NodeShift;
+
     // More would not fit into an array of .NET's; the memory limit comes long before.
-    private const int ArrayMax = 1 << 26;
+    internal const int ArrayMax = 1 << 26;
 
     private static readonly int[] NoBuckets = [-1];
     private static LuaValue s_nil = LuaValue.Nil;
@@ -45,6 +48,7 @@ public sealed class LuaTable
     private int _size;
     private int[] _buckets = NoBuckets;
     private Node[] _nodes = [];
+    private Node[]?[] _farNodes = [];
     private int _used;
 
     internal LuaTable(MemoryAccount account, int arraySize = 0, int hashSize = 0)
@@ -58,7 +62,7 @@ public sealed class LuaTable
     private struct Node
     {
         public LuaValue Key, Value;
-        public int Next;
+        public int Next, Hash;
     }
 
     /// <summary>Its metatable, or null.</summary>
@@ -74,7 +78,7 @@ public sealed class LuaTable
     {
         get
         {
-            long bytes = OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)_nodes.Length * NodeBytes);
+            long bytes = OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)Room * NodeBytes);
             foreach (var chunk in _far) bytes += chunk is null ? 8 : 8 + ChunkBytes;
             return bytes;
         }
@@ -101,7 +105,7 @@ public sealed class LuaTable
         FillNil(_array);
         _size = _array.Length;
         _far = [];
-        if (_nodes.Length > FirstNodes) (_buckets, _nodes) = (NoBuckets, []);
+        if (_nodes.Length > FirstNodes) (_buckets, _nodes, _farNodes) = (NoBuckets, [], []);
         if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
         _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).Clear();
         _used = 0;
@@ -114,16 +118,17 @@ public sealed class LuaTable
         Node[] nodes = _nodes;
         int[] buckets = _buckets;
         // Ends: the nodes of a bucket have no cycle.
-        for (int i = buckets[key.Hash & (buckets.Length - 1)]; (uint)i < (uint)nodes.Length; i = nodes[i].Next)
+        int i = buckets[key.Hash & (buckets.Length - 1)];
+        for (; (uint)i < (uint)nodes.Length; i = nodes[i].Next)
         {
             if (ReferenceEquals(nodes[i].Key.Reference, key) || IsSame(nodes[i].Key.Reference, key))
                 return ref nodes[i].Value;
         }
 
-        return ref s_nil;
+        return ref i < 0 ? ref s_nil : ref FindFrom(i, key);
     }
 
-    /// <summary>The same for a string that is a constant of a function: its hash is known.</summary>
+    /// <summary>The value at a string that is a constant of a function, whose hash is known already.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ref LuaValue FindConstant(LuaString key)
     {
@@ -183,7 +188,7 @@ public sealed class LuaTable
             }
         }
 
-        if (_used == _nodes.Length)
+        if (_used == Room)
         {
             Rehash(key);
             Set(key, value);
@@ -273,7 +278,7 @@ public sealed class LuaTable
         place = Math.Max(place, _size);     // a chunk that is not there may be cut short
         for (; place - _size < _used; place++)
         {
-            ref Node node = ref _nodes[place - _size];
+            ref Node node = ref NodeAt(place - _size);
             if (node.Value.IsNil) continue;
             (key, value) = (node.Key, node.Value);
             place++;
@@ -296,8 +301,9 @@ public sealed class LuaTable
         foreach (ref LuaValue value in _array.AsSpan()) walk.Visit(value);
         foreach (var chunk in _far)
             foreach (ref LuaValue value in chunk.AsSpan()) walk.Visit(value);
-        foreach (ref Node node in _nodes.AsSpan(0, _used))
+        for (int i = 0; i < _used; i++)
         {
+            ref Node node = ref NodeAt(i);
             if (node.Value.IsNil) continue;
             walk.Visit(node.Key);
             walk.Visit(node.Value);
@@ -313,14 +319,43 @@ public sealed class LuaTable
         return true;
     }
 
-    private ref LuaValue FindNode(scoped in LuaValue key)
+    // The rest of a bucket, which may be in any chunk.
+    private ref LuaValue FindFrom(int index, LuaString key)
     {
-        for (int i = _buckets[HashOf(key) & (_buckets.Length - 1)]; (uint)i < (uint)_nodes.Length; i = _nodes[i].Next)
+        // Ends: the nodes of a bucket have no cycle.
+        for (int i = index; i >= 0; i = NodeAt(i).Next)
         {
-            if (LuaValue.RawEquals(_nodes[i].Key, key)) return ref _nodes[i].Value;
+            ref Node node = ref NodeAt(i);
+            if (node.Hash == key.Hash && IsSame(node.Key.Reference, key)) return ref node.Value;
         }
 
         return ref s_nil;
+    }
+
+    private ref LuaValue FindNode(scoped in LuaValue key)
+    {
+        int i = NodeOf(key);
+        return ref i < 0 ? ref s_nil : ref NodeAt(i).Value;
+    }
+
+    /// <summary>Where a key is; -1: it is not there.</summary>
+    private int NodeOf(scoped in LuaValue key)
+    {
+        int i = _buckets[HashOf(key) & (_buckets.Length - 1)];
+        // Ends: the nodes of a bucket have no cycle.
+        while (i >= 0 && !LuaValue.RawEquals(NodeAt(i).Key, key)) i = NodeAt(i).Next;
+        return i;
+    }
+
+    /// <summary>Nodes that there are, with those of far chunks that are not there yet.</summary>
+    private int Room => _nodes.Length == 0 ? 0 : _buckets.Length;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ref Node NodeAt(int index)
+    {
+        Node[] nodes = _nodes;
+        if ((uint)index < (uint)nodes.Length) return ref nodes[index];
+        return ref _farNodes[(index >> NodeShift) - 1]![index & (ChunkNodes - 1)];
     }
 
     private static int HashOf(in LuaValue key) => key.Reference switch
@@ -332,9 +367,17 @@ public sealed class LuaTable
 
     private void AddNode(in LuaValue key, in LuaValue value)
     {
-        int bucket = HashOf(key) & (_buckets.Length - 1);
-        _nodes[_used] = new Node { Key = key, Value = value, Next = _buckets[bucket] };
-        _buckets[bucket] = _used++;
+        if (_used >= _nodes.Length) _farNodes[(_used >> NodeShift) - 1] ??= new Node[ChunkNodes];
+        int hash = HashOf(key);
+        NodeAt(_used) = new Node { Key = key, Value = value, Hash = hash };
+        Link(_used++);
+    }
+
+    private void Link(int index)
+    {
+        ref Node node = ref NodeAt(index);
+        ref int first = ref _buckets[node.Hash & (_buckets.Length - 1)];
+        (node.Next, first) = (first, index);
     }
 
     // Beyond the first values, and what is in the hash part.
@@ -412,7 +455,7 @@ public sealed class LuaTable
     {
         for (int i = 0; i < _used; i++)
         {
-            ref Node node = ref _nodes[i];
+            ref Node node = ref NodeAt(i);
             if (node.Key.Reference is not null || node.Value.IsNil) continue;
             double key = node.Key.Number;
             if (key != (int)key || key <= from || key > _size) continue;
@@ -426,60 +469,69 @@ public sealed class LuaTable
     private void ResizeNodes(int size)
     {
         if (size > ArrayMax) throw new LuaException("not enough memory");
-        _account.Charge((long)(size - _nodes.Length) * NodeBytes);
-        Node[] old = _nodes;
-        int used = _used;
-        _nodes = size == 0 ? [] : new Node[size];
-        _buckets = size == 0 ? NoBuckets : new int[size];
-        if (size != 0) _buckets.AsSpan().Fill(-1);
-        _used = 0;
-        for (int i = 0; i < used; i++)
-            if (!old[i].Value.IsNil) AddNode(old[i].Key, old[i].Value);
+        _account.Charge((long)(size - Room) * NodeBytes);
+        int first = Math.Min(size, ChunkNodes), chunks = size <= ChunkNodes ? 0 : (size >> NodeShift) - 1;
+        // Before anything changes: the process may have no memory for one of them.
+        int[] buckets = size == 0 ? NoBuckets : new int[size];
+        Node[] nodes = first == _nodes.Length ? _nodes : new Node[first];
+        var far = chunks == _farNodes.Length ? _farNodes : new Node[]?[chunks];
+        DropDead();
+        if (nodes != _nodes) _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).CopyTo(nodes);
+        if (far != _farNodes) _farNodes.AsSpan(0, Math.Min(chunks, _farNodes.Length)).CopyTo(far);
+        (_buckets, _nodes, _farNodes) = (buckets, nodes, far);
+        if (size == 0) return;
+        buckets.AsSpan().Fill(-1);
+        for (int i = 0; i < _used; i++) Link(i);
+    }
+
+    // Those that live keep their order.
+    private void DropDead()
+    {
+        int live = 0;
+        for (int i = 0; i < _used; i++)
+        {
+            ref Node node = ref NodeAt(i);
+            if (node.Value.IsNil) continue;
+            if (live != i) NodeAt(live) = node;
+            live++;
+        }
+
+        for (int i = live; i < _used; i++) NodeAt(i) = default;
+        _used = live;
     }
 
     /// <summary>Divides the keys anew between the two parts, with room for one more.</summary>
     /// <remarks>The array part becomes the largest power of two of which more than half is in use.</remarks>
     private void Rehash(in LuaValue extra)
     {
-        Span<int> counts = stackalloc int[32];      // how many keys there are from 2^(i-1) + 1 to 2^i
-        counts.Clear();
-        int live = 0, integers = 0;
+        var indices = new IndexCensus(stackalloc int[IndexCensus.Slices]);
+        int live = 0;
         for (int start = 0; start < _size; start += ChunkValues)
         {
             var values = ChunkOf(start);
             int end = values is null ? 0 : Math.Min(_size - start, ChunkValues);
             for (int i = 0; i < end; i++)
-            {
-                if (values![i].IsNil) continue;
-                counts[SliceOf(start + i + 1)]++;
-                integers++;
-            }
+                if (!values![i].IsNil) indices.Add(start + i + 1);
         }
 
         for (int i = 0; i < _used; i++)
         {
-            if (_nodes[i].Value.IsNil) continue;
+            ref Node node = ref NodeAt(i);
+            if (node.Value.IsNil) continue;
             live++;
-            Count(_nodes[i].Key, counts, ref integers);
+            indices.Add(node.Key);
         }
 
-        Count(extra, counts, ref integers);
+        indices.Add(extra);
         _account.Spend(_size + (long)_used);
-        int sum = 0, arraySize = 0;
-        for (int slice = 0; slice < 27 && 1 << slice < integers * 2L; slice++)
-        {
-            sum += counts[slice];
-            if (sum > (1 << slice) / 2) arraySize = 1 << slice;
-        }
-
-        int old = _size;
+        int old = _size, arraySize = indices.ArraySize;
         if (arraySize > old)
         {
             GrowArray(arraySize);
             TakeFromNodes(old);
             live = 0;
             for (int i = 0; i < _used; i++)
-                if (!_nodes[i].Value.IsNil) live++;
+                if (!NodeAt(i).Value.IsNil) live++;
         }
 
         bool isInArray = extra.Reference is null && extra.Number >= 1 && extra.Number <= _size
@@ -487,16 +539,6 @@ public sealed class LuaTable
         int wanted = live + (isInArray ? 0 : 1);
         ResizeNodes(wanted == 0 ? 0 : Math.Max(FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
     }
-
-    private static void Count(in LuaValue key, Span<int> counts, ref int integers)
-    {
-        if (key.Reference is not null || key.Number < 1 || key.Number > ArrayMax || key.Number != (int)key.Number)
-            return;
-        counts[SliceOf((int)key.Number)]++;
-        integers++;
-    }
-
-    private static int SliceOf(int index) => index == 1 ? 0 : BitOperations.Log2((uint)index - 1) + 1;
 
     private int BorderIn(int least, int most)
     {
@@ -549,19 +591,14 @@ public sealed class LuaTable
 
         uint known = (uint)(int)key.Number;
         if (key.Reference is not null && known < (uint)_used
-            && ReferenceEquals(_nodes[known].Key.Reference, key.Reference))
+            && ReferenceEquals(NodeAt((int)known).Key.Reference, key.Reference))
         {
             place = _size + (int)known + 1;
             return true;
         }
 
-        for (int i = _buckets[HashOf(key) & (_buckets.Length - 1)]; (uint)i < (uint)_nodes.Length; i = _nodes[i].Next)
-        {
-            if (!LuaValue.RawEquals(_nodes[i].Key, key)) continue;
-            place = _size + i + 1;
-            return true;
-        }
-
-        return false;
+        int i = NodeOf(key);
+        place = _size + i + 1;
+        return i >= 0;
     }
 }

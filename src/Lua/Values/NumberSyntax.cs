@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Buffers.Text;
 using System.Globalization;
 
@@ -8,7 +9,19 @@ internal static class NumberSyntax
 {
     private const int TextMax = 64;
 
-    // From there on a number of so many digits has an exponent.
+    // Longer texts are shortened before they are read.
+    private const int ManyBytes = 4096;
+
+    /// <summary>A whole number of more digits is infinite: the largest has 309.</summary>
+    private const int InfiniteDigits = 400;
+
+    /// <summary>Digits after which no more change a number, but for whether they are all zero: none that is half way
+    /// between two neighbours has more than 767.</summary>
+    private const int DecidingDigits = 1000;
+
+    private static readonly SearchValues<byte> Spaces = SearchValues.Create(" \t\n\v\f\r"u8);
+
+    // By precision, in digits: from this value on a number is printed with an exponent.
     private static readonly double[] s_plainMax =
         [0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
 
@@ -97,10 +110,14 @@ internal static class NumberSyntax
     /// an exponent with at least one digit.</summary>
     private static int DecimalLength(ReadOnlySpan<byte> text)
     {
-        int at = 0, digits = 0;
-        for (; at < text.Length && IsDigit(text[at]); at++) digits++;
+        int at = DigitsOf(text), digits = at;
         if (at < text.Length && text[at] == '.')
-            for (at++; at < text.Length && IsDigit(text[at]); at++) digits++;
+        {
+            int more = DigitsOf(text[++at..]);
+            digits += more;
+            at += more;
+        }
+
         if (digits == 0) return 0;
         if (at == text.Length || (text[at] | 0x20) != 'e') return at;
         int exponent = at + 1;
@@ -108,6 +125,13 @@ internal static class NumberSyntax
         int end = exponent;
         while (end < text.Length && IsDigit(text[end])) end++;
         return end > exponent ? end : at;
+    }
+
+    /// <summary>How many digits a text begins with.</summary>
+    private static int DigitsOf(ReadOnlySpan<byte> text)
+    {
+        int end = text.IndexOfAnyExceptInRange((byte)'0', (byte)'9');
+        return end < 0 ? text.Length : end;
     }
 
     // Likewise, hexadecimal, after its "0x".
@@ -160,19 +184,38 @@ internal static class NumberSyntax
         return (uint)letter < 26 ? letter + 10 : 36;
     }
 
-    private static ReadOnlySpan<byte> Trim(ReadOnlySpan<byte> text)
+    /// <summary>A text without the white space around it.</summary>
+    public static ReadOnlySpan<byte> Trim(ReadOnlySpan<byte> text)
     {
-        while (!text.IsEmpty && IsSpace(text[0])) text = text[1..];
-        while (!text.IsEmpty && IsSpace(text[^1])) text = text[..^1];
-        return text;
+        int start = text.IndexOfAnyExcept(Spaces);
+        return start < 0 ? [] : text[start..(text.LastIndexOfAnyExcept(Spaces) + 1)];
     }
 
     private static bool TryDecimal(ReadOnlySpan<byte> text, out double number)
     {
         // Only what strtod takes.
         number = 0;
-        return DecimalLength(text) == text.Length
-            && double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
+        if (DecimalLength(text) != text.Length) return false;
+        if (text.Length > ManyBytes) text = Shortened(text);
+        return double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
+    }
+
+    // A shorter text of an equal number: of a whole number that has more digits than any double, or of one with digits
+    // after the point of which it only matters whether all are zero.
+    private static ReadOnlySpan<byte> Shortened(ReadOnlySpan<byte> text)
+    {
+        int whole = DigitsOf(text);
+        if (whole == text.Length)
+        {
+            int first = text.IndexOfAnyExcept((byte)'0');
+            return first < 0 ? "0"u8 : whole - first > InfiniteDigits ? "1e999"u8 : text[first..];
+        }
+
+        if (text[whole] != '.') return text;
+        int end = whole + 1 + DigitsOf(text[(whole + 1)..]), kept = whole + 1 + (2 * DecidingDigits);
+        if (end <= kept || !text[..(kept - DecidingDigits)].ContainsAnyInRange((byte)'1', (byte)'9')) return text;
+        byte more = (byte)(text[kept..end].ContainsAnyExcept((byte)'0') ? '1' : '0');
+        return (byte[])[.. text[..kept], more, .. text[end..]];
     }
 
     private static bool TryHexadecimal(ReadOnlySpan<byte> text, out double number)

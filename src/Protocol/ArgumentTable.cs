@@ -54,7 +54,7 @@ public sealed unsafe class ArgumentTable : IDisposable
         if (_capacity > KeptCapacity || _text != null || Large != null) ClearSlow();
     }
 
-    /// <summary>Makes room for so many arguments in all, by doubling.</summary>
+    /// <summary>Makes room for at least this many arguments in all, by doubling.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void EnsureCapacity(int capacity)
     {
@@ -81,7 +81,7 @@ public sealed unsafe class ArgumentTable : IDisposable
         }
         else
         {
-            // Behind commands of others: it is copied, and only its text stays where it is.
+            // After commands of others: it is copied, and only its text stays where it is.
             EnsureCapacity(_count + large.Count);
             new ReadOnlySpan<Argument>(large.Items, large.Count)
                 .CopyTo(new Span<Argument>(_items + _count, large.Count));
@@ -124,6 +124,7 @@ public sealed unsafe class ArgumentTable : IDisposable
     /// Clear.</summary>
     internal byte* AllocateText(int bytes)
     {
+        Debug.Assert(bytes >= 0, "a text has a length");
         if (_text == null || _text->Size - _text->Used < bytes)
         {
             int size = Math.Max(bytes, TextChunkBytes);
@@ -158,6 +159,7 @@ public sealed unsafe class ArgumentTable : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void Resize(int capacity)
     {
+        Debug.Assert(capacity >= _count, "the arguments that there are fit");
         if (Large != null && _items == Large.Items)
         {
             var copy = (Argument*)NativeMemory.Alloc((nuint)capacity * Argument.SizeBytes);

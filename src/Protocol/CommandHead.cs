@@ -30,7 +30,7 @@ internal struct CommandHead
     {
         Arguments = 0;
         int nameBytes = items->Length;
-        // The name lies 8 bytes behind the start only where count and length have one digit each.
+        // The name lies 8 bytes after the start only where count and length have one digit each.
         if (*command != RespType.Array || arguments is < 2 or > ArgumentsMax || nameBytes is 0 or > NameBytesMax
             || items->Pointer != command + NameOffset) return false;
         _mask = Vector128.LessThan(Vector128<byte>.Indices, Vector128.Create((byte)(NameOffset + nameBytes + 2)));
@@ -62,7 +62,7 @@ internal struct CommandHead
 
     /// <summary>Reads the rest of a command whose head matches.</summary>
     /// <param name="items">Room for all <see cref="Arguments"/>.</param>
-    /// <returns>The byte behind the command; null when it does not end before <paramref name="end"/>, or is
+    /// <returns>The byte after the command; null when it does not end before <paramref name="end"/>, or is
     /// unusual.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly unsafe byte* ReadRest(byte* at, byte* end, Argument* items, RespLimits limits)

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Protocol;
 
-//  *3\r\n $3\r\nSET\r\n $3\r\nkey\r\n $5\r\nvalue\r\n        multibulk: a count, then so many bulks
+//  *3\r\n $3\r\nSET\r\n $3\r\nkey\r\n $5\r\nvalue\r\n        multibulk: a count, then as many bulks
 //  SET key "a value"\r\n                                     inline: a line, split at spaces (InlineParser)
 //
 //  The first byte decides: '*' is multibulk, all else is inline.
@@ -27,14 +27,14 @@ public static unsafe class CommandParser
     private const ulong TwoDigitBulk = 0x0A0D000000ul | RespType.Bulk;
     private const ushort CrLf = 0x0A0D;
 
-    /// <summary>"$0\r\n\r\n": what the smallest argument takes, so that counts are believed only with bytes behind
-    /// them.</summary>
+    /// <summary>"$0\r\n\r\n": what the smallest argument takes, so that a count is believed only as far as the bytes
+    /// that follow it.</summary>
     private const int MinArgumentBytes = 6;
 
     /// <summary>Parses the command that begins at <paramref name="position"/>.</summary>
     /// <param name="input">Readable for <paramref name="length"/> + <see cref="PaddingBytes"/> bytes.</param>
-    /// <param name="position">Moves behind the command when it is complete, and behind what is taken out of the input
-    /// of a large one; else it stays.</param>
+    /// <param name="position">Moves past the command when it is complete, and past what is taken out of the input of a
+    /// large one; else it stays.</param>
     /// <param name="table">Gets the arguments of a complete command, as pointers into the input (quoted inline
     /// arguments: into the table's own text, valid until it is cleared; big bulks: into the caller's blocks).</param>
     /// <param name="authenticated">False applies the limits for clients that have yet to authenticate.</param>
@@ -64,8 +64,8 @@ public static unsafe class CommandParser
     }
 
     /// <summary>Reads whole bulks of up to six-digit lengths.</summary>
-    /// <returns>The byte behind the last; null when one is unusual, wrong, or ends beyond
-    /// <paramref name="end"/>.</returns>
+    /// <returns>The byte after the last; null when one is unusual, wrong, or ends beyond <paramref
+    /// name="end"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal static byte* ReadBulks(byte* at, byte* end, int count, Argument* slot, RespLimits limits)
     {
@@ -110,7 +110,7 @@ public static unsafe class CommandParser
     }
 
     /// <summary>Reads a header of up to six digits; looks at 9 bytes at most.</summary>
-    /// <returns>The byte behind it, or null when it is longer or wrong.</returns>
+    /// <returns>The byte after it, or null when it is longer or wrong.</returns>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static byte* ReadHeader(byte* at, byte type, out nuint value)
     {
@@ -246,7 +246,7 @@ public static unsafe class CommandParser
         return ParseStatus.Complete;
     }
 
-    /// <summary>Finds one argument, with the CR LF behind it.</summary>
+    /// <summary>Finds one argument, with the CR LF after it.</summary>
     /// <param name="body">From where its length is to where its bytes are.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static ParseStatus ReadBulk(byte* command, int available, RespLimits limits, bool authenticated,
@@ -303,7 +303,7 @@ public static unsafe class CommandParser
         return ParseStatus.Complete;
     }
 
-    /// <summary>Reads type byte, number, CR LF, and moves behind them.</summary>
+    /// <summary>Reads type byte, number, CR LF, and moves past them.</summary>
     private static HeaderStatus ReadNumber(byte* command, int available, ref ParseState state, ref int offset,
         out long value)
     {

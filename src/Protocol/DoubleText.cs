@@ -4,7 +4,7 @@ using System.Numerics;
 
 namespace Kv.Protocol;
 
-/// <summary>Doubles to and from text: what strtod takes, and the form in which Redis 7.2 answers.</summary>
+/// <summary>Doubles to and from text: what strtod takes, and the form that Redis 7.2 writes.</summary>
 internal static class DoubleText
 {
     private const long ExactIntegers = 1L << 52;

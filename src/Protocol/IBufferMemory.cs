@@ -4,10 +4,10 @@ namespace Kv.Protocol;
 /// <remarks>Threads: any.</remarks>
 public unsafe interface IBufferMemory
 {
-    /// <summary>Memory of so many bytes; null when there is none.</summary>
+    /// <summary>Takes memory; null when there is none.</summary>
     byte* Take(long bytes);
 
-    /// <summary>Gives it back.</summary>
+    /// <summary>Gives memory back.</summary>
     /// <param name="start">As it was taken.</param>
     /// <param name="bytes">As many as were asked for.</param>
     void Give(byte* start, long bytes);

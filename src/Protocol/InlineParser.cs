@@ -2,7 +2,7 @@ namespace Kv.Protocol;
 
 //  set  "two words"  'it\'s'  plain"quoted"  \r\n
 //       \_________/  \_____/
-//        \n \r \t \b \a \" \\ \xHH    only \'       a quote may begin inside a word; behind its end comes a space
+//        \n \r \t \b \a \" \\ \xHH    only \'       a quote may begin inside a word; after its end comes a space
 
 /// <summary>Splits a line typed by hand (or by a health check) into arguments, with the quoting rules of
 /// Redis.</summary>

@@ -19,7 +19,7 @@ public sealed unsafe class LargeCommand
 {
     /// <summary>Bounds of a piece of text, which is as large as all before it. From 128 KB on the C library takes a
     /// piece from the system, and gives it back when it is freed. (Of 300 MB in pieces of 64 KB all stayed in its heap,
-    /// for the sake of something small behind them.)</summary>
+    /// for the sake of something small after them.)</summary>
     private const int TextBytesMin = 64 * 1024, TextBytesMax = 1024 * 1024;
 
     /// <summary>With more arguments than this there is one more growth, to all that were announced, of which only what
@@ -53,6 +53,7 @@ public sealed unsafe class LargeCommand
     /// <summary>Adds an argument that stays where it is.</summary>
     public void Add(Argument argument)
     {
+        Debug.Assert((argument.Flags & Argument.Relative) == 0, "arguments that stay have addresses");
         if (Count == _capacity) Grow();
         Items[Count++] = argument;
     }
@@ -88,6 +89,7 @@ public sealed unsafe class LargeCommand
 
     private byte* Take(int bytes)
     {
+        Debug.Assert(bytes >= 0, "a text has a length");
         if (_text == null || _text->Size - _text->Used < bytes)
         {
             int size = Math.Max(bytes, (int)Math.Clamp(_textBytes, TextBytesMin, TextBytesMax));

@@ -80,7 +80,7 @@ public static unsafe class NumberText
 
     /// <summary>Writes an integer at <paramref name="at"/>; room for its <see cref="LengthOf"/> is the caller's
     /// care.</summary>
-    /// <returns>The byte behind it.</returns>
+    /// <returns>The byte after it.</returns>
     internal static byte* Write(byte* at, long value)
     {
         ulong rest = (ulong)value;

@@ -57,8 +57,8 @@ public sealed unsafe class OutputBuffer : IDisposable
     /// <see cref="ReplyTooLargeException"/>.</summary>
     public int LimitBytes { get; set; } = BytesMax;
 
-    /// <summary>Where that begins which <see cref="LimitBytes"/> bounds: a reply, behind those of other commands and
-    /// behind messages.</summary>
+    /// <summary>Where the reply begins that <see cref="LimitBytes"/> bounds: after those of other commands, and after
+    /// messages.</summary>
     public int LimitFrom { get; set; }
 
     public byte* Start => _start;
@@ -70,7 +70,7 @@ public sealed unsafe class OutputBuffer : IDisposable
     /// <summary>What the buffer holds of memory, for the account.</summary>
     public long CapacityBytes => _start == null ? 0 : (long)_capacity + SlackBytes;
 
-    /// <summary>Makes room for so many more bytes (and the slack).</summary>
+    /// <summary>Makes room for this many more bytes (and the slack).</summary>
     /// <returns>Where they go. <see cref="Commit"/> adds them once they are written.</returns>
     /// <exception cref="ReplyTooLargeException">Nothing has changed.</exception>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

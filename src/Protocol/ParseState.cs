@@ -10,7 +10,7 @@ namespace Kv.Protocol;
 //   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $1048576\r\n        <some bytes of the body> |
 //   \___________ the head: stays in the input __________/\__ BigBulkLength in all, most of it not yet arrived
 //
-//  Parse answers NeedMoreData with BigBulkLength > 0. The caller then either reads on into the input as always and
+//  Parse returns NeedMoreData with BigBulkLength > 0. The caller then either reads on into the input as always and
 // calls
 //  Parse again (anything works, it only costs a copy), or takes the body out of the input:
 //
@@ -18,7 +18,7 @@ namespace Kv.Protocol;
 //      position + BigBulkOffset: head only. (Growing the block as bytes arrive keeps memory to what was received.)
 //   2. receives the rest of the body straight into the block.
 //   3. calls CompleteBigBulk(block, BigBulkLength). From here on the command reads as though the body had never been
-//      in it: what arrives next, the CR LF first, goes into the input directly behind the head:
+//      in it: what arrives next, the CR LF first, goes into the input directly after the head:
 //
 //   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $1048576\r\n \r\n    and the next command
 //
@@ -30,7 +30,7 @@ namespace Kv.Protocol;
 //  frees them.
 //
 //  Of a command of which more than 16 KB have arrived in part the arguments are taken out of the input (LargeCommand),
-//  and the position moves behind them:
+//  and the position moves past them:
 //
 //   before      *9000\r\n $4\r\nMSET\r\n $3\r\nkey\r\n ... $5\r\nval                 position at the '*'
 //   after       $5\r\nval                                                        position at the '$'
@@ -90,7 +90,7 @@ public unsafe struct ParseState : IDisposable
     /// <summary>Whether part of it has been taken out of the input. When it is complete it fills its table.</summary>
     public readonly bool IsLarge => _large != null;
 
-    /// <summary>Whether the last call parsed as much as one may, and has left more behind.</summary>
+    /// <summary>Whether the last call parsed as much as one call may, and more is left.</summary>
     public bool IsInterrupted { get; internal set; }
 
     /// <summary>Bytes that have been taken out of the input.</summary>
@@ -134,6 +134,7 @@ public unsafe struct ParseState : IDisposable
     /// all.</summary>
     internal void BeginKeeping(int expected, int offset)
     {
+        Debug.Assert(_keptCount == 0 && expected >= 0 && offset >= 0, "one command at a time is kept");
         Expected = expected;
         Offset = offset;
     }
@@ -151,9 +152,10 @@ public unsafe struct ParseState : IDisposable
 
     /// <summary>Takes what was kept out of the input.</summary>
     /// <param name="command">The first byte of it.</param>
-    /// <returns>How many bytes that were: from here on the command begins behind them.</returns>
+    /// <returns>How many bytes that were: from here on the command begins after them.</returns>
     internal int TakeOut(byte* command)
     {
+        Debug.Assert(Offset >= 0 && !OwesTerminator, "only whole arguments are taken out");
         _large ??= new LargeCommand(Expected);
         foreach (ref readonly Argument argument in KeptArguments)
         {

@@ -25,7 +25,7 @@ public enum ParseStatus : byte
     /// <summary>No newline within <see cref="RespLimits.MaxInlineBytes"/>.</summary>
     TooBigInline,
 
-    /// <summary>A quote without its end, or text directly behind a closing quote.</summary>
+    /// <summary>A quote without its end, or text directly after a closing quote.</summary>
     UnbalancedQuotes,
 
     /// <summary>An argument that does not begin with "$"; <see cref="ParseState.Got"/> is its first byte.</summary>

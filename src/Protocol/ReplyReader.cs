@@ -24,7 +24,7 @@ public static class ReplyReader
         return status;
     }
 
-    /// <summary>Moves behind one reply, with its attributes and elements, without building it.</summary>
+    /// <summary>Moves past one reply, with its attributes and elements, without building it.</summary>
     /// <param name="type">Its type; of the value itself where attributes come first.</param>
     /// <remarks>Allocates nothing. Cost: O(frames of the reply), independent of the lengths of its strings.</remarks>
     public static ReplyStatus TrySkip(ReadOnlySpan<byte> input, ref int position, out byte type)

@@ -94,7 +94,7 @@ public sealed unsafe class ReplyWriter : IDisposable
         _replyStart = _output.LimitFrom = _output.Length;
     }
 
-    /// <summary>The same for one of several replies that are bounded together.</summary>
+    /// <summary>Begins one of several replies that are bounded together.</summary>
     public void BeginPart()
     {
         int limitFrom = _output.LimitFrom;
@@ -125,7 +125,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void WriteOk()
     {
-        *(ulong*)_output.Reserve(5) = 0x0A_0D_4B_4F_2B;        // "+OK\r\n"; the three bytes behind are slack
+        *(ulong*)_output.Reserve(5) = 0x0A_0D_4B_4F_2B;        // "+OK\r\n"; the three bytes after it are slack
         _output.Commit(5);
         _owed--;
     }
@@ -168,7 +168,7 @@ public sealed unsafe class ReplyWriter : IDisposable
         CopyShort(ref MemoryMarshal.GetReference(value), body, value.Length);
     }
 
-    /// <summary>The same of bytes in native memory.</summary>
+    /// <summary>Writes a bulk string of bytes in native memory.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void WriteBulk(byte* value, int length)
     {
@@ -280,6 +280,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <param name="count">How many values they are, for the counting.</param>
     public void WriteRaw(ReadOnlySpan<byte> frames, int count = 1)
     {
+        Debug.Assert(count >= 0, "replies are counted");
         _mayBeError = 1;
         _output.Append(frames);
         _owed -= count;
@@ -308,6 +309,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// kin begin with: an array of two, the cursor and the array of the elements.</summary>
     public void EndScan(ReplyMark begin, ulong cursor, int count)
     {
+        Debug.Assert(count >= 0, "elements are counted");
         Span<byte> header = stackalloc byte[(3 * HeaderBytes) + NumberText.MaxInt64Bytes + 2],
             digits = stackalloc byte[NumberText.MaxInt64Bytes];
         System.Buffers.Text.Utf8Formatter.TryFormat(cursor, digits, out int length);
@@ -328,6 +330,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <param name="cursor">Some tens of bytes.</param>
     public void EndCursor(ReplyMark begin, ReadOnlySpan<byte> cursor, int count)
     {
+        Debug.Assert(count >= 0, "elements are counted");
         Span<byte> header = stackalloc byte[(3 * HeaderBytes) + cursor.Length + 2];
         fixed (byte* start = header)
         {

@@ -19,7 +19,7 @@ public sealed class RespLimits
     /// <summary>Bytes of one argument before AUTH: room for a token of any size in use, not for parking data.</summary>
     public const int UnauthenticatedBulkBytes = 16 * 1024;
 
-    /// <summary>Aggregates inside aggregates in a reply. Deeper than any command answers; bounds the reader's
+    /// <summary>Aggregates inside aggregates in a reply. Deeper than any command's reply; bounds the reader's
     /// recursion.</summary>
     public const int MaxReplyDepth = 128;
 

@@ -34,6 +34,9 @@ internal static class Fault
 
         // Lists of subscribers.
         "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push", "transaction.command",
+
+        // Another thread reads the text of a script.
+        "script.read",
     ];
 
     public static readonly bool IsOn =

@@ -9,10 +9,10 @@ namespace Kv.Storage;
 /// <item>Each is atomic and linearizable, those over several keys too, beside clients of a server and other sessions. A
 /// session that waits for an element (BLPOP and the like) is served when this session's turn ends.</item>
 /// <item>An expected outcome is a status. <see cref="StoreStatus.NotFound"/>: there is no such key (or field, member,
-/// index, where one is asked for); <see cref="StoreStatus.WrongType"/>: the key holds another type;
-/// <see cref="StoreStatus.OutOfMemory"/>: the system refused memory; <see cref="StoreStatus.TooLarge"/>: a key or
-/// element of over 512 MB. Behind each of them nothing has changed. They do not look at
-/// <see cref="Store.IsOverBudget"/>: whoever bounds the store's memory asks before it writes.</item>
+/// index, where one is asked for); <see cref="StoreStatus.WrongType"/>: the key holds another type; <see
+/// cref="StoreStatus.OutOfMemory"/>: the system refused memory; <see cref="StoreStatus.TooLarge"/>: a key or element of
+/// over 512 MB. After each of them nothing has changed. They do not look at <see cref="Store.IsOverBudget"/>: whoever
+/// bounds the store's memory asks before it writes.</item>
 /// <item>Keys and elements are spans of any bytes, which are copied. What comes out is a copy in a
 /// <see cref="PooledBytes"/> that the caller disposes, or in a buffer of the caller's; or the caller's own struct sees
 /// it in place (<see cref="IElementRead"/>).</item>

@@ -1,6 +1,6 @@
 namespace Kv.Storage;
 
-/// <summary>Reads a bit of a string; behind its end all are 0.</summary>
+/// <summary>Reads a bit of a string; past its end all are 0.</summary>
 internal struct ReadOneBit : IValueRead
 {
     public long Offset;

@@ -2,7 +2,7 @@ namespace Kv.Storage;
 
 /// <summary>Strings of a session's database as bits. <see cref="StoreTypes"/> says what holds for all
 /// operations.</summary>
-/// <remarks>Bit 0 is the highest of the first byte, as in Redis. Behind the end of a string, and without one, all bits
+/// <remarks>Bit 0 is the highest of the first byte, as in Redis. Past the end of a string, and without one, all bits
 /// are 0.</remarks>
 public readonly struct StoreBitmaps
 {
@@ -51,7 +51,7 @@ public readonly struct StoreBitmaps
     /// <summary>Counts the bits that are set, from one to another, both of them too.</summary>
     /// <param name="key">The key.</param>
     /// <param name="first">At least 0.</param>
-    /// <param name="last">May be behind the end.</param>
+    /// <param name="last">May be past the end.</param>
     /// <param name="count">How many.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     /// <remarks>Cost: O(bytes), some 20 GB a second; nobody waits.</remarks>

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -17,7 +18,7 @@ public sealed class ElementBuffer : IElementSink, IDisposable
     private byte[] _bytes = [];
     private int[] _ends = [];
 
-    /// <summary>How many there are.</summary>
+    /// <summary>How many elements there are.</summary>
     public int Count { get; private set; }
 
     /// <summary>One of them; valid until the buffer is next filled, emptied or disposed.</summary>
@@ -32,7 +33,7 @@ public sealed class ElementBuffer : IElementSink, IDisposable
         }
     }
 
-    /// <summary>Bytes of all of them.</summary>
+    /// <summary>Bytes of all elements.</summary>
     internal long Bytes => Count == 0 ? 0 : _ends[Count - 1];
 
     /// <summary>Bytes of the longest.</summary>
@@ -48,7 +49,7 @@ public sealed class ElementBuffer : IElementSink, IDisposable
 
     void IElementSink.Write(ReadOnlySpan<byte> element) => Add(element);
 
-    /// <summary>Adds one behind the others.</summary>
+    /// <summary>Adds an element after the others.</summary>
     public void Add(ReadOnlySpan<byte> element)
     {
         long start = Bytes, end = start + element.Length;
@@ -76,6 +77,7 @@ public sealed class ElementBuffer : IElementSink, IDisposable
     /// <summary>Exchanges an array of the pool for a longer one.</summary>
     internal static void Grow<T>(ref T[] array, int length)
     {
+        Debug.Assert(length > array.Length, "it becomes longer");
         T[] grown = ArrayPool<T>.Shared.Rent(length);
         array.CopyTo(grown, 0);
         if (array.Length != 0) ArrayPool<T>.Shared.Return(array);

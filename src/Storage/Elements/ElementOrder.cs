@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -21,11 +22,11 @@ internal interface IOrderedTexts
 /// <summary>The order of elements by scores, then bytes; or by bytes. Found in steps of some 200 us, whatever is
 /// sorted.</summary>
 /// <remarks>
-/// A part is sorted by its keys, and what then has the same key is another part, whose keys are the bytes behind. A
-/// large part is sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small
-/// one at once. Elements that are the same stand in the order of their numbers. Where only some places are wanted, what
-/// cannot be there is left out before. Use: <see cref="Begin"/>; for each place <see cref="SetItem"/>, perhaps
-/// <see cref="SetScore"/>; <see cref="Start"/>; <see cref="Step"/> until it is true.
+/// A part is sorted by its keys; elements with equal keys are then another part, whose keys are the next bytes. A large
+/// part is sorted digit by digit from the lowest on, a pass over it at a time, which can stop anywhere; a small one at
+/// once. Elements that are the same stand in the order of their numbers. Where only some places are wanted, what cannot
+/// be there is left out before. Use: <see cref="Begin"/>; for each place <see cref="SetItem"/>, perhaps <see
+/// cref="SetScore"/>; <see cref="Start"/>; <see cref="Step"/> until it is true.
 /// </remarks>
 internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     where TTexts : struct, IOrderedTexts
@@ -61,12 +62,14 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     }
 
     /// <summary>Begins.</summary>
-    /// <param name="texts">What is compared; behind the scores, where there are any.</param>
+    /// <param name="texts">What is compared; after the scores, where there are any.</param>
     /// <param name="isDescending">From the greatest to the least.</param>
     /// <param name="from">The first place that is wanted.</param>
-    /// <param name="to">Behind the last one.</param>
+    /// <param name="to">The place after the last one that is wanted.</param>
     public void Begin(TTexts texts, int count, bool isDescending, int from, int to)
     {
+        Debug.Assert(_memory == null, "what was ordered before is disposed");
+        Debug.Assert(count >= 0 && from >= 0 && from <= to && to <= count, "the places wanted are there");
         _texts = texts;
         _turn = isDescending ? ulong.MaxValue : 0;
         _count = count;
@@ -84,10 +87,10 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
         _otherItems = _items + count;
     }
 
-    /// <summary>Bytes that it takes for so many elements.</summary>
+    /// <summary>Bytes that it takes for <paramref name="count"/> elements.</summary>
     public static long BytesFor(int count) => count * 2L * (sizeof(ulong) + sizeof(uint));
 
-    /// <summary>Says which element comes to a place before they are ordered.</summary>
+    /// <summary>Puts an element at a place, before they are ordered.</summary>
     public void SetItem(int place, uint item) => _items[place] = item;
 
     /// <summary>What the element at a place is sorted by first.</summary>
@@ -98,10 +101,11 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     }
 
     /// <summary>Starts to order the elements of some places; the others stay where they are.</summary>
-    /// <param name="end">Behind the last place.</param>
+    /// <param name="end">The place after the last one.</param>
     /// <param name="byScore">Scores come first: all have been set.</param>
     public void Start(int first, int end, bool byScore)
     {
+        Debug.Assert(first >= 0 && end <= _count, "there are such places");
         if (end - first > 1) _parts.Push(new Part(first, end, byScore ? ByScore : 0));
     }
 
@@ -112,6 +116,7 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
     /// <returns>True when the order is found.</returns>
     public bool Step()
     {
+        Debug.Assert(_memory != null, "ordering has begun");
         int work = WorkPerStep;
         // Ends: each round does a part, or a piece of one.
         while (work > 0)
@@ -234,7 +239,7 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
 
         if (kept == _part.Count)
         {
-            // Nothing to leave out here: the next digit says more, unless this one tells them apart.
+            // Nothing to leave out here: the next digit may differ, unless this one does.
             if (_low == _high && _digit > 0) _digit--;
             else EndNarrow();
             return;
@@ -282,8 +287,8 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
         NextDigit();
     }
 
-    /// <summary>Begins with the next digit in which the keys differ; behind the last one, with what has the same
-    /// key.</summary>
+    /// <summary>Begins with the next digit in which the keys differ; after the last one, with the groups of equal
+    /// keys.</summary>
     private void NextDigit()
     {
         if (_phase == Phase.Scatter)
@@ -366,7 +371,7 @@ internal sealed unsafe class ElementOrder<TTexts>(Store store) : IDisposable
         _phase = Phase.None;
     }
 
-    /// <summary>What has the same key is a part of its own, unless it is the same altogether.</summary>
+    /// <summary>Makes elements of equal keys a part of its own, unless the elements are equal altogether.</summary>
     private void EndGroup(int first, int end)
     {
         if (end - first < 2 || first + _base >= _to || end + _base <= _from) return;

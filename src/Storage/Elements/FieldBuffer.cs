@@ -11,17 +11,17 @@ public sealed class FieldBuffer : IPairSink, IDisposable
 
     internal ElementBuffer Elements => _elements;
 
-    /// <summary>The name of one; valid until the buffer is next filled, emptied or disposed.</summary>
+    /// <summary>The name of a field; valid until the buffer is next filled, emptied or disposed.</summary>
     /// <param name="index">From 0 to <see cref="Count"/> - 1.</param>
     public ReadOnlySpan<byte> Field(int index) => _elements[2 * index];
 
-    /// <summary>Its value, valid as long.</summary>
+    /// <summary>The value of a field, valid as long as its name.</summary>
     /// <inheritdoc cref="Field" path="/param"/>
     public ReadOnlySpan<byte> Value(int index) => _elements[(2 * index) + 1];
 
     void IPairSink.Write(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value) => Add(field, value);
 
-    /// <summary>Adds one behind the others.</summary>
+    /// <summary>Adds a field after the others.</summary>
     public void Add(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value)
     {
         _elements.Add(field);

@@ -27,8 +27,8 @@ internal static class KeyOperations
         return session.Hold(keys);
     }
 
-    /// <summary>Holds keys of the session's database: a destination at index 0, if there is one, and those of the list
-    /// behind it.</summary>
+    /// <summary>Holds keys of the session's database: a destination at index 0, if there is one, then those of the
+    /// list.</summary>
     public static HeldKeys HoldMany(this StoreSession session, ReadOnlySpan<ReadOnlyMemory<byte>> sources,
         ReadOnlySpan<byte> destination, bool hasDestination)
     {

@@ -15,7 +15,7 @@ public struct PooledBytes : IElementRead, IDisposable
     /// <summary>The bytes, until this is disposed.</summary>
     public readonly ReadOnlySpan<byte> Span => _array.AsSpan(0, Length);
 
-    /// <summary>The same, to be kept across an await, until this is disposed.</summary>
+    /// <summary>The bytes, to be kept across an await, until this is disposed.</summary>
     public readonly ReadOnlyMemory<byte> Memory => _array.AsMemory(0, Length);
 
     /// <summary>Copies bytes in, in the place of what was there.</summary>

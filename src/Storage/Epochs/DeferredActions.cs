@@ -13,7 +13,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     private readonly record struct Item(ulong Epoch, Action<object?, nint> Free, object? Target, nint Value, long Bytes,
         bool IsLong = false);
 
-    /// <summary>A session frees at most so many at the beginning of its turn: some 10 us.</summary>
+    /// <summary>Blocks that a session frees at most at the beginning of its turn: some 10 us.</summary>
     private const int BlocksAtOnce = 128;
 
     private readonly Queue<Item> _items = new(capacity: 64);
@@ -32,13 +32,13 @@ internal sealed class DeferredActions(EpochTable epochs)
     /// <summary>Bytes that wait, as their owners counted them.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
-    /// <summary>Those of blocks among them.</summary>
+    /// <summary>Bytes of blocks that wait; part of <see cref="Bytes"/>.</summary>
     public long BlockBytes => Volatile.Read(ref _blockBytes);
 
     /// <summary>Bytes that wait for a thread, and for no epoch.</summary>
     public long UnreachableBytes => Volatile.Read(ref _unreachableBytes);
 
-    /// <summary>Bytes that have ever been deferred: who looks twice knows how much it was in between.</summary>
+    /// <summary>Bytes that have ever been deferred: the difference of two readings is what came in between.</summary>
     public long AddedBytes => Volatile.Read(ref _added);
 
     /// <summary>Has something freed once nobody can reach it.</summary>
@@ -49,6 +49,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     /// </remarks>
     public void Defer(Action<object?, nint> free, object? target, nint value, long bytes, bool isLong = false)
     {
+        Debug.Assert(bytes >= 0, "what waits has a size");
         lock (_lock)
         {
             if (!TryAdd(_items, new Item(epochs.Current, free, target, value, bytes, isLong))) return;
@@ -56,10 +57,11 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>The same for a block, which sessions may free as well (<see cref="RunBlocks"/>): quick, and no lock
-    /// taken that they may hold.</summary>
+    /// <summary>Has a block freed once nobody can reach it. Sessions may free it, too (<see cref="RunBlocks"/>):
+    /// <paramref name="free"/> is quick, and takes no lock that they may hold.</summary>
     public void DeferBlock(Action<object?, nint> free, nint value, long bytes)
     {
+        Debug.Assert(bytes > 0 && value != 0, "a block is something");
         lock (_lock)
         {
             if (!TryAdd(_blocks, new Item(epochs.Current, free, null, value, bytes))) return;
@@ -68,11 +70,11 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>Has something freed that nobody can reach, or ever could: only by another thread, so that the caller
-    /// need not.</summary>
-    /// <returns>False when the managed heap has no room for one more item: to be freed by the caller.</returns>
+    /// <summary>Has something that nobody can reach freed by another thread, without waiting for an epoch.</summary>
+    /// <returns>False when the managed heap has no room for one more item: the caller frees it.</returns>
     public bool TryDeferUnreachable(Action<object?, nint> free, nint value, long bytes)
     {
+        Debug.Assert(bytes >= 0, "what waits has a size");
         lock (_lock)
         {
             if (!TryAdd(_unreachable, new Item(0, free, null, value, bytes))) return false;
@@ -82,7 +84,7 @@ internal sealed class DeferredActions(EpochTable epochs)
     }
 
     /// <summary>Frees what is safe.</summary>
-    /// <param name="isQuick">What takes long (a whole database), and what comes behind it, is left to another
+    /// <param name="isQuick">Stops at what takes long (a whole database): it and what follows are left to another
     /// call.</param>
     /// <returns>How many things were freed.</returns>
     public int Run(bool isQuick = false)
@@ -110,7 +112,7 @@ internal sealed class DeferredActions(EpochTable epochs)
 
     /// <summary>Frees blocks that are safe, so that what is allocated next is their memory, while that is in the
     /// processor's cache.</summary>
-    /// <param name="bytesMax">At most so many bytes of them.</param>
+    /// <param name="bytesMax">Blocks of at most this many bytes in all.</param>
     /// <remarks>Call with a full fence since the last unlinking of the caller's own.</remarks>
     public void RunBlocks(long bytesMax)
     {
@@ -131,6 +133,7 @@ internal sealed class DeferredActions(EpochTable epochs)
 
     private void Free(in Item item)
     {
+        Debug.Assert(!_lock.IsHeldByCurrentThread, "freeing runs outside of the lock");
         try
         {
             item.Free(item.Target, item.Value);
@@ -160,6 +163,7 @@ internal sealed class DeferredActions(EpochTable epochs)
 
     private bool TryTake(Queue<Item> queue, ulong safe, out Item item, bool isQuick = false)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the queues are the lock's");
         if (!queue.TryPeek(out item) || item.Epoch >= safe || (isQuick && item.IsLong)) return false;
         queue.Dequeue();
         Interlocked.Increment(ref _running);        // full fence: before the count

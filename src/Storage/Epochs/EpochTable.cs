@@ -16,6 +16,9 @@ namespace Kv.Storage;
 /// <summary>Who may still hold what: one announced epoch a session.</summary>
 internal sealed unsafe class EpochTable : IDisposable
 {
+    /// <summary>No session's slot.</summary>
+    public const int NoSlot = -1;
+
     private const int SlotBytes = 64;
 
     private readonly byte* _slots;
@@ -25,6 +28,7 @@ internal sealed unsafe class EpochTable : IDisposable
 
     public EpochTable(int slotsMax)
     {
+        Debug.Assert(slotsMax > 0, "there is room for a session");
         _slotsMax = slotsMax;
         _slots = (byte*)NativeMemory.AlignedAlloc((nuint)slotsMax * SlotBytes, SlotBytes);
         NativeMemory.Clear(_slots, (nuint)slotsMax * SlotBytes);
@@ -84,10 +88,10 @@ internal sealed unsafe class EpochTable : IDisposable
     }
 
     /// <summary>The session that has stood still for longest: online, with the oldest epoch of all.</summary>
-    /// <returns>Its slot, -1 when nobody shows an older epoch than the current one.</returns>
+    /// <returns>Its slot; <see cref="NoSlot"/> when nobody shows an older epoch than the current one.</returns>
     public int FindSlowest(out ulong announced)
     {
-        int slowest = -1;
+        int slowest = NoSlot;
         announced = Volatile.Read(ref _global);
         int used = Volatile.Read(ref _slotsUsed);
         for (int slot = 0; slot < used; slot++)

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>What happens to a number that does not fit into its field.</summary>
@@ -30,6 +32,7 @@ internal readonly record struct BitField(bool IsSigned, byte Bits)
     /// <returns>False: it does not fit, and that is a failure.</returns>
     public bool TryAdd(long number, long increment, BitOverflow overflow, out long result)
     {
+        Debug.Assert(Bits is > 0 and <= 64 && (IsSigned || Bits < 64), "a field has 1 to 64 bits, 63 without a sign");
         // 128 bits hold any sum. An unsigned field takes what is written to it as 64 bits without a sign.
         Int128 sum = (IsSigned ? number : (Int128)(ulong)number) + increment;
         Int128 max = IsSigned ? (Int128.One << (Bits - 1)) - 1 : (Int128.One << Bits) - 1;

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -28,10 +29,12 @@ internal static class Bitmap
     /// <summary>Bits that are 1 from one bit to another, both of them included and inside of the bytes.</summary>
     public static long Count(ReadOnlySpan<byte> bytes, long firstBit, long lastBit)
     {
+        Debug.Assert(firstBit >= 0 && firstBit <= lastBit && lastBit >> 3 < bytes.Length,
+            "the bits are inside of the bytes");
         int first = (int)(firstBit >> 3), last = (int)(lastBit >> 3);
         int before = BitOperations.PopCount(bytes[first] & ~(0xFFu >> (int)(firstBit & 7)) & 0xFF);
-        int behind = BitOperations.PopCount(bytes[last] & (0x7Fu >> (int)(lastBit & 7)));
-        return Count(bytes[first..(last + 1)]) - before - behind;
+        int after = BitOperations.PopCount(bytes[last] & (0x7Fu >> (int)(lastBit & 7)));
+        return Count(bytes[first..(last + 1)]) - before - after;
     }
 
     /// <summary>The first bit of this value; -1: there is none.</summary>
@@ -46,6 +49,8 @@ internal static class Bitmap
     /// is none.</summary>
     public static long Find(ReadOnlySpan<byte> bytes, bool bit, long firstBit, long lastBit)
     {
+        Debug.Assert(firstBit >= 0 && firstBit <= lastBit && lastBit >> 3 < bytes.Length,
+            "the bits are inside of the bytes");
         int first = (int)(firstBit >> 3), last = (int)(lastBit >> 3);
         // The first byte as if the bits before the range were of the other value; the last one is cut by the result.
         byte head = (byte)((bit ? bytes[first] : (byte)~bytes[first]) & (0xFF >> (int)(firstBit & 7)));
@@ -69,6 +74,7 @@ internal static class Bitmap
     /// <summary>Sets one bit, inside of the bytes.</summary>
     public static void Set(Span<byte> bytes, long bit, bool value)
     {
+        Debug.Assert(bit >= 0 && bit >> 3 < bytes.Length, "the bit is inside of the bytes");
         ref byte place = ref bytes[(int)(bit >> 3)];
         byte mask = (byte)(0x80 >> (int)(bit & 7));
         place = (byte)(value ? place | mask : place & ~mask);
@@ -77,6 +83,7 @@ internal static class Bitmap
     /// <summary>Up to 64 bits as a number, the first the highest.</summary>
     public static ulong GetField(ReadOnlySpan<byte> bytes, long firstBit, int bits)
     {
+        Debug.Assert(firstBit >= 0 && bits is > 0 and <= 64, "a field has 1 to 64 bits");
         // Nine bytes hold any 64 bits; those past the end are 0.
         Span<byte> window = stackalloc byte[9];
         window.Clear();
@@ -91,10 +98,12 @@ internal static class Bitmap
     /// <summary>Writes up to 64 bits, inside of the bytes.</summary>
     public static void SetField(Span<byte> bytes, long firstBit, int bits, ulong value)
     {
+        Debug.Assert(firstBit >= 0 && bits is > 0 and <= 64, "a field has 1 to 64 bits");
+        Debug.Assert((firstBit + bits - 1) >> 3 < bytes.Length, "the field is inside of the bytes");
         // Moved to where the field ends in its last byte, then a byte at a time, the last one first: nine at most.
         long lastBit = firstBit + bits - 1;
-        int behind = 7 - (int)(lastBit & 7);
-        UInt128 mask = ((UInt128.One << bits) - 1) << behind, field = ((UInt128)value << behind) & mask;
+        int after = 7 - (int)(lastBit & 7);
+        UInt128 mask = ((UInt128.One << bits) - 1) << after, field = ((UInt128)value << after) & mask;
         for (int at = (int)(lastBit >> 3); at >= (int)(firstBit >> 3); at--, mask >>= 8, field >>= 8)
             bytes[at] = (byte)((bytes[at] & ~(byte)mask) | (byte)field);
     }
@@ -113,7 +122,7 @@ internal static class Bitmap
             default: throw new ArgumentOutOfRangeException(nameof(operation));
         }
 
-        // Behind the shorter one: the rest of the longer with zeros.
+        // After the shorter one: the rest of the longer with zeros.
         ReadOnlySpan<byte> rest = first.Length > both ? first[both..] : second[both..];
         if (operation == BitOperation.And) destination[both..].Clear();
         else if (!rest.Overlaps(destination)) rest.CopyTo(destination[both..]);

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Runtime.Intrinsics;
 using System.Runtime.Intrinsics.X86;
 
@@ -39,6 +40,7 @@ internal static class DenseRegisters
     /// <returns>False when it is that high already.</returns>
     public static bool Raise(Span<byte> packed, int register, int rank)
     {
+        Debug.Assert((uint)register < HyperLogLog.Registers && rank is >= 0 and <= Max, "a rank fits in its register");
         Span<byte> place = packed[Place(register, out int shift)..];
         int pair = BinaryPrimitives.ReadUInt16LittleEndian(place);
         if (((pair >> shift) & Max) >= rank) return false;
@@ -150,6 +152,7 @@ internal static class DenseRegisters
     /// earlier.</summary>
     private static int Place(int register, out int shift)
     {
+        Debug.Assert((uint)register < HyperLogLog.Registers, "there is such a register");
         int bit = register * Bits, at = Math.Min(bit >> 3, Bytes - 2);
         shift = bit - (at * 8);
         return at;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
@@ -30,7 +31,7 @@ internal static class GeoHash
     /// <summary>The number of a place.</summary>
     public static ulong Encode(double longitude, double latitude) => CellOf(longitude, latitude, StepsMax).Bits;
 
-    /// <summary>The cell of a place after so many steps.</summary>
+    /// <summary>The cell of a place after <paramref name="steps"/> steps.</summary>
     public static GeoCell CellOf(double longitude, double latitude, int steps) =>
         new(PartOf(longitude, LongitudeMax, steps), PartOf(latitude, LatitudeMax, steps), steps);
 
@@ -46,7 +47,7 @@ internal static class GeoHash
     /// none.</summary>
     /// <remarks>
     /// What is no number of 64 bits becomes what C makes of it on x86-64, by an instruction for signed numbers which
-    /// answers 2^63 for all that it cannot hold: Redis' places of such scores are those.
+    /// gives 2^63 for all that it cannot hold: Redis' places of such scores are those.
     /// </remarks>
     private static ulong ToBits(double score)
     {
@@ -60,6 +61,7 @@ internal static class GeoHash
     /// poles.</summary>
     public static void WriteText(double longitude, double latitude, Span<byte> text)
     {
+        Debug.Assert(text.Length >= TextLength, "there is room for the letters");
         ulong bits = new GeoCell(PartOf(longitude, LongitudeMax, StepsMax), PartOf(latitude, PoleLatitude, StepsMax),
             StepsMax).Bits;
         // 52 bits are ten letters and two bits: the last letter is always the first of the alphabet.
@@ -82,10 +84,10 @@ internal static class GeoHash
     public static double LatitudeDistance(double latitude, double other) =>
         EarthRadiusMeters * Math.Abs(Radians(other) - Radians(latitude));
 
-    /// <summary>Degrees that so many meters are along a meridian.</summary>
+    /// <summary>Degrees of a length along a meridian.</summary>
     public static double LatitudeDegrees(double meters) => Degrees(meters / EarthRadiusMeters);
 
-    /// <summary>Degrees that so many meters are along a circle of latitude.</summary>
+    /// <summary>Degrees of a length along a circle of latitude.</summary>
     public static double LongitudeDegrees(double meters, double latitude) =>
         Degrees(meters / EarthRadiusMeters / Math.Cos(Radians(latitude)));
 
@@ -111,7 +113,7 @@ internal readonly record struct GeoCell(uint Longitude, uint Latitude, int Steps
     /// <summary>The lowest score of its places.</summary>
     public ulong FirstScore => Bits << (2 * (GeoHash.StepsMax - Steps));
 
-    /// <summary>What is above all their scores.</summary>
+    /// <summary>The number after the highest score of its places.</summary>
     public ulong EndScore => (Bits + 1) << (2 * (GeoHash.StepsMax - Steps));
 
     /// <summary>The cell beside it; around the earth, also over the poles.</summary>

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A HyperLogLog that is being changed, in memory of its own until the store takes it. A session's scratch,
@@ -8,8 +10,8 @@ internal sealed class HyperLogLogDraft
     private readonly byte[] _text = new byte[HyperLogLog.SparseBytesMax + SparseRegisters.GrowthMax];
     private int _length;
 
-    /// <summary>It may be sparse up to so many bytes; more than a good one can need counts as that, so that none
-    /// outgrows its room.</summary>
+    /// <summary>The most bytes of a sparse one; at most what a sound one can need, so that none outgrows its
+    /// room.</summary>
     public long SparseBytesMax
     {
         get;
@@ -63,8 +65,10 @@ internal sealed class HyperLogLogDraft
     /// of.</summary>
     public void RaiseTo(ReadOnlySpan<byte> registers)
     {
+        Debug.Assert(!IsDense, "a dense one takes all registers at once");
+        Debug.Assert(registers.Length == HyperLogLog.Registers, "all registers are there");
         var cursor = SparseRegisters.Cursor.Start;
-        // Ends: each round goes behind the register that it found.
+        // Ends: each round goes past the register that it found.
         for (int register = 0; ; register++)
         {
             int next = registers[register..].IndexOfAnyExcept((byte)0);
@@ -73,7 +77,7 @@ internal sealed class HyperLogLogDraft
             var seen = new HyperLogLog.Observation(register, registers[register]);
             if (SparseRegisters.Raise(_text, ref _length, seen, SparseBytesMax, ref cursor) != SparseResult.NeedsDense)
                 continue;
-            SetDense(registers);        // which has those before and behind this one as well
+            SetDense(registers);        // which has those before and after this one as well
             return;
         }
     }
@@ -91,6 +95,7 @@ internal sealed class HyperLogLogDraft
     /// <summary>Makes it a dense one of these registers; the rest of the header stays.</summary>
     public void SetDense(ReadOnlySpan<byte> registers)
     {
+        Debug.Assert(registers.Length == HyperLogLog.Registers, "all registers are there");
         _length = HyperLogLog.DenseBytes;
         DenseRegisters.Pack(registers, Text[HyperLogLog.HeaderBytes..]);
         HyperLogLog.SetDense(Text);

@@ -53,7 +53,7 @@ internal readonly unsafe struct IntegerSet
     /// <summary>Bytes that a number needs.</summary>
     public static int WidthOf(long number) => number == (short)number ? 2 : number == (int)number ? 4 : 8;
 
-    /// <summary>Bytes of a value with so many numbers.</summary>
+    /// <summary>Bytes of a value with <paramref name="count"/> numbers.</summary>
     public static int BytesFor(int count, int width) => HeaderBytes + (count * width);
 
     /// <summary>Begins an empty one.</summary>
@@ -96,8 +96,8 @@ internal readonly unsafe struct IntegerSet
         }
 
         byte* at = first + (index * width);
-        int behind = (count - index) * width;
-        Buffer.MemoryCopy(at, at + width, behind, behind);
+        int moved = (count - index) * width;
+        Buffer.MemoryCopy(at, at + width, moved, moved);
         Write(at, number, width);
         Unsafe.WriteUnaligned(_start, (ushort)(count + 1));
     }
@@ -105,9 +105,10 @@ internal readonly unsafe struct IntegerSet
     /// <summary>Takes the number at a place out. This view is void then.</summary>
     public void RemoveAt(int index)
     {
+        Debug.Assert((uint)index < (uint)Count, "there is such a number");
         byte* at = _start + HeaderBytes + (index * Width);
-        int behind = (Count - index - 1) * Width;
-        Buffer.MemoryCopy(at + Width, at, behind, behind);
+        int moved = (Count - index - 1) * Width;
+        Buffer.MemoryCopy(at + Width, at, moved, moved);
         Unsafe.WriteUnaligned(_start, (ushort)(Count - 1));
     }
 

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>64-bit integers as text, exactly as they are written: no sign of plus, no zeros ahead, no spaces.</summary>
@@ -11,6 +13,7 @@ internal static class IntegerText
     /// <returns>The part of them that it takes.</returns>
     public static ReadOnlySpan<byte> Format(long number, Span<byte> digits)
     {
+        Debug.Assert(digits.Length >= DigitsMax, "there is room for any number");
         System.Buffers.Text.Utf8Formatter.TryFormat(number, digits, out int length);
         return digits[..length];
     }

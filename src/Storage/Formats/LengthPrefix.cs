@@ -1,10 +1,11 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
 //   0 ... 253  | the length           254 | u16 the length           255 | u32 the length
 
-/// <summary>The length that stands ahead of the bytes of an element: one byte for those below 254.</summary>
+/// <summary>The length before the bytes of an element: one byte for those below 254.</summary>
 internal static unsafe class LengthPrefix
 {
     private const byte Wide = 254, Widest = 255;
@@ -22,6 +23,7 @@ internal static unsafe class LengthPrefix
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static byte* Write(byte* at, int length)
     {
+        Debug.Assert(length >= 0, "an element has a length");
         if (length < Wide)
         {
             *at = (byte)length;
@@ -41,7 +43,7 @@ internal static unsafe class LengthPrefix
     }
 
     /// <summary>Writes an element with its prefix.</summary>
-    /// <returns>What is behind it.</returns>
+    /// <returns>What follows it.</returns>
     public static byte* WriteWith(byte* at, ReadOnlySpan<byte> element)
     {
         at = Write(at, element.Length);
@@ -70,8 +72,7 @@ internal static unsafe class LengthPrefix
         return at + 5;
     }
 
-    /// <summary>The same for bytes that a writer may be changing meanwhile: nothing behind the end is looked
-    /// at.</summary>
+    /// <summary>Reads a prefix that a writer may be changing meanwhile: nothing past the end is looked at.</summary>
     /// <returns>Where the element begins; null when element and prefix do not end before the end.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static byte* TryRead(byte* at, byte* end, out int length)

@@ -8,11 +8,11 @@ namespace Kv.Storage;
 //  | used | count | element | element |     | spare     |        element:  | length prefix | bytes |
 //  +------+-------+---------+---------+- - -+- - - - - -+
 //   bytes of the elements; how many there are (of a hash, fields and values count each). A sorted set has a score
-//   behind each member, which does not count (PackedScores).
+//   after each member, which does not count (PackedScores).
 //
 // A small collection is one such run, the value of its record: no pointers, hence moved and copied as bytes.
 
-/// <summary>A small collection in its record: elements one behind the other.</summary>
+/// <summary>A small collection in its record: elements one after the other.</summary>
 /// <remarks>
 /// A view of bytes. For a reader without the lock they may be torn: <see cref="Next"/> never leaves the run, and ends.
 /// Changes are for the owner of the lock.
@@ -47,18 +47,20 @@ internal readonly unsafe struct PackedRun
 
     public byte* First => _start + HeaderBytes;
 
-    /// <summary>Behind the last element.</summary>
+    /// <summary>The byte after the last element.</summary>
     public byte* End { get; }
 
-    /// <summary>Says how long the run is from now on. A run that was made before does not know.</summary>
+    /// <summary>Writes how long the run is from now on. A view that was made before does not know.</summary>
     public void SetSize(int used, int count)
     {
+        Debug.Assert(used is >= 0 and <= ushort.MaxValue && count is >= 0 and <= ushort.MaxValue,
+            "size and count fit in 16 bits");
         Unsafe.WriteUnaligned(_start, (ushort)used);
         Unsafe.WriteUnaligned(_start + 2, (ushort)count);
     }
 
     /// <summary>The element at a place.</summary>
-    /// <returns>What is behind it; null at the end.</returns>
+    /// <returns>What follows it; null at the end.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Next(byte* at, out ReadOnlySpan<byte> element)
     {
@@ -69,13 +71,13 @@ internal readonly unsafe struct PackedRun
 
     /// <summary>Finds an element.</summary>
     /// <param name="element">Its bytes.</param>
-    /// <param name="skipElements">How many elements stand behind each that is looked at (1 of a hash: the
+    /// <param name="skipElements">How many elements to pass over after each that is looked at (1 of a hash: the
     /// value).</param>
     /// <returns>Where it begins; null: it is not there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Find(ReadOnlySpan<byte> element, int skipElements) => FindFrom(First, element, skipElements);
 
-    /// <summary>The same from a place on.</summary>
+    /// <summary>Finds an element from a place on.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* FindFrom(byte* at, ReadOnlySpan<byte> element, int skipElements)
     {

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //             7 6 5 4 3 2 1 0
@@ -30,17 +32,20 @@ internal readonly record struct SparseOpcode(int Rank, int Length, int Bytes)
     public static bool IsValue(byte first) => (first & Value) != 0;
 
     /// <summary>Writes registers of one rank.</summary>
-    /// <returns>The place behind them.</returns>
+    /// <returns>The place after them.</returns>
     public static int WriteValue(Span<byte> text, int at, int rank, int length)
     {
+        Debug.Assert(rank is > 0 and <= RankMax && length is > 0 and <= ValueLengthMax,
+            "rank and length fit in the opcode");
         text[at] = (byte)(Value | ((rank - 1) << 2) | (length - 1));
         return at + 1;
     }
 
     /// <summary>Writes registers that are 0, in the shortest form.</summary>
-    /// <returns>The place behind them.</returns>
+    /// <returns>The place after them.</returns>
     public static int WriteZeros(Span<byte> text, int at, int length)
     {
+        Debug.Assert(length is > 0 and <= HyperLogLog.Registers, "the length fits in the opcode");
         length--;
         if (length >= ZeroLengthMax) text[at++] = (byte)(LongZero | (length >> 8));
         text[at++] = (byte)length;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.Intrinsics;
 using System.Runtime.Intrinsics.X86;
@@ -18,7 +19,7 @@ internal enum SparseResult : byte
     Corrupt,
 }
 
-/// <summary>The registers of a sparse HyperLogLog: opcodes behind its header (<see cref="SparseOpcode"/>). Pure
+/// <summary>The registers of a sparse HyperLogLog: opcodes after its header (<see cref="SparseOpcode"/>). Pure
 /// functions.</summary>
 /// <remarks>
 /// Texts begin with the header. Every change gives the bytes that every other server gives: opcodes are split where a
@@ -78,6 +79,7 @@ internal static class SparseRegisters
     public static SparseResult Raise(Span<byte> text, ref int length, HyperLogLog.Observation seen, long bytesMax,
         ref Cursor cursor)
     {
+        Debug.Assert(text.Length >= length + GrowthMax, "there is room for what raising adds");
         if (seen.Rank > SparseOpcode.RankMax) return SparseResult.NeedsDense;
         if (!TryFind(text[..length], seen.Register, ref cursor, out int at, out int before, out int first))
             return SparseResult.Corrupt;
@@ -92,7 +94,7 @@ internal static class SparseRegisters
         var opcode = SparseOpcode.Read(text[..length], at);
         if (opcode.Rank >= seen.Rank) return SparseResult.Unchanged;
 
-        // The registers before it, itself, those behind it.
+        // The registers before it, itself, those after it.
         Span<byte> split = stackalloc byte[5];
         int left = seen.Register - first, right = opcode.Length - left - 1, bytes = 0;
         if (left > 0) bytes = Write(split, bytes, opcode.Rank, left);
@@ -167,7 +169,7 @@ internal static class SparseRegisters
         return false;
     }
 
-    /// <summary>Passes over up to 32 opcodes of one byte, if the register comes behind them.</summary>
+    /// <summary>Passes over up to 32 opcodes of one byte, if the register comes after them.</summary>
     private static bool TrySkip(ReadOnlySpan<byte> text, int register, ref int at, ref int first)
     {
         if (!Avx2.IsSupported || text.Length - at < Vector256<byte>.Count) return false;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -26,18 +27,18 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
     /// <summary>Whether it is <see cref="Zero"/>.</summary>
     public bool IsZero => (Ms | Number) == 0;
 
-    /// <summary>Whether one comes ahead of another.</summary>
+    /// <summary>Whether <paramref name="left"/> comes before <paramref name="right"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool operator <(StreamId left, StreamId right) =>
         left.Ms < right.Ms || (left.Ms == right.Ms && left.Number < right.Number);
 
-    /// <summary>Whether one comes behind another.</summary>
+    /// <summary>Whether <paramref name="left"/> comes after <paramref name="right"/>.</summary>
     public static bool operator >(StreamId left, StreamId right) => right < left;
 
-    /// <summary>Whether one does not come behind another.</summary>
+    /// <summary>Whether <paramref name="left"/> does not come after <paramref name="right"/>.</summary>
     public static bool operator <=(StreamId left, StreamId right) => !(right < left);
 
-    /// <summary>Whether one does not come ahead of another.</summary>
+    /// <summary>Whether <paramref name="left"/> does not come before <paramref name="right"/>.</summary>
     public static bool operator >=(StreamId left, StreamId right) => !(left < right);
 
     /// <inheritdoc/>
@@ -52,7 +53,7 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
         return !next.IsZero;
     }
 
-    /// <summary>The id ahead of it.</summary>
+    /// <summary>The id before it.</summary>
     /// <returns>False when there is none: then it is <see cref="Max"/>.</returns>
     public bool TryPrevious(out StreamId previous)
     {
@@ -64,11 +65,12 @@ public readonly record struct StreamId(ulong Ms, ulong Number) : IComparable<Str
     /// <summary>As clients of a server see it: "milliseconds-number".</summary>
     public override string ToString() => string.Create(CultureInfo.InvariantCulture, $"{Ms}-{Number}");
 
-    /// <summary>The id of an entry that comes behind this one: of the clock, unless this one is not behind the
+    /// <summary>The id of an entry that comes after this one: the clock's, unless this one is at or past the
     /// clock.</summary>
     /// <returns>False when there is none.</returns>
     internal bool TryFollow(long nowMs, out StreamId next)
     {
+        Debug.Assert(nowMs >= 0, "the clock is not before 1970");
         if (Ms >= (ulong)nowMs) return TryNext(out next);
         next = new StreamId((ulong)nowMs, 0);
         return true;

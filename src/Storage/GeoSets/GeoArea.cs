@@ -36,7 +36,7 @@ internal struct GeoArea
     /// needed.</summary>
     /// <param name="cells">Room for nine.</param>
     /// <returns>How many.</returns>
-    /// <remarks>The same cells in the same order as Redis': so are its results, where they are not sorted.</remarks>
+    /// <remarks>Redis' cells in Redis' order, so that results that are not sorted have its order, too.</remarks>
     public readonly int Cover(Span<GeoCell> cells)
     {
         GetBounds(out double west, out double east, out double south, out double north);

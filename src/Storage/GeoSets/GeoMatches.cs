@@ -17,10 +17,10 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
     /// <summary>The direction in which they come: 1 the nearest first, -1 the farthest; 0 as they were found.</summary>
     public int Direction { get; init; }
 
-    /// <summary>Those that come first; the others are left out.</summary>
+    /// <summary>How many are wanted, from the first in order on; the others are left out.</summary>
     public long Wanted { get; init; } = long.MaxValue;
 
-    /// <summary>Any so many will do: no more are looked for.</summary>
+    /// <summary>How many will do, whichever they are: no more are looked for.</summary>
     public long Limit { get; init; } = long.MaxValue;
 
     /// <summary>How many there are, when all is done.</summary>
@@ -30,7 +30,7 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
     public GeoMatch this[int place] => _all[_order == null ? place : (int)_order[place]];
 
     /// <summary>Finds some of them, or brings some in order.</summary>
-    /// <param name="elements">Looks at about so many.</param>
+    /// <param name="elements">About how many elements to look at.</param>
     /// <returns>True when all is done.</returns>
     public bool Step(in SortedSetView set, in GeoArea area, int elements)
     {
@@ -66,6 +66,13 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
         // Ends: each round looks at an element, or at a cell.
         for (; elements > 0 && _cell < _cellCount && _all.Count < Limit; elements--)
         {
+            if (_left == 0)
+            {
+                _cell++;
+                BeginCell(set);
+                continue;
+            }
+
             var walk = set.From(_first);
             for (; _left > 0 && elements > 0 && _all.Count < Limit && walk.Next(out var member, out double score);
                 _left--, _first++, elements--)
@@ -74,10 +81,6 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
                 if (!area.Contains(longitude, latitude, out double meters)) continue;
                 fixed (byte* start = member) _all.Add(new GeoMatch(start, member.Length, score, meters, _all.Count));
             }
-
-            if (_left > 0) continue;
-            _cell++;
-            BeginCell(set);
         }
 
         Charge();

@@ -72,7 +72,7 @@ public readonly struct StoreGeoSets
     /// <param name="middle">Of the circle.</param>
     /// <param name="radiusMeters">Not negative.</param>
     /// <param name="members">Emptied first; the scores are the distances from the middle, in meters.</param>
-    /// <param name="most">At most so many: the nearest.</param>
+    /// <param name="most">How many at most: the nearest.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The place is not on the map, or the radius no length.</exception>
     /// <remarks>Cost: O(members in nine cells around the circle), and sorting what is found. Allocates 40 bytes for
@@ -92,7 +92,7 @@ public readonly struct StoreGeoSets
     /// <param name="widthMeters">From west to east; not negative.</param>
     /// <param name="heightMeters">From south to north; not negative.</param>
     /// <param name="members">Emptied first; the scores are the distances from the middle, in meters.</param>
-    /// <param name="most">At most so many: the nearest.</param>
+    /// <param name="most">How many at most: the nearest.</param>
     /// <inheritdoc cref="Search(ReadOnlySpan{byte}, GeoPlace, double, ScoreBuffer, int)"/>
     public StoreStatus Search(ReadOnlySpan<byte> key, GeoPlace middle, double widthMeters, double heightMeters,
         ScoreBuffer members, int most = int.MaxValue)

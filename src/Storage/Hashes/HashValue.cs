@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Changes the hash of a held key.</summary>
@@ -20,7 +22,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
     private FieldTable Table => new(_value.Region, in _value.Hash);
 
-    /// <summary>What a new hash of so many fields will take in its record.</summary>
+    /// <summary>What a new hash will take in its record.</summary>
     public static int ExpectedBytes(int fields, long bytes, int longest)
     {
         long run = PackedRun.HeaderBytes + bytes + (2L * fields);
@@ -38,13 +40,13 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
     /// <summary>One field, each as likely as another.</summary>
     /// <returns>False when all have expired: the key has gone.</returns>
-    public bool TryRandom(Random random, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
+    public bool TryRandom(scoped ref Dice dice, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
     {
         const int draws = 64;
         for (int draw = 0; draw < draws; draw++)
-            if (View.Random(random, out field, out value)) return true;
+            if (View.Random(ref dice, out field, out value)) return true;
         field = value = default;
-        return RemoveExpired() && View.Random(random, out field, out value);
+        return RemoveExpired() && View.Random(ref dice, out field, out value);
     }
 
     /// <summary>Makes room for fields and values: all that can fail.</summary>
@@ -54,6 +56,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(int fields, long bytes, int longest)
     {
+        Debug.Assert(fields > 0 && longest >= 0 && bytes >= longest, "the fields are as they were counted");
         long packed = bytes + (10L * fields);
         if (!_value.Exists || IsPacked)
         {
@@ -227,6 +230,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
     private void WriteExpiry(in Place place, long expiryMs)
     {
+        Debug.Assert(place.Packed != null || place.Item != null, "the field is there");
         bool had = _value.FieldExpiryMs != FieldExpiry.Never;
         if (place.Packed != null) Packed.SetExpiry(place.Packed, expiryMs);
         else Table.SetExpiry(place.Item, expiryMs);
@@ -235,6 +239,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
     private void Remove(ReadOnlySpan<byte> field, in Place place, bool expired)
     {
+        Debug.Assert(place.Packed != null || place.Item != null, "the field is there");
         _value.BeginChange();
         bool had = place.ExpiryMs != FieldExpiry.None;
         if (place.Packed != null) Packed.Remove(place.Packed);

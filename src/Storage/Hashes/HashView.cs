@@ -69,37 +69,36 @@ internal readonly unsafe ref struct HashView : IMemberScan
 
     /// <summary>One field, each as likely as another. There must be one.</summary>
     /// <returns>False when it was one that has expired.</returns>
-    public bool Random(Random random, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
+    public bool Random(scoped ref Dice dice, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value)
     {
         long expiryMs;
         if (!_isPacked)
         {
-            byte* item = _table.Members.Random(random);
+            byte* item = _table.Members.Random(ref dice);
             field = MemberItem.MemberOf(item);
             expiryMs = HashItem.Read(MemberItem.PayloadOf(item), out value);
             return !FieldExpiry.IsPast(expiryMs, _nowMs);
         }
 
         byte* at = Packed.First;
-        for (int skip = random.Next(Packed.Count); skip > 0; skip--) at = Packed.Next(at, out _, out _, out _);
+        for (long skip = dice.Below(Packed.Count); skip > 0; skip--) at = Packed.Next(at, out _, out _, out _);
         Packed.Next(at, out field, out value, out expiryMs);
         return !FieldExpiry.IsPast(expiryMs, _nowMs);
     }
 
     /// <summary>Draws fields, as far as the budget goes. None may have expired.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
-        ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink, ref TBudget budget)
         where TSink : struct, IPairSink where TBudget : struct, IStepBudget
     {
-        if (!_isPacked) return SampleTable(ref sample, memory, random, ref sink, ref budget);
+        if (!_isPacked) return SampleTable(ref sample, memory, ref sink, ref budget);
         ReadOnlySpan<byte> field, value;
         long count = sample.Left;
         if (sample.MayRepeat)
         {
             for (; count > 0 && budget.TryTake(); count--)
             {
-                Random(random, out field, out value);
+                Random(ref sample.Dice, out field, out value);
                 sink.Write(field, value);
             }
 
@@ -111,7 +110,7 @@ internal readonly unsafe ref struct HashView : IMemberScan
         var walk = GetWalk();
         for (long left = Count; count > 0 && walk.Next(out field, out value); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (sample.Dice.Below(left) >= count) continue;
             sink.Write(field, value);
             count--;
         }
@@ -120,14 +119,14 @@ internal readonly unsafe ref struct HashView : IMemberScan
         return true;
     }
 
-    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
-        ref TSink sink, ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IPairSink where TBudget : struct, IStepBudget
     {
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table.Members, memory, random)) return true;
+            if (!sample.Fill(ref batch, _table.Members, memory)) return true;
             for (int i = 0; i < batch.Count; i++)
             {
                 Split(batch.Item(i), out var field, out var value);

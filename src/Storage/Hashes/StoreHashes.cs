@@ -196,9 +196,9 @@ public readonly struct StoreHashes
         return held.Status;
     }
 
-    /// <summary>Copies different fields, any of so many as likely as another.</summary>
+    /// <summary>Copies different fields at random; every set of that size is equally likely.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="count">At most so many.</param>
+    /// <param name="count">How many at most.</param>
     /// <param name="fields">Emptied first.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     /// <remarks>Cost: O(count) where fields are more than eight times as many, else O(fields); the same where some have
@@ -216,7 +216,7 @@ public readonly struct StoreHashes
         var sample = new MemberSample(Math.Min(count, hash.Count));
         try
         {
-            hash.View.Sample(ref sample, held.Value.Budget, Random.Shared, ref sink, ref all);
+            hash.View.Sample(ref sample, held.Value.Budget, ref sink, ref all);
         }
         finally
         {

@@ -23,8 +23,8 @@ namespace Kv.Storage;
 /// <remarks>Threads: any, inside of an epoch. Cost: one cache line for the bucket, one for the record.</remarks>
 internal sealed unsafe class HashIndex : IDisposable
 {
-    /// <summary>Instead of an address: there may be one in the bucket's chain, whose first bucket is brought into the
-    /// cache.</summary>
+    /// <summary>Stands for an address that may be in the bucket's chain; the chain's first bucket is being brought into
+    /// the cache.</summary>
     public const ulong InChain = ulong.MaxValue;
 
     /// <summary>Average entries of a bucket at which the index doubles.</summary>
@@ -169,7 +169,7 @@ internal sealed unsafe class HashIndex : IDisposable
         return FindSlow(key, hash, out _, out _);
     }
 
-    /// <summary>As <see cref="Find"/>, over chains and while the bucket changes.</summary>
+    /// <summary>Does what <see cref="Find"/> does, over chains and while the bucket changes.</summary>
     /// <param name="home">For a miss: the bucket and its control word, which prove it while they stay the same.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public byte* FindSlow(ReadOnlySpan<byte> key, ulong hash, out ulong* home, out ulong control)
@@ -254,13 +254,13 @@ internal sealed unsafe class HashIndex : IDisposable
         return InChain;
     }
 
-    /// <summary>As <see cref="Probe"/>, in the chain of a bucket that had nothing.</summary>
+    /// <summary>Probes the chain of a bucket in which <see cref="Probe"/> found nothing.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public ulong ProbeChain(ulong hash)
     {
         Home(hash, out ulong link, out int depth);
         ulong tag = Tag(hash, depth);
-        // Ends: with the chain. Shortened and used again it cannot be meanwhile: its buckets wait for an epoch.
+        // Ends: with the chain. A bucket taken off it meanwhile is not used again before an epoch has passed.
         for (uint next = HashBucket.OverflowOf(link); next != 0; next = HashBucket.OverflowOf(link))
         {
             ulong* bucket = Overflow[next];
@@ -277,13 +277,15 @@ internal sealed unsafe class HashIndex : IDisposable
 
     /// <summary>Publishes a record, unless the key has an entry already.</summary>
     /// <param name="address">Of the record; complete, and whoever finds it may use it at once.</param>
-    /// <param name="watches">Where to say that the key changes, if it does: while nobody can see it yet.</param>
+    /// <param name="watches">Is told of the change, if there is one, before anybody can see it.</param>
     /// <param name="slot">Of the session that inserts.</param>
     /// <param name="existing">Null, or the record that was there; then nothing was changed.</param>
     /// <returns>False when an overflow bucket was needed and there is no memory.</returns>
     public bool TryInsert(ReadOnlySpan<byte> key, ulong hash, ulong address, out byte* existing,
         WatchTable? watches = null, int databaseId = 0, int slot = 0)
     {
+        Debug.Assert(address is not 0 and not InChain, "the record has an address");
+        Debug.Assert(!RecordWord.IsDead(Record.ReadWord(_log.Pointer(address))), "a record is published alive");
         ulong* home = LatchHome(hash, out ulong control, out int depth);
         ulong tag = Tag(hash, depth);
         ulong* free = null;
@@ -338,6 +340,8 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Puts a record in the place of another with the same key, whose lock the caller holds.</summary>
     public void Replace(ulong hash, ulong oldAddress, ulong newAddress)
     {
+        Debug.Assert(oldAddress != newAddress && newAddress != 0, "another record takes the place");
+        Debug.Assert(Record.IsLocked(_log.Pointer(oldAddress)), "whoever replaces a record holds it");
         // The sequence stays: whenever it is probed, the chain has an entry for the key, so no miss can be wrong.
         ulong* home = LatchHome(hash, out ulong control, out _);
         ulong* slot = SlotOf(home, control, oldAddress);
@@ -348,21 +352,24 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Removes the entry of a record whose lock the caller holds.</summary>
     public void Remove(ulong hash, ulong address)
     {
+        Debug.Assert(Record.IsLocked(_log.Pointer(address)), "whoever removes an entry holds its record");
         ulong* home = LatchHome(hash, out ulong control, out _);
         Volatile.Write(ref *SlotOf(home, control, address), 0);
         uint unlinked = 0;
         if (HashBucket.OverflowOf(control) != 0) control = ShortenLatched(home, control, out unlinked);
         Unlatch(home, control + HashBucket.SequenceOne);
-        // Behind the unlatching: what is deferred must have been unlinked before.
+        // After the unlatching: what is deferred must have been unlinked before.
         if (unlinked != 0) Overflow.Retire(unlinked, Deferred);
     }
 
     /// <summary>Takes the last bucket off a chain when those before it have room for its entries and one
     /// more.</summary>
-    /// <param name="unlinked">The bucket, to be retired behind the unlatching; 0: none.</param>
+    /// <param name="unlinked">The bucket, to be retired after the unlatching; 0: none.</param>
     /// <returns>The control word of the home.</returns>
     private ulong ShortenLatched(ulong* home, ulong control, out uint unlinked)
     {
+        Debug.Assert(HashBucket.IsLatched(HashBucket.ReadControl(home)), "the home bucket is latched");
+        Debug.Assert(HashBucket.OverflowOf(control) != 0, "there is a chain to shorten");
         ulong* last = home, before = home;
         int room = 0;
         uint number = 0;
@@ -379,9 +386,9 @@ internal sealed unsafe class HashIndex : IDisposable
         int moving = CountEntries(last);
         if (moving != 0 && moving >= room) return control;      // an insert would soon need the bucket again
 
-        // Who is in the last bucket finds its entries there: it stays as it is for an epoch. Who has passed an entry's
-        // new place and does not come to the last bucket any more has read the control word before: its miss does not
-        // count.
+        // A reader in the last bucket finds its entries there: it stays as it is for an epoch. A reader who has passed
+        // an entry's new place and does not come to the last bucket any more has read the control word before: its miss
+        // does not count.
         ulong* to = home;
         ulong link = control;
         for (int from = 0, lane = 0; from < HashBucket.Entries; from++)
@@ -415,6 +422,7 @@ internal sealed unsafe class HashIndex : IDisposable
 
     private ulong* SlotOf(ulong* home, ulong control, ulong address)
     {
+        Debug.Assert(HashBucket.IsLatched(HashBucket.ReadControl(home)), "the home bucket is latched");
         ulong* bucket = home;
         ulong link = control;
         while (true)
@@ -475,12 +483,15 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <returns>False when the system has none: whoever touches that part finds that out, too.</returns>
     public bool Populate(int depth, long from, long bytes)
     {
+        Debug.Assert(depth < MaxDepth && from >= 0 && from + bytes <= (1L << depth) * HashBucket.Bytes,
+            "the part is of the next half");
         byte* half = _buckets + (1L << depth) * HashBucket.Bytes;
         if (from == 0) VirtualMemory.PreferHugePages(half, (nuint)((1L << depth) * HashBucket.Bytes));
         return VirtualMemory.Populate(half + from, (nuint)bytes);
     }
 
-    /// <summary>Doubles the number of buckets to come; only <see cref="IndexGrowth"/> decides when.</summary>
+    /// <summary>Doubles the number of buckets that the index is to have; only <see cref="IndexGrowth"/> decides
+    /// when.</summary>
     public void RaiseTarget(int depth)
     {
         Debug.Assert(depth == _targetDepth + 1, "it grows by doubling");
@@ -490,8 +501,8 @@ internal sealed unsafe class HashIndex : IDisposable
         Volatile.Write(ref _targetDepth, depth);
     }
 
-    /// <summary>All buckets have been split. Release: so says who split the last of them, or waited for those who
-    /// did.</summary>
+    /// <summary>Notes that all buckets have been split. Called by who split the last of them, or waited for those who
+    /// did; release.</summary>
     public void EndDoubling(int depth)
     {
         Debug.Assert(depth == TargetDepth, "all buckets of this doubling are split");

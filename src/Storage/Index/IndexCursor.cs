@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Walks an index while it changes: SCAN's cursors and random keys.</summary>
@@ -15,10 +17,12 @@ internal static unsafe class IndexCursor
         where TVisit : struct, IRecordVisit, allows ref struct =>
         Scan(index, nowMs, cursor, index.TargetDepth, ref visit);
 
-    /// <summary>The same with the depth that was read; others may have begun a doubling since.</summary>
+    /// <summary>Scans a bucket of an index that had this depth when it was read; others may have begun a doubling
+    /// since.</summary>
     internal static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, int depth, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
+        Debug.Assert(depth > 0 && depth <= index.TargetDepth, "the index had this depth");
         ulong number = cursor & ((1UL << depth) - 1);
         index.Growth.EnsureDepth(number, depth);
         // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited,
@@ -33,9 +37,9 @@ internal static unsafe class IndexCursor
     /// <summary>Visits one live key, each as likely as another.</summary>
     /// <param name="keys">About how many there are.</param>
     /// <remarks>
-    /// Draws a run of buckets, gathers its entries, and draws one of so many places that hardly ever are there more
-    /// entries: an empty place, or an expired key, is drawn again. A run is as long as it takes for some keys on
-    /// average, so an almost empty index costs what walking to the next key would.
+    /// Draws a run of buckets, gathers its entries, and draws one of <c>PlacesPerRun</c> places, which are hardly ever
+    /// fewer than the entries: when the place is empty or its key has expired, all is drawn again. A run is as long as
+    /// it takes for some keys on average, so an almost empty index costs what walking to the next key would.
     /// </remarks>
     public static bool Random<TVisit>(HashIndex index, long keys, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
@@ -65,7 +69,7 @@ internal static unsafe class IndexCursor
         return AnyKey(index, nowMs, ref visit);
     }
 
-    /// <summary>Hardly a key is alive: from a random bucket on, the first one.</summary>
+    /// <summary>Visits the first living key from a random bucket on, where hardly a key is alive.</summary>
     private static bool AnyKey<TVisit>(HashIndex index, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {

@@ -16,7 +16,7 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class IndexGrowth(HashIndex index)
 {
-    /// <summary>Of so many inserts of a session one sweeps.</summary>
+    /// <summary>Inserts of a session for each one that sweeps.</summary>
     public const int InsertsPerSweep = 8;
 
     private const int SweepBatch = 8;
@@ -24,15 +24,15 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     // The sweep's place: | target depth 24 | next parent 40 |. One word, so that a claim says of which doubling it is.
     private const int PlaceBits = 40;
 
-    // A doubling's memory is taken in step with the entries, from where so many are missing, as a share of those that
-    // it is due at; and the doubling waits for it until there are so many more. All at once it would be 64 MB at 5
+    // A doubling's memory is taken in step with the entries, from a sixth (EarlyShare) of the entries before it is due;
+    // and the doubling waits for that memory for a sixteenth (LateShare) more. All at once it would be 64 MB at 5
     // million keys, which take the system 150 ms.
     private const int EarlyShare = 6, LateShare = 16;
 
     private readonly Lock _begin = new();
     private long _place, _sweepDone;
     private int _preparedDepth;
-    private long _preparedBytes;        // of the depth after that
+    private long _preparedBytes;        // taken so far for the next depth
     private long _doublings;
 
     /// <summary>Whether upkeep runs by itself, and takes the memory of a doubling before it begins.</summary>
@@ -50,7 +50,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         int depth = index.TargetDepth;
         long due = HashIndex.EntriesPerBucketMax * (1L << depth);
         if (entries <= due || IsGrowing || depth == index.MaxDepth) return;
-        // Acquire is enough, and little hangs on it: begun too early, a doubling meets page faults.
+        // Acquire is enough, since little depends on it: a doubling that begins too early meets page faults.
         if (entries <= due + due / LateShare && NeedsPreparing(depth) && Volatile.Read(ref _preparedDepth) <= depth)
             return;
         lock (_begin)
@@ -63,13 +63,13 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
     }
 
-    /// <summary>Takes a huge page of a doubling that will be due from the system, so that no insert waits for it:
-    /// inserts touch all of the new half at once, and a huge page takes the system from a quarter of a millisecond to
-    /// some.</summary>
+    /// <summary>Takes a huge page for the next doubling from the system, so that no insert waits for it: inserts touch
+    /// all of the new half at once, and a huge page costs the system a quarter of a millisecond to several.</summary>
     /// <returns>Whether one was taken: the caller is to come back soon.</returns>
     /// <remarks>Threads: upkeep's only.</remarks>
     public bool Prepare(long entries)
     {
+        Debug.Assert(entries >= 0, "entries are counted");
         const long step = SegmentedLog.SegmentBytes;
         int depth = index.TargetDepth;
         if (IsGrowing || depth == index.MaxDepth || !NeedsPreparing(depth) || _preparedDepth > depth) return false;
@@ -127,6 +127,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// <summary>Splits whatever holds a bucket's entries until the bucket itself has the target's depth.</summary>
     public void EnsureDepth(ulong number, int target)
     {
+        Debug.Assert(target <= index.TargetDepth && number < 1UL << target, "there is such a bucket");
         // Ends: each round splits a bucket (at most once a level) or waits for a holder of its latch, who waits for
         // nothing.
         var wait = new SpinWait();
@@ -173,7 +174,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             return false;
         }
 
-        // Behind the unlatching: what is deferred must have been unlinked before.
+        // After the unlatching: what is deferred must have been unlinked before.
         RetireChain(HashBucket.OverflowOf(control));
         return true;
     }
@@ -182,6 +183,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// time that it takes one by one.</summary>
     private void SplitInPlace(ulong* near, ulong* far, ulong control, int depth)
     {
+        Debug.Assert(HashBucket.ReadControl(far) == 0, "nobody reads the far half before it is published");
         var bit = Vector512.Create(HashBucket.TagBit(depth - index.TagStart(depth)));
         var entries = Vector512.Load(near);
         var isNear = Vector512.Equals(entries & bit, Vector512<ulong>.Zero);
@@ -199,6 +201,8 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     [SkipLocalsInit]    // all that is read of the lists has been written
     private bool TrySplitLatched(ulong* near, ulong number, ulong control, int depth)
     {
+        Debug.Assert(HashBucket.ReadControl(index.Bucket(number + (1UL << depth))) == 0,
+            "nobody reads the far half before it is published");
         ulong* far = index.Bucket(number + (1UL << depth));
         // Chains are short: a keyed hash makes one of 8 buckets rarer than a failing machine.
         int count = CountEntries(near, control);
@@ -276,8 +280,10 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
     }
 
-    /// <summary>Takes the overflow buckets that so many entries need, linked; 0 when the first bucket is
-    /// enough.</summary>
+    /// <summary>Takes the overflow buckets that this many entries need, linked.</summary>
+    /// <param name="entries">All entries of the chain.</param>
+    /// <param name="first">The first overflow bucket; 0: the home bucket is enough.</param>
+    /// <returns>False when there is no memory: none is taken.</returns>
     private bool TryTakeChain(int entries, out uint first)
     {
         first = 0;

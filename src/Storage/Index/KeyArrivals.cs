@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Keys that somebody waits for (BLPOP) and that a session has changed: it serves those who wait when its
@@ -26,18 +28,20 @@ internal sealed class KeyArrivals
         _keys[Count++] = key;
     }
 
-    /// <summary>Takes the keys from one on, for somebody else to see to.</summary>
+    /// <summary>Takes the keys from <paramref name="index"/> on, for somebody else to see to.</summary>
     public WatchedKey[] TakeFrom(int index)
     {
+        Debug.Assert((uint)index <= (uint)Count, "there are as many keys");
         WatchedKey[] taken = _keys.AsSpan(index, Count - index).ToArray();
         Array.Clear(_keys, index, Count - index);
         Count = index;
         return taken;
     }
 
-    /// <summary>Leaves them to another session, whose turn it is.</summary>
+    /// <summary>Leaves all keys to another session, whose turn it is.</summary>
     public void MoveTo(KeyArrivals other)
     {
+        Debug.Assert(other != this, "another session takes them");
         for (int i = 0; i < Count; i++) other.Add(_keys[i]);
         Clear();
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
@@ -83,10 +84,11 @@ internal sealed unsafe class OverflowBuckets : IDisposable
     }
 
     /// <summary>Takes a bucket back that nobody can reach any more.</summary>
-    /// <remarks>Also after the end: who was in a turn when the database was flushed may have retired it behind the
-    /// database.</remarks>
+    /// <remarks>Also called after <see cref="Dispose"/>: a session that was in a turn when the database was flushed may
+    /// have retired the bucket after the database.</remarks>
     public void Return(uint number)
     {
+        Debug.Assert(number != 0 && number < Volatile.Read(ref _next), "it was taken");
         lock (_lock)
         {
             if (_free == null) return;
@@ -120,6 +122,7 @@ internal sealed unsafe class OverflowBuckets : IDisposable
     /// <returns>The lowest free bucket of those that were ever taken; 0: none.</returns>
     private uint TakeFree()
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the free map is the lock's");
         // Ends: at the last page; what has been passed is not looked at again until something there is given back.
         for (uint pages = (_next + BucketsPerPage - 1) / BucketsPerPage; _firstPage < pages; _firstPage++)
         {
@@ -135,6 +138,8 @@ internal sealed unsafe class OverflowBuckets : IDisposable
 
     private void ChargePages(long pages)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the pages are the lock's");
+        Debug.Assert(_pages + pages >= 0, "no more pages are given back than were taken");
         _pages += pages;
         _budget.ChargeIndex(pages * PageBytes);
     }

@@ -10,10 +10,11 @@ namespace Kv.Storage;
 /// <summary>Keys that somebody watches (WATCH), each with a count of its changes, or waits for (BLPOP).</summary>
 /// <remarks>
 /// A write looks here once it owns the key (the record's lock, or the bucket's latch), and before anybody can see what
-/// it does; who watches has the key in here before he reads it. So a write that does not find the key was there first:
-/// a read behind WATCH waits for it. One that does has counted before it lets go: who locks the key afterwards sees the
-/// count. The same for who waits for a key: he is in here before he looks whether there is something for him, and a
-/// write that finds him leaves the key with its session, which serves him once the write is done.
+/// it does; a watcher has the key in here before it reads the key. So a write that does not find the key was there
+/// first: a read after WATCH waits for it. A write that finds the key has counted before it lets go: who locks the key
+/// afterwards sees the count. Likewise a client that waits for a key is in here before it looks whether there is
+/// something for it, and a write that finds it leaves the key with the writing session, which serves the client once
+/// the write is done.
 /// Threads: any. The stripes' locks are the innermost: nobody waits while holding one.
 /// Cost: of a write, one load of a line that hardly ever changes; while any key is watched, another one.
 /// </remarks>
@@ -21,7 +22,7 @@ internal sealed unsafe class WatchTable : IDisposable
 {
     private const int StripeCount = 1024, LineInts = 16;
 
-    /// <summary>Of a key's object, its place in a dictionary, and a watcher's.</summary>
+    /// <summary>What a key's object, its place in a dictionary and a watcher's take.</summary>
     private const int KeyBytes = 200;
 
     /// <summary>What an empty stripe keeps.</summary>
@@ -50,14 +51,14 @@ internal sealed unsafe class WatchTable : IDisposable
     public int AwaitedCount => Volatile.Read(ref _awaited);
 
     /// <summary>Whether a write has to say what it changes. Asked by the owner of the key.</summary>
-    // Behind the full fence of the owner's compare-and-swap: see above.
+    // After the full fence of the owner's compare-and-swap: see above.
     public bool IsAny
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => Volatile.Read(ref *_counts) != 0;
     }
 
-    /// <summary>Counts a change of a key. By the key's owner, before he lets go.</summary>
+    /// <summary>Counts a change of a key. Called by the key's owner, before it lets go.</summary>
     /// <param name="slot">Of the session that makes the change.</param>
     /// <param name="databaseId">Where the key is.</param>
     /// <param name="hash">The key's.</param>
@@ -101,7 +102,7 @@ internal sealed unsafe class WatchTable : IDisposable
         return watched;
     }
 
-    /// <summary>Waits for a key of a database; likewise under the table's lock.</summary>
+    /// <summary>Waits for a key of a database. Under the lock of the table of databases.</summary>
     public WatchedKey AddWaiter(int number, int databaseId, ReadOnlySpan<byte> key, ulong hash)
     {
         int stripe = StripeOf(hash);
@@ -124,7 +125,7 @@ internal sealed unsafe class WatchTable : IDisposable
         lock (_locks[stripe]) return Find(stripe, number, key, hash) is { Waiters: > 0 };
     }
 
-    /// <summary>Ends one's watching.</summary>
+    /// <summary>Ends the watching of one watcher.</summary>
     public void Remove(WatchedKey watched)
     {
         lock (_locks[StripeOf(watched.Hash)])
@@ -136,7 +137,7 @@ internal sealed unsafe class WatchTable : IDisposable
         }
     }
 
-    /// <summary>Ends one's waiting.</summary>
+    /// <summary>Ends the waiting of one client.</summary>
     public void RemoveWaiter(WatchedKey watched)
     {
         lock (_locks[StripeOf(watched.Hash)])
@@ -189,7 +190,7 @@ internal sealed unsafe class WatchTable : IDisposable
         return found;
     }
 
-    /// <summary>The keys of a database have another one's content from here on. Under the lock of the table of
+    /// <summary>Notes that a number stands for another database from here on. Under the lock of the table of
     /// databases.</summary>
     public List<WatchedKey> MoveTo(int number, int databaseId)
     {
@@ -210,6 +211,7 @@ internal sealed unsafe class WatchTable : IDisposable
     // Under the stripe's lock.
     private void AddKeysOf(int number, int stripe, List<WatchedKey> found)
     {
+        Debug.Assert(_locks[stripe].IsHeldByCurrentThread, "the stripe is locked");
         if (_stripes[stripe] is not { } keys) return;
         foreach (var first in keys.Values)
         {
@@ -232,7 +234,7 @@ internal sealed unsafe class WatchTable : IDisposable
 
     // A command that began before another table was published still works on the database of before, and so may a read
     // of the watcher's own: then the two are before the exchange, and what is written counts. A session that shows a
-    // later epoch than that of the exchange has begun its turn behind the publishing: what it writes there is of that
+    // later epoch than that of the exchange has begun its turn after the publishing: what it writes there is of that
     // database as it is called now.
     private bool WasOf(WatchedKey watched, int databaseId, int slot) =>
         watched.Former is { } former && WasOf(former, databaseId, slot);
@@ -254,6 +256,7 @@ internal sealed unsafe class WatchTable : IDisposable
 
     private WatchedKey? Find(int stripe, int number, ReadOnlySpan<byte> key, ulong hash)
     {
+        Debug.Assert(_locks[stripe].IsHeldByCurrentThread, "the stripe is locked");
         for (var one = First(stripe, hash); one != null; one = one.Next)
             if (one.Number == number && one.Bytes.AsSpan().SequenceEqual(key)) return one;
         return null;

@@ -17,15 +17,15 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
     public byte[] Bytes { get; } = Pinned(key);
 
     /// <summary>Which database has that number now; 0 for none.</summary>
-    // Volatile: read without the lock by who holds the key; what it says of another table he asks for again.
+    // Volatile: read without the lock by who holds the key, and again once another table has been published.
     public int DatabaseId
     {
         get => Volatile.Read(ref _databaseId);
         set => Volatile.Write(ref _databaseId, value);
     }
 
-    /// <summary>The databases that had that number before, each with the epoch in which it lost it; only those that
-    /// somebody may still work on. Under the stripe's lock.</summary>
+    /// <summary>The databases that had <see cref="Number"/> before, each with the epoch in which it lost the number;
+    /// only those that somebody may still work on. Under the stripe's lock.</summary>
     public List<(int Id, ulong Epoch)>? Former { get; private set; }
 
     /// <summary>How often it has changed. Who has the key locked sees all of them.</summary>
@@ -33,11 +33,12 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
 
     public int Watchers { get; set; }
 
-    /// <summary>Who wait for something at the key: changes of it are then arrivals of the session that makes
+    /// <summary>How many wait for something at the key: changes of it are then arrivals of the session that makes
     /// them.</summary>
     public int Waiters { get; set; }
 
-    /// <summary>Where they stand, which is the affair of whoever serves them; null: nobody has waited yet.</summary>
+    /// <summary>The queue of those who wait, which is the affair of whoever serves them; null: nobody has waited
+    /// yet.</summary>
     // Interlocked: of two who come first at the same time, one brings the queue.
     public object? Queue => Volatile.Read(ref _queue);
 
@@ -45,10 +46,10 @@ internal sealed class WatchedKey(int number, int databaseId, ReadOnlySpan<byte> 
     /// <returns>The one that is there then.</returns>
     public object ProvideQueue(object queue) => Interlocked.CompareExchange(ref _queue, queue, null) ?? queue;
 
-    /// <summary>The next one of the same hash.</summary>
+    /// <summary>The next key of this hash.</summary>
     public WatchedKey? Next { get; set; }
 
-    /// <summary>Another database has the number from here on. After its table was published.</summary>
+    /// <summary>Notes that another database has the number from here on. After its table was published.</summary>
     public void MoveTo(int databaseId, EpochTable epochs)
     {
         ulong safe = epochs.SafeBelow();

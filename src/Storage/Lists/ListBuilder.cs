@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -19,7 +20,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
     /// <summary>Elements so far.</summary>
     public readonly long Count => _count;
 
-    /// <summary>Adds an element behind the others.</summary>
+    /// <summary>Adds an element after the others.</summary>
     /// <returns>False when there is no memory.</returns>
     public bool TryAdd(scoped ReadOnlySpan<byte> element)
     {
@@ -92,7 +93,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
         return status;
     }
 
-    /// <summary>Frees what was not handed over; it may begin anew.</summary>
+    /// <summary>Frees what was not handed over; the builder may begin anew.</summary>
     public void Dispose()
     {
         if (!_region.IsNone) _region.Free();
@@ -101,6 +102,7 @@ internal unsafe struct ListBuilder(MemoryBudget budget) : IDisposable
 
     private readonly StoreStatus StorePacked(HeldValue target, int bytes, long expiryMs)
     {
+        Debug.Assert(bytes <= ListLeaf.BytesMax && _uncounted == 0, "a short list, whose elements are all counted");
         byte[] content = ArrayPool<byte>.Shared.Rent(bytes);
         StoreStatus status;
         fixed (byte* start = content)

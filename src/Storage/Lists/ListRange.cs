@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements of a list that follow each other.</summary>
@@ -19,6 +21,7 @@ internal struct ListRange(long first, long count, bool backwards = false)
     public bool Run<TSink, TBudget>(ListView list, TSink sink, ref TBudget budget)
         where TSink : IElementSink where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_left >= 0 && _left <= list.Count, "no more elements are wanted than there are");
         long left = _left;
         if (left == 0) return true;
         var walk = list.GetWalk(_place, backwards);

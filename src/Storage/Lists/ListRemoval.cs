@@ -1,24 +1,27 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements of a list that equal one, removed.</summary>
-/// <param name="most">At most so many; not 0.</param>
+/// <param name="most">How many at most; not 0.</param>
 /// <param name="fromRight">Begin with the last.</param>
 internal struct ListRemoval(long most, bool fromRight)
 {
     private const int LeavesAtOnce = 16, RoundCost = IStepBudget.WholePiece;
 
-    private int _first, _at = -1;
+    private int _first, _at = LargeList.RemovalEnds;
     private bool _isSearched;
 
     /// <summary>How many have been removed.</summary>
     public long Removed { get; private set; }
 
     /// <summary>Removes some.</summary>
-    /// <param name="element">The same one each time.</param>
+    /// <param name="element">Given again by each call.</param>
     /// <returns>True when all are removed.</returns>
     public bool Run<TBudget>(HeldValue value, scoped ReadOnlySpan<byte> element, ref TBudget budget)
         where TBudget : struct, IStepBudget
     {
+        Debug.Assert(most > 0 && Removed <= most, "no more are removed than are wanted");
         var list = new ListValue(value);
         if (list.Leaves == 0 || !TBudget.IsBounded)
         {

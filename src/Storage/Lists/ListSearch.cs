@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Places of a list whose elements equal one.</summary>
@@ -10,20 +12,22 @@ internal struct ListSearch(long rank, long most, long looked)
 
     private long _looked = 0, _matches = 0;
 
-    /// <summary>How many were found that are wanted.</summary>
+    /// <summary>How many of the wanted places were found.</summary>
     public long Found { get; private set; }
 
     /// <summary>The place of the last of them.</summary>
     public long Place { get; private set; } = -1;
 
     /// <summary>Looks at some.</summary>
-    /// <param name="element">The same one each time.</param>
+    /// <param name="element">Given again by each call.</param>
     /// <param name="sink">Gets the places.</param>
     /// <returns>True when nothing more is to be found.</returns>
     public bool Run<TSink, TBudget>(ListValue list, scoped ReadOnlySpan<byte> element, TSink sink,
         ref TBudget budget)
         where TSink : IPlaceSink where TBudget : struct, IStepBudget
     {
+        Debug.Assert(rank != 0 && most > 0 && looked <= list.Count,
+            "matches are counted from 1, among elements that are there");
         long length = list.Count, first = Math.Abs(rank);
         bool backwards = rank < 0;
         while (_looked < looked)

@@ -9,7 +9,7 @@ internal struct ListTake
 
     /// <param name="list">Nobody else changes it from here to the end.</param>
     /// <param name="left">From which end.</param>
-    /// <param name="most">So many, or all.</param>
+    /// <param name="most">How many, or all if there are fewer.</param>
     public ListTake(ListValue list, bool left, long most)
     {
         long has = list.Count, count = Math.Min(most, has);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements of a list that stay; those before and after them are removed.</summary>
@@ -15,6 +17,8 @@ internal struct ListTrim(long first, long count)
     /// <returns>True when only those are left that stay.</returns>
     public bool Run<TBudget>(HeldValue value, ref TBudget budget) where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_first >= 0 && count >= 0 && (count == 0 || _first + count <= new ListValue(value).Count),
+            "what stays is there");
         if (!_hasChanged) value.BeginChange();
         _hasChanged = true;
         if (count == 0)

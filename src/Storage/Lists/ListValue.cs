@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -47,6 +48,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReservePush(bool left, in ListPush push)
     {
+        Debug.Assert(push.Count > 0, "something is to be pushed");
         _push = push;
         if (!_value.Exists || IsPacked)
         {
@@ -61,6 +63,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Push(bool left, scoped ReadOnlySpan<byte> element)
     {
+        Debug.Assert(IsPacked || (_push.Count > 0 && _push.Bytes >= element.Length),
+            "no more is pushed than was reserved");
         if (IsPacked)
         {
             ListLeaf leaf = Leaf;
@@ -86,9 +90,10 @@ internal unsafe ref struct ListValue(HeldValue value)
         return _value.TryReserve(LargeList.InsertBytes(_value.Region, length));
     }
 
-    /// <summary>Puts an element at a place; those from there on come behind it.</summary>
+    /// <summary>Puts an element at a place, before those from there on.</summary>
     public readonly void Insert(long index, ReadOnlySpan<byte> element)
     {
+        Debug.Assert((ulong)index <= (ulong)Count, "it goes between elements of the list");
         if (!IsPacked)
         {
             Large.Insert(index, element);
@@ -104,6 +109,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <inheritdoc cref="TryReservePush"/>
     public readonly bool TryReserveReplace(long index, int length)
     {
+        Debug.Assert((ulong)index < (ulong)Count, "there is such an element");
         if (IsPacked)
         {
             if (MayStayPacked(new ListPush(length)))
@@ -117,6 +123,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <summary>Exchanges an element.</summary>
     public readonly void Replace(long index, ReadOnlySpan<byte> element)
     {
+        Debug.Assert((ulong)index < (ulong)Count, "there is such an element");
         if (!IsPacked)
         {
             Large.Replace(index, element);
@@ -132,6 +139,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <summary>Takes elements out. Begin with <see cref="HeldValue.BeginChange"/>; needs no memory.</summary>
     public readonly void Remove(long index, long count)
     {
+        Debug.Assert(index >= 0 && count > 0 && index + count <= Count, "there are such elements");
         if (!IsPacked)
         {
             Large.Remove(index, count);
@@ -148,6 +156,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <summary>Takes out the element at an end: a whole change. A list without another is deleted.</summary>
     public readonly void RemoveEnd(bool left)
     {
+        Debug.Assert(Count > 0, "there is an element to take");
         _value.BeginChange();
         long has = Count;
         if (has == 1)
@@ -161,11 +170,12 @@ internal unsafe ref struct ListValue(HeldValue value)
     }
 
     /// <summary>Takes out elements that equal one; changes nothing when there are none. Needs no memory.</summary>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">How many at most.</param>
     /// <param name="fromRight">Begin with the last.</param>
     /// <returns>How many there were.</returns>
     public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight)
     {
+        Debug.Assert(most > 0, "some are to be removed");
         if (!IsPacked)
         {
             // Nobody reads a large one without the lock: noted afterwards.
@@ -201,7 +211,8 @@ internal unsafe ref struct ListValue(HeldValue value)
     /// <summary>How many leaves a large list has; 0: it is in its record.</summary>
     public readonly int Leaves => _value.Exists && !IsPacked ? Large.Leaves : 0;
 
-    /// <summary>Elements of a large list from a place on, up to the end of so many leaves.</summary>
+    /// <summary>Counts the elements of a large list from a place on, to the end of its leaf and of <paramref
+    /// name="leaves"/> - 1 more.</summary>
     /// <param name="backwards">From the place towards the first.</param>
     public readonly long CountIn(long index, int leaves, bool backwards = false) =>
         Large.CountIn(index, leaves, backwards);
@@ -226,6 +237,7 @@ internal unsafe ref struct ListValue(HeldValue value)
 
     private readonly bool TryReservePacked(long size, bool left)
     {
+        Debug.Assert(size is >= 0 and <= ListLeaf.BytesMax, "a packed list has room for it");
         bool isNew = !_value.Exists;
         int wanted = ListLeaf.HeaderBytes + (int)size;
         if (!isNew)

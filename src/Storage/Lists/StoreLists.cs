@@ -76,7 +76,7 @@ public readonly struct StoreLists
     /// <summary>Takes elements at an end out, as one step.</summary>
     /// <param name="key">The key.</param>
     /// <param name="end">Which end.</param>
-    /// <param name="count">At most so many.</param>
+    /// <param name="count">How many at most.</param>
     /// <param name="elements">Emptied first; from that end on.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     public StoreStatus Pop(ReadOnlySpan<byte> key, ListEnd end, int count, ElementBuffer elements)
@@ -165,9 +165,9 @@ public readonly struct StoreLists
         return StoreStatus.Ok;
     }
 
-    /// <summary>Puts an element at an index: those from there on come behind it.</summary>
+    /// <summary>Puts an element at an index, before those from there on.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="index">From 0 to the number of elements; below 0 from the end on: at -1 it comes ahead of the
+    /// <param name="index">From 0 to the number of elements; below 0 from the end on: at -1 it comes before the
     /// last.</param>
     /// <param name="element">Any bytes.</param>
     /// <returns>Ok, NotFound (no such key or index), WrongType, OutOfMemory or TooLarge.</returns>
@@ -244,7 +244,7 @@ public readonly struct StoreLists
     /// <summary>Removes elements that equal one.</summary>
     /// <param name="key">The key.</param>
     /// <param name="element">Its bytes.</param>
-    /// <param name="most">At most so many; <see cref="long.MaxValue"/>: all.</param>
+    /// <param name="most">How many at most; <see cref="long.MaxValue"/>: all.</param>
     /// <param name="begin">The end to begin at.</param>
     /// <param name="removed">How many.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -24,7 +25,7 @@ internal unsafe struct SegmentInfo
     public ulong SealEpoch;
     public long LastWriteSeconds;
 
-    /// <summary>Tells an address from the same one after the segment was freed and taken again.</summary>
+    /// <summary>Tells two uses of a segment apart, and so two records that had one address.</summary>
     public long Generation;
 
     /// <summary>Written once, when the segment is taken, before any record of it can be found.</summary>
@@ -32,9 +33,9 @@ internal unsafe struct SegmentInfo
 
     private fixed int _spare[3];
 
-    /// <summary>The same for a record that the caller has locked by compare-and-swap since before it wrote the
-    /// expiry.</summary>
-    /// <remarks>Usually a load and a compare: most expiries lie behind those of the records beside them.</remarks>
+    /// <summary>Lowers the earliest expiry to at most this one, for a record that the caller locked by compare-and-swap
+    /// before it wrote the expiry.</summary>
+    /// <remarks>Usually a load and a compare: most expiries are later than the segment's earliest.</remarks>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void NoteExpiryOfLocked(long expiryMs)
     {
@@ -47,6 +48,7 @@ internal unsafe struct SegmentInfo
     /// <summary>Lowers the earliest expiry to at most this one.</summary>
     public void NoteExpiry(long expiryMs)
     {
+        Debug.Assert(expiryMs >= 0, "no expiry is not noted");
         // The expiry that the caller wrote into its record before the read of the mark: else the mark could be read as
         // it was before a sweep raised it, and the record by the sweep as it was before: nobody would remember the
         // expiry.

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The segments of one database, and whether they are still of use to anybody.</summary>
@@ -37,6 +39,7 @@ internal sealed class SegmentSet(int databaseId)
     /// <summary>The segments as of now, into a list that the caller reuses.</summary>
     public void CopyTo(List<int> into)
     {
+        Debug.Assert(into != _segments, "the caller's list is its own");
         into.Clear();
         lock (_lock) into.AddRange(_segments);
     }

@@ -23,6 +23,8 @@ internal sealed unsafe class SegmentWriter(
     /// <remarks>Throws nothing: callers hold locks.</remarks>
     public byte* Allocate(SegmentSet owner, ulong word, long nowMs)
     {
+        Debug.Assert(!RecordWord.IsDead(word), "a record begins alive");
+        Debug.Assert(Owner != owner || log.Info(_segment)->State != SegmentState.Free, "the segment is this writer's");
         int size = RecordWord.Size(word);
         Debug.Assert(size <= SegmentedLog.SegmentBytes, "a record fits into a segment");
         if (Owner != owner || _tail + size > SegmentedLog.SegmentBytes)
@@ -65,6 +67,7 @@ internal sealed unsafe class SegmentWriter(
 
     private void Charge(int tail)
     {
+        Debug.Assert(tail <= SegmentedLog.SegmentBytes, "a segment has no more bytes");
         int charged = ChargedFor(tail);
         Debug.Assert(charged >= tail && charged > _charged, "what is used is charged");
         budget.ChargeLog(charged - _charged);

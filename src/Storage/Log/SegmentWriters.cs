@@ -22,8 +22,8 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         }
     }
 
-    /// <summary>A writer without a living database, or a new one: at most as many as databases that are written
-    /// to.</summary>
+    /// <summary>Returns a writer whose database is no more, or a new one: there are at most as many as databases that
+    /// are written to.</summary>
     private SegmentWriter ForSlow()
     {
         for (int i = 0; i < _writers.Length; i++)
@@ -37,7 +37,7 @@ internal sealed class SegmentWriters(SegmentedLog log, MemoryBudget budget, Epoc
         return _writers[count] = new SegmentWriter(log, budget, epochs, queue);
     }
 
-    /// <summary>Gives up those in which much is dead.</summary>
+    /// <summary>Gives up the segments in which much is dead.</summary>
     public void SealDead()
     {
         foreach (SegmentWriter? writer in _writers) writer?.SealDead();

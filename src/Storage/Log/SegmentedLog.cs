@@ -70,6 +70,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     /// <returns>False when the address space is used up.</returns>
     public bool TryTake(int databaseId, SegmentQueue queue, bool huge, long nowSeconds, out int segment)
     {
+        Debug.Assert(databaseId > 0, "a segment is a database's");
         bool warm;
         segment = 0;
         if (_budget.RefusesAllocation()) return false;
@@ -78,7 +79,8 @@ internal sealed unsafe class SegmentedLog : IDisposable
             lock (_lock)
             {
                 warm = _warm.TryPop(out segment) || (huge && _ready.TryPop(out segment));
-                if (!warm && !TryTakeCold(out segment)) return false;
+                if (warm) _budget.ChargeIdle(-SegmentBytes);
+                else if (!TryTakeCold(out segment)) return false;
                 _tookHuge |= huge;
                 _taken++;
             }
@@ -102,8 +104,9 @@ internal sealed unsafe class SegmentedLog : IDisposable
         return true;
     }
 
-    /// <summary>Takes the memory of a segment to come from the system, while writers of large databases take new ones:
-    /// a huge page takes the system some milliseconds where it has to ask its own host for it.</summary>
+    /// <summary>Takes the memory of the next segment from the system ahead of its writer, while writers of large
+    /// databases take new ones: a huge page takes the system some milliseconds where it has to ask its own host for
+    /// it.</summary>
     /// <returns>Whether a segment was taken since the last call: the caller is to come back in some
     /// milliseconds.</returns>
     /// <remarks>Threads: upkeep's only.</remarks>
@@ -129,12 +132,14 @@ internal sealed unsafe class SegmentedLog : IDisposable
 
         VirtualMemory.PreferHugePages(Start(segment), SegmentBytes);
         VirtualMemory.Populate(Start(segment), SegmentBytes);
+        _budget.ChargeIdle(SegmentBytes);       // before somebody takes it
         lock (_lock) _ready.Push(segment);
         return true;
     }
 
     private bool TryTakeCold(out int segment)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the stacks are the lock's");
         if (_cold.TryPop(out segment)) return true;
         if (_next == _segmentsMax) return false;
         // Room for all that there are, so that taking one back never needs memory.
@@ -157,6 +162,9 @@ internal sealed unsafe class SegmentedLog : IDisposable
         }
     }
 
+    // 3 % of what is in use stays warm for the writers: a page fault costs more than a record.
+    private int KeptFree => _budget.IsBeyond ? 0 : Math.Max(KeptFreeMin, _taken / 32);
+
     /// <summary>Notes that a segment has nothing alive: nobody is to append to it or to look for anything in
     /// it.</summary>
     public void Retire(int segment)
@@ -164,6 +172,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
         Debug.Assert(Info(segment)->State is not (SegmentState.Free or SegmentState.Retired), "it is in use");
         Volatile.Write(ref *(int*)&Info(segment)->State, (int)SegmentState.Retired);
         Interlocked.Increment(ref _retired);
+        _budget.ChargeIdle(SegmentBytes);
     }
 
     /// <summary>Takes back a segment that nobody can reach any more.</summary>
@@ -171,6 +180,7 @@ internal sealed unsafe class SegmentedLog : IDisposable
     {
         Debug.Assert(Info(segment)->State != SegmentState.Free, "it is freed once");
         if (Info(segment)->State == SegmentState.Retired) Interlocked.Decrement(ref _retired);
+        else _budget.ChargeIdle(SegmentBytes);
         Info(segment)->State = SegmentState.Free;
         _budget.ChargeLog(-chargedBytes);
         if (PoisonFreed) new Span<byte>(Start(segment), SegmentBytes).Fill(0xDB);
@@ -179,13 +189,19 @@ internal sealed unsafe class SegmentedLog : IDisposable
         {
             _taken--;
             Debug.Assert(_taken >= 0, "it was taken");
-            // 3 % of what is in use stays warm for the writers: a page fault costs more than a record.
-            keep = _warm.Count < Math.Max(KeptFreeMin, _taken / 32);
+            keep = _warm.Count < KeptFree;
             if (keep) _warm.Push(segment);
         }
 
         if (keep) return;
+        GiveBack(segment);
+    }
+
+    private void GiveBack(int segment)
+    {
+        Debug.Assert(Info(segment)->State == SegmentState.Free, "only free segments go to the system");
         VirtualMemory.GiveBack(Start(segment), SegmentBytes);
+        _budget.ChargeIdle(-SegmentBytes);
         lock (_lock) _cold.Push(segment);
     }
 
@@ -198,11 +214,10 @@ internal sealed unsafe class SegmentedLog : IDisposable
             int segment;
             lock (_lock)
             {
-                if (_warm.Count <= Math.Max(KeptFreeMin, _taken / 32) || !_warm.TryPop(out segment)) return;
+                if (_warm.Count <= KeptFree || !_warm.TryPop(out segment)) return;
             }
 
-            VirtualMemory.GiveBack(Start(segment), SegmentBytes);
-            lock (_lock) _cold.Push(segment);
+            GiveBack(segment);
         }
     }
 

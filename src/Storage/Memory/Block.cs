@@ -94,16 +94,19 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// it.</summary>
     public void ChargeTo(long contentBytes)
     {
+        Debug.Assert(contentBytes >= 0 && contentBytes <= Capacity, "no more is charged than the block can hold");
         long charge = Math.Min(ExtentBytes, contentBytes + HeaderBytes);
         long* fields = (long*)_start;
         Interlocked.Add(ref *(long*)fields[4], charge - fields[3]);
         fields[3] = charge;
     }
 
-    /// <summary>Takes the pages of the first bytes of content from the system at once, if it has not got them: one by
-    /// one, as they are touched, costs many times as much. By who is about to fill them.</summary>
+    /// <summary>Takes the pages of the first bytes of content from the system at once, where the block has not got them
+    /// yet: taken one by one, as they are touched, they cost many times as much. For whoever is about to fill
+    /// them.</summary>
     public void Prepare(long contentBytes)
     {
+        Debug.Assert(contentBytes >= 0 && contentBytes <= Capacity, "what is prepared is of the block");
         long* fields = (long*)_start;
         long page = (long)VirtualMemory.PageBytes, from = fields[6] & -page,
             to = Math.Min((HeaderBytes + contentBytes + page - 1) & -page, ExtentBytes);
@@ -112,7 +115,7 @@ public readonly unsafe struct Block : IEquatable<Block>
         fields[6] = to;
     }
 
-    /// <summary>What it is charged with now.</summary>
+    /// <summary>Bytes that the account is charged for this block now.</summary>
     internal long ChargedBytes => Field(24);
 
     internal void SetLength(long length)

@@ -1,8 +1,9 @@
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
 
-//  list of an extent of n pages:    n below 8: n         else: 3 bits behind the highest one tell 8 lists of each doubling
+//  list of an extent of n pages:    n below 8: n         else: 3 bits below the highest one: 8 lists a doubling
 //
 //     pages   1 .. 7 | 8 | 9 | ... | 15 | 16-17 | 18-19 | ... | 30-31 | 32-35 | ...
 //     list    1 .. 7 | 8 | 9 | ... | 15 |  16   |  17   | ... |  23   |  24   | ...
@@ -19,14 +20,18 @@ internal sealed class ExtentLists(ExtentMap map, ExtentState state)
     private readonly int[] _first = new int[ListCount];     // page of the first extent; 0: none, page 0 is nobody's
     private readonly ulong[] _occupied = new ulong[ListCount / 64];
 
-    /// <summary>Pages of all of them.</summary>
-    public long Pages { get; private set; }
+    private long _pages;
+
+    /// <summary>Pages of all of them. Without the lock: of some recent moment.</summary>
+    // Volatile, for those without the lock: it orders nothing, the lists themselves are read under it.
+    public long Pages => Volatile.Read(ref _pages);
 
     public int Count { get; private set; }
 
     /// <summary>Adds an extent, and describes it.</summary>
     public void Add(int page, int pages)
     {
+        Debug.Assert(page > 0 && pages > 0, "an extent has pages, and page 0 is nobody's");
         map.Describe(page, pages, state);
         int list = ListOf(pages), next = _first[list];
         map[page].Next = next;
@@ -34,7 +39,7 @@ internal sealed class ExtentLists(ExtentMap map, ExtentState state)
         if (next != 0) map[next].Previous = page;
         _first[list] = page;
         _occupied[list >> 6] |= 1UL << list;
-        Pages += pages;
+        Volatile.Write(ref _pages, _pages + pages);
         Count++;
     }
 
@@ -48,23 +53,25 @@ internal sealed class ExtentLists(ExtentMap map, ExtentState state)
         if (entry.Previous != 0) map[entry.Previous].Next = entry.Next;
         else _first[list] = entry.Next;
         if (_first[list] == 0) _occupied[list >> 6] &= ~(1UL << list);
-        Pages -= entry.Pages;
+        Volatile.Write(ref _pages, _pages - entry.Pages);
         Count--;
     }
 
-    /// <summary>Takes so many pages out of an extent that is long enough; what is left of it stays.</summary>
+    /// <summary>Takes this many pages out of an extent that is long enough; what is left of it stays free.</summary>
     /// <returns>The first page; 0 when none is long enough.</returns>
     public int TryTake(int pages)
     {
+        Debug.Assert(pages > 0, "an extent has pages");
         int found = Find(pages);
         if (found != 0) Cut(found, pages);
         return found;
     }
 
-    /// <summary>Takes the longest extent, or so many pages of it.</summary>
+    /// <summary>Takes the longest extent, or <paramref name="pagesMax"/> pages of it.</summary>
     /// <returns>The first page; 0 when there is none.</returns>
     public int TryTakeLongest(int pagesMax, out int pages)
     {
+        Debug.Assert(pagesMax > 0, "an extent has pages");
         pages = 0;
         for (int word = _occupied.Length - 1; word >= 0; word--)
         {
@@ -100,6 +107,7 @@ internal sealed class ExtentLists(ExtentMap map, ExtentState state)
 
     private void Cut(int page, int pages)
     {
+        Debug.Assert(pages > 0 && pages <= map[page].Pages, "no more is cut off than there is");
         int left = map[page].Pages - pages;
         Remove(page);
         map.Describe(page, pages, ExtentState.Taken);
@@ -108,13 +116,13 @@ internal sealed class ExtentLists(ExtentMap map, ExtentState state)
 
     private int Find(int pages)
     {
-        // The own list may have one that is long enough: what was given back last comes first.
+        // The list of this length may have one that is long enough: what was given back last comes first.
         int list = ListOf(pages);
         int page = _first[list];
         for (int tries = 0; page != 0 && tries < TriesMax; tries++, page = map[page].Next)
             if (map[page].Pages >= pages) return page;
 
-        // In every later list all are.
+        // In every later list all extents are long enough.
         list++;
         ulong longer = _occupied[list >> 6] >> list << list;
         for (int word = list >> 6; ;)

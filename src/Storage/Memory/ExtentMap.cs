@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -46,6 +47,7 @@ internal readonly unsafe struct ExtentMap(ExtentEntry* entries)
     /// <summary>Says what an extent is.</summary>
     public void Describe(int first, int pages, ExtentState state)
     {
+        Debug.Assert(first >= 0 && pages > 0, "an extent has pages");
         entries[first].Pages = pages;
         entries[first].State = state;
         entries[first + pages - 1].Pages = pages;
@@ -55,6 +57,7 @@ internal readonly unsafe struct ExtentMap(ExtentEntry* entries)
     /// <summary>Gives the memory of entries from a page on back: nothing is described there any more.</summary>
     public void Forget(int fromPage, int toPage)
     {
+        Debug.Assert(fromPage <= toPage, "the range has an order");
         nuint page = VirtualMemory.PageBytes;
         byte* from = (byte*)(((nuint)(entries + fromPage) + page - 1) & ~(page - 1));
         byte* to = (byte*)(entries + toPage);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //  the arena: one range of addresses, reserved once
@@ -25,6 +27,7 @@ internal sealed unsafe class Extents
 {
     private const int WarmPartOfTaken = 16;         // with 64 MB the promise of docs/performance: 15 % + 64 MB
     private const long WarmBytesAlways = 48L << 20, WarmBytesIdle = 1L << 20;
+    private const long WarmBytesMin = 2 * MemoryBudget.SpareMin;     // as many may be in any case
     private const long WarmBytesOver = 64L << 20;   // until the store's thread comes by
     private const long AdviseBytes = 8L << 20;      // at once, of as many extents: some 200 us of the system's
     private const int AdviseExtents = 128;
@@ -39,8 +42,7 @@ internal sealed unsafe class Extents
     private long _takenPages, _takenLately;
     private long _decayedAt = Environment.TickCount64;
 
-    /// <param name="arenaBytes">Addresses; fewer when the system refuses so many, and none when it refuses them
-    /// all.</param>
+    /// <param name="arenaBytes">Addresses to reserve; half of them, and so on, where the system refuses.</param>
     public Extents(long arenaBytes)
     {
         // Ends: at 64 MB.
@@ -74,10 +76,7 @@ internal sealed unsafe class Extents
     public long TakenBytes => Volatile.Read(ref _takenPages) * PageBytes;
 
     /// <summary>Bytes that are free and not given back to the system.</summary>
-    public long WarmBytes
-    {
-        get { lock (_gate) return _warm.Pages * PageBytes; }
-    }
+    public long WarmBytes => _warm.Pages * PageBytes;
 
     /// <summary>The account of the process' one store, where it has but one: warm bytes are no more than its limit
     /// leaves room for. Null where there may be several.</summary>
@@ -100,16 +99,17 @@ internal sealed unsafe class Extents
 
     private static long PageBytes => (long)VirtualMemory.PageBytes;
 
-    /// <summary>An extent of at least so many bytes; null when the system refuses.</summary>
-    /// <param name="bytes">The bytes wanted; what the extent has.</param>
+    /// <summary>Takes an extent; null when the system refuses.</summary>
+    /// <param name="bytes">In: the bytes wanted. Out: the bytes that the extent has.</param>
     /// <param name="isZeroed">Whether all of it must be zeros, or little of it will be used: then its pages are
     /// cold.</param>
     public byte* TryTake(ref long bytes, bool isZeroed) => TryTake(ref bytes, isZeroed, out _);
 
-    /// <summary>The same, and whether its pages have to be taken from the system first
-    /// (<see cref="VirtualMemory.Populate"/>).</summary>
+    /// <summary>Takes an extent, and says whether its pages have to be taken from the system first (<see
+    /// cref="VirtualMemory.Populate"/>).</summary>
     public byte* TryTake(ref long bytes, bool isZeroed, out bool isCold)
     {
+        Debug.Assert(bytes > 0, "an extent has bytes");
         isCold = true;
         long wanted = (bytes + PageBytes - 1) / PageBytes;
         if (_map.IsNone || wanted >= _pagesMax) return null;
@@ -126,10 +126,12 @@ internal sealed unsafe class Extents
     /// <summary>Gives an extent back.</summary>
     /// <param name="start">As it was given out.</param>
     /// <param name="bytes">As it was given out, or as it was wanted.</param>
-    /// <param name="touched">Only so many bytes at its beginning may have been touched, if it was taken as zeroed; else
-    /// all.</param>
+    /// <param name="touched">Bytes at its beginning that may have been touched; all, unless it was taken as
+    /// zeroed.</param>
     public void Give(byte* start, long bytes, long touched)
     {
+        Debug.Assert(bytes > 0 && touched >= 0, "an extent has bytes");
+        Debug.Assert(start > _arena && (start - _arena) % PageBytes == 0, "an extent begins with a page of the arena");
         int first = PageOf(start), pages = (int)((bytes + PageBytes - 1) / PageBytes);
         int kept = (int)Math.Min(pages, (touched + PageBytes - 1) / PageBytes);
         bool isOver;
@@ -152,7 +154,8 @@ internal sealed unsafe class Extents
     /// <summary>Bytes that would stay warm, so that giving them back costs no system call.</summary>
     public long Room => WarmBytesAtOnce - WarmBytes;
 
-    /// <summary>Gives to the system what is too much, or has been warm for too long. From time to time.</summary>
+    /// <summary>Gives warm pages to the system that are too many, or have been warm for too long. Called from time to
+    /// time.</summary>
     public void Trim()
     {
         long target = WarmBytesMax;
@@ -170,7 +173,15 @@ internal sealed unsafe class Extents
         TrimTo(target);
     }
 
-    /// <summary>Gives warm pages to the system until there are no more than so many bytes.</summary>
+    /// <summary>Gives some warm pages to the system if there are more than may be until the store's thread comes by:
+    /// others have taken memory since, and not this. At the top of turns, so that what is kept makes room for what
+    /// comes as fast as it comes, whatever the thread gets done.</summary>
+    public void TrimIfOver()
+    {
+        if (WarmBytes > WarmBytesMin && Room < 0) TrimOnce(WarmBytesMax, AdviseBytes);
+    }
+
+    /// <summary>Gives warm pages to the system until at most <paramref name="bytes"/> are warm.</summary>
     public void TrimTo(long bytes)
     {
         // Ends: each round makes some of the warm pages cold, and gives up when the system refuses. If others give back
@@ -279,6 +290,8 @@ internal sealed unsafe class Extents
     /// state.</summary>
     private void Free(int first, int pages, ExtentState state)
     {
+        Debug.Assert(_gate.IsHeldByCurrentThread, "the lists are the lock's");
+        Debug.Assert(first > 0 && pages > 0 && first + pages <= _top, "an extent lies below the top");
         ExtentLists lists = state == ExtentState.Warm ? _warm : _cold;
         int after = first + pages;
         if (after < _top && _map[after].State == state)

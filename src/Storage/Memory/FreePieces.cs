@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 
@@ -26,28 +27,30 @@ internal readonly unsafe struct FreePieces(byte* start)
     /// <summary>The first of each list; 0: none.</summary>
     public uint* Firsts => (uint*)(start + ListsOffset);
 
-    /// <summary>What comes behind a free piece in its list.</summary>
+    /// <summary>The free piece that follows a free piece in its list; 0: none.</summary>
     public ref uint Next(uint piece) => ref *(uint*)At(piece);
 
     /// <summary>Units of a free piece.</summary>
     public ref uint Units(uint piece) => ref ((uint*)At(piece))[1];
 
-    /// <summary>The list of pieces of so many units, and of those about as long.</summary>
+    /// <summary>The list of pieces of this many units, or about as many.</summary>
     public static int ListOf(uint units)
     {
+        Debug.Assert(units != 0, "a piece has a length");
         if (units <= ExactUnits) return (int)units - 1;
         uint below = units - 1;
         int log = BitOperations.Log2(below);
         return Math.Min(ExactUnits + (2 * (log - 5)) + (int)(below >> (log - 1) & 1), Lists - 1);
     }
 
-    /// <summary>Whether the list of pieces of just so many units has one.</summary>
+    /// <summary>Whether there is a list of pieces of exactly this many units, and it has one.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool HasExact(uint units) => units <= ExactUnits && (Occupied & (1UL << ((int)units - 1))) != 0;
 
     /// <summary>Puts a free piece into its list.</summary>
     public void Link(uint piece, uint units)
     {
+        Debug.Assert(piece >= Region.FirstUnit, "a free piece lies after the head");
         int list = ListOf(units);
         Next(piece) = Firsts[list];
         Units(piece) = units;
@@ -57,10 +60,12 @@ internal readonly unsafe struct FreePieces(byte* start)
     }
 
     /// <summary>Takes a free piece out of its list.</summary>
-    /// <param name="before">The one ahead of it; 0: it is the first.</param>
+    /// <param name="before">The piece before it; 0: it is the first.</param>
     /// <returns>Its units.</returns>
     public uint Unlink(int list, uint before, uint piece)
     {
+        Debug.Assert((Occupied & (1UL << list)) != 0, "the list has pieces");
+        Debug.Assert((before == 0 ? Firsts[list] : Next(before)) == piece, "the piece follows the one before it");
         uint next = Next(piece), units = Units(piece);
         if (units > RegionPages.PageUnits) LongUnits -= units;
         if (before != 0)
@@ -80,6 +85,7 @@ internal readonly unsafe struct FreePieces(byte* start)
     /// none.</param>
     public void MoveTo(uint* to, int from)
     {
+        Debug.Assert((uint)from < Lists, "there is such a list");
         new Span<uint>(Firsts + from, Lists - from).CopyTo(new Span<uint>(to + from, Lists - from));
         new Span<uint>(Firsts + from, Lists - from).Clear();
         Occupied &= (1UL << from) - 1;

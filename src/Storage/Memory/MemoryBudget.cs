@@ -13,10 +13,17 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>What the first key takes: a limit below that leaves room for none.</summary>
     private const long LeastBytes = 64 * 1024;
 
-    private const int SparePartOfMax = 16;
+    /// <summary>What the process may take beyond the limit: 3/20 of the limit and <see cref="BeyondBytes"/>.</summary>
+    private const int BeyondPartOfMax = 20;
+
+    private const long BeyondBytes = 64L << 20;
+
+    /// <summary>The least that <see cref="SpareBytes"/> is.</summary>
+    public const long SpareMin = 1 << 20;
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
-    private long _index, _log, _external, _managed, _heap, _tables, _peak, _blocksAtEnd, _clientAllowance, _slack;
+    private long _index, _log, _external, _managed, _heap, _tables, _peak, _idle, _blocksAtEnd,
+        _clientAllowance, _slack, _program = BeyondBytes;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -95,21 +102,42 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>Whether more is used than even what cannot wait may use.</summary>
     public bool IsFarOver => IsOverBy(SlackBytes);
 
-    /// <summary>Whether somebody who cannot wait may have so many bytes.</summary>
+    /// <summary>Whether somebody who cannot wait may have <paramref name="bytes"/> more.</summary>
     public bool HasRoomFor(long bytes) => MaxBytes == 0 || CountedBytes + bytes <= MaxBytes + SlackBytes;
 
-    /// <summary>Whether what is free here and there is to be looked for.</summary>
+    /// <summary>Whether so little is left that it pays to collect what is free in many small places.</summary>
     public bool IsNearlyFull => MaxBytes != 0 && CountedBytes > MaxBytes / 10 * 9;
 
-    /// <summary>How much free memory may be kept from the system: what the limit leaves, and a share of the limit, so
-    /// that a full store need not ask the system for every value.</summary>
-    public long SpareBytes =>
-        MaxBytes == 0 ? long.MaxValue : (MaxBytes / SparePartOfMax) + Math.Max(0, MaxBytes - UsedBytes);
+    /// <summary>Segments of the log that are free, or will be soon, and are still resident: in no account.</summary>
+    public long IdleBytes => Volatile.Read(ref _idle);
+
+    /// <summary>What else is resident, where the process is this store's: code, stacks, what is free in the managed
+    /// heap.</summary>
+    // Volatile: written now and then by whoever looks at the process, read by who gives memory back; some time old is
+    // good enough.
+    public long ProgramBytes
+    {
+        get => Volatile.Read(ref _program);
+        set => Volatile.Write(ref _program, value);
+    }
+
+    /// <summary>How much free memory beside the log's may be kept from the system, so that a full store need not ask it
+    /// for every value: half of what all else leaves of what the process may take. Until the store's thread comes by it
+    /// may be twice as much (<see cref="Extents"/>).</summary>
+    public long SpareBytes => MaxBytes == 0 ? long.MaxValue : Math.Max(SpareMin, LeftBytes / 2);
+
+    /// <summary>Whether the process takes more than it may even without such memory: free segments of the log are to be
+    /// given back, too.</summary>
+    public bool IsBeyond => MaxBytes != 0 && LeftBytes < 0;
+
+    private long LeftBytes =>
+        MaxBytes + (MaxBytes / BeyondPartOfMax * 3) + BeyondBytes - UsedBytes - IdleBytes - ProgramBytes;
 
     public void ResetPeak() => Volatile.Write(ref _peak, 0);
 
     public void ChargeIndex(long bytes) => Add(ref _index, bytes);
     public void ChargeLog(long bytes) => Add(ref _log, bytes);
+    public void ChargeIdle(long bytes) => Add(ref _idle, bytes);
     public void ChargeExternal(long bytes) => Add(ref _external, bytes);
 
     /// <summary>Charges objects of the managed heap.</summary>
@@ -137,6 +165,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>Ends the counting of blocks; the figures can still be asked for.</summary>
     public void Dispose()
     {
+        Debug.Assert(_blocks == null || *_blocks >= 0, "no more blocks were given back than were charged");
         if (_blocks == null) return;
         _blocksAtEnd = *_blocks;
         NativeMemory.AlignedFree(_blocks);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //  a chunk of addresses, an extent that is never given back:
@@ -8,9 +10,9 @@ namespace Kv.Storage;
 /// <summary>Ranges of addresses for regions of 16 to some hundred kilobytes, and for shelves of smaller ones: what of a
 /// range is touched is paid for, by the page.</summary>
 /// <remarks>
-/// A region grows in its run without moving and without leaving holes behind, as it would on a heap (lists of 1,000
-/// elements, grown side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for
-/// the next one and returns its pages.
+/// A region grows in its run without moving, and leaves no holes as it would on a heap (lists of 1,000 elements, grown
+/// side by side, took 2.4 times their bytes there). A run that is given back keeps its addresses for the next one and
+/// returns its pages.
 /// Threads: any; the lists are the lock's.
 /// </remarks>
 internal static unsafe class PageRuns
@@ -24,11 +26,12 @@ internal static unsafe class PageRuns
     private static readonly Stack<nint> SmallRuns = new(), LargeRuns = new();
     private static byte* _next, _end;
 
-    /// <summary>A run for so many bytes now and twice as many later, at a multiple of 64 KB; null when the system has
-    /// no addresses.</summary>
-    /// <param name="size">The bytes wanted; the run's size.</param>
+    /// <summary>Takes a run with room for twice the bytes wanted, at a multiple of 64 KB; null when the system has no
+    /// addresses.</summary>
+    /// <param name="size">In: the bytes wanted. Out: the run's size.</param>
     public static byte* TryTake(ref long size)
     {
+        Debug.Assert(size is > 0 and <= BytesMax, "longer ones are extents");
         bool isSmall = size <= SmallBytes / 2;
         size = isSmall ? SmallBytes : BytesMax;
         lock (Gate)
@@ -42,9 +45,12 @@ internal static unsafe class PageRuns
     }
 
     /// <summary>Gives a run back.</summary>
-    /// <param name="touched">So many bytes at its beginning may have been touched.</param>
+    /// <param name="touched">Bytes at its beginning that may have been touched.</param>
     public static void Give(byte* run, long size, long touched)
     {
+        Debug.Assert(size is SmallBytes or BytesMax, "a run has one of two sizes");
+        Debug.Assert((nuint)run % (nuint)SmallBytes == 0, "a run is given back from its start");
+        Debug.Assert(touched >= 0 && touched <= size, "no more was touched than there is");
         long pages = (touched + (long)VirtualMemory.PageBytes - 1) & -(long)VirtualMemory.PageBytes;
         VirtualMemory.GiveBack(run, (nuint)Math.Min(size, pages));
         lock (Gate)

@@ -39,8 +39,9 @@ internal static unsafe class PageShelves
         public Shelf* Next, Previous;
     }
 
-    /// <summary>An extent; null when the system has no memory.</summary>
-    /// <param name="size">The bytes wanted, at most <see cref="BytesMax"/>; what the extent has.</param>
+    /// <summary>Takes an extent; null when the system has no memory.</summary>
+    /// <param name="size">In: the bytes wanted, at most <see cref="BytesMax"/>. Out: the bytes that the extent
+    /// has.</param>
     public static byte* TryTake(ref long size)
     {
         Debug.Assert(size is > 0 and <= BytesMax, "longer ones are of whole pages");
@@ -63,6 +64,7 @@ internal static unsafe class PageShelves
     /// <summary>Gives an extent back.</summary>
     public static void Give(byte* start, long size)
     {
+        Debug.Assert(size is > 0 and <= BytesMax && (nuint)start % UnitBytes == 0, "it is an extent of a shelf");
         var shelf = (Shelf*)((nuint)start & ~(nuint)(ShelfBytes - 1));
         int unit = (int)((start - (byte*)shelf) / UnitBytes), units = UnitsFor(size);
         lock (Gate)
@@ -105,6 +107,7 @@ internal static unsafe class PageShelves
 
     private static void Link(Shelf* shelf)
     {
+        Debug.Assert(Gate.IsHeldByCurrentThread, "the shelves are the lock's");
         int longest = Longest(shelf->Free);
         if (longest == 0) return;
         var first = (Shelf*)Lists[longest];
@@ -117,6 +120,7 @@ internal static unsafe class PageShelves
 
     private static void Unlink(Shelf* shelf)
     {
+        Debug.Assert(Gate.IsHeldByCurrentThread, "the shelves are the lock's");
         int longest = Longest(shelf->Free);
         if (longest == 0) return;
         if (shelf->Next != null) shelf->Next->Previous = shelf->Previous;
@@ -125,7 +129,7 @@ internal static unsafe class PageShelves
         if (Lists[longest] == 0) _occupied &= ~(1UL << longest);
     }
 
-    /// <summary>How many ones stand together at most. Ends: each round takes one from each run of them.</summary>
+    /// <summary>The length of the longest run of ones. Ends: each round shortens each run by one.</summary>
     private static int Longest(ulong ones)
     {
         int longest = 0;
@@ -133,10 +137,11 @@ internal static unsafe class PageShelves
         return longest;
     }
 
-    /// <summary>Where so many ones begin.</summary>
+    /// <summary>The lowest bit at which a run of <paramref name="count"/> ones begins.</summary>
     private static int Find(ulong ones, int count)
     {
-        // A bit stays as long as the bit so far above it is one, too.
+        Debug.Assert(Longest(ones) >= count, "there is a run that is long enough");
+        // After each round a bit is one where a run of `have` ones begins.
         for (int have = 1; have < count;)
         {
             int more = Math.Min(have, count - have);

@@ -38,6 +38,9 @@ internal readonly unsafe struct Region
 {
     public const int UnitBytes = 8;
 
+    /// <summary>What <see cref="CopyTo"/> returns when all has been copied.</summary>
+    public const long CopyEnded = -1;
+
     /// <summary>Where the head of the collection's type is, and its most bytes.</summary>
     public const int HeadOffset = 280, HeadBytes = 168;
 
@@ -58,7 +61,7 @@ internal readonly unsafe struct Region
     /// <summary>The type's own part, zeros at first.</summary>
     public byte* Head => Start + HeadOffset;
 
-    /// <summary>What the budget is charged with for it.</summary>
+    /// <summary>Bytes that the account is charged for this region.</summary>
     public long ChargedBytes => Field(8) - (GivenBackUnits * (long)UnitBytes);
 
     /// <summary>Bytes of head and pieces that are in use, but for the counts of pages.</summary>
@@ -74,25 +77,25 @@ internal readonly unsafe struct Region
     public bool CanGiveBack =>
         PagesPiece != 0 && RegionMemory.IsPaged(Field(0)) && VirtualMemory.PageBytes == RegionPages.PageBytes;
 
-    /// <summary>Whether so much of it is free, and of no use as it lies, that pages are to be emptied; or whether that
-    /// has begun.</summary>
+    /// <summary>Whether pages are to be emptied, since much of the region is free and of no use as it lies; or whether
+    /// that has begun.</summary>
     public bool WantsTidying =>
         IsTidied || (IsMuchDead && DeadUnits * (ulong)RegionPages.DeadShareUnit >= Pages.NextRound * (ulong)TouchedUnits
             && (Missed != 0 || (long)FreePieces.LongUnits - GivenBackUnits < UsedUnits / ReserveShare
                 || DeadUnits > TouchedUnits / MostDeadShare));
 
-    /// <summary>Whether so much is free and in memory that it is worth a round.</summary>
+    /// <summary>Whether enough is free and in memory to be worth a round.</summary>
     internal bool IsMuchDead => PagesPiece != 0 && DeadUnits > TouchedUnits / TidyShare;
 
-    /// <summary>What a round of tidying does; there must be <see cref="Pages"/>.</summary>
+    /// <summary>The round of tidying; there must be <see cref="Pages"/>.</summary>
     public RegionRound Round => new(this);
 
-    /// <summary>The counts of its pages, and where the round is.</summary>
+    /// <summary>What is known of each page, and where the round of tidying is.</summary>
     public RegionPages Pages
     {
         get
         {
-            Debug.Assert(PagesPiece != 0, "it has some");
+            Debug.Assert(PagesPiece != 0, "only a region that has counts of its pages is asked for them");
             return new RegionPages(At(PagesPiece));
         }
     }
@@ -116,10 +119,12 @@ internal readonly unsafe struct Region
 
     private ref long Field(int offset) => ref *(long*)(Start + offset);
 
-    /// <summary>Makes an empty region with room for so many bytes of pieces; none when there is no memory.</summary>
-    /// <param name="isTight">No more than these: what is made so often stays as small as it is.</param>
+    /// <summary>Makes an empty region with room for <paramref name="bytes"/> of pieces; none when there is no
+    /// memory.</summary>
+    /// <param name="isTight">No room beyond that: for collections that mostly stay as small as they begin.</param>
     public static Region Create(MemoryBudget budget, long bytes, bool isTight = false)
     {
+        Debug.Assert(bytes >= 0, "pieces have lengths");
         if (budget.RefusesAllocation()) return default;
         long wanted = (FirstUnit * UnitBytes) + bytes, pagesBytes = PagesBytesFor(wanted, 0);
         wanted += pagesBytes;
@@ -136,7 +141,7 @@ internal readonly unsafe struct Region
         return region;
     }
 
-    /// <summary>The same content in another region; none when there is no memory.</summary>
+    /// <summary>Copies the content into a new region; none when there is no memory.</summary>
     public Region Copy(MemoryBudget budget)
     {
         Region copy = BeginCopy(budget);
@@ -144,18 +149,20 @@ internal readonly unsafe struct Region
         return copy;
     }
 
-    /// <summary>Makes a region with room for the same content; none when there is no memory.</summary>
+    /// <summary>Makes a region with room for this region's content; none when there is no memory.</summary>
     public Region BeginCopy(MemoryBudget budget) => Create(budget, ((long)UsedUnits - FirstUnit) * UnitBytes);
 
     /// <summary>Copies a part of the content, which must not change in between; a copy is right when it has all
     /// parts.</summary>
     /// <param name="copy">From <see cref="BeginCopy"/>.</param>
     /// <param name="from">0 to begin, else what the last call returned.</param>
-    /// <param name="bytes">At most so many.</param>
-    /// <returns>Where to go on; below 0: that was all.</returns>
+    /// <param name="bytes">At most this many are copied.</param>
+    /// <returns>Where to go on; <see cref="CopyEnded"/>: that was all.</returns>
     public long CopyTo(Region copy, long from, long bytes)
     {
-        const int shared = 24;      // what is in front is each region's own
+        Debug.Assert(bytes > 0 && from >= 0, "each part gets the copy on");
+        Debug.Assert(copy.Field(8) >= (long)UsedUnits * UnitBytes, "the copy has room for all of it");
+        const int shared = 24;      // what lies before is each region's own
         long end = (long)UsedUnits * UnitBytes;
         from = Math.Max(from, shared);
         bytes = Math.Min(bytes, end - from);
@@ -164,35 +171,37 @@ internal readonly unsafe struct Region
         if (from + bytes != end) return from + bytes;
         if (GivenBackUnits != 0) copy.Pages.ForgetGivenBack();
         copy.GivenBackUnits = 0;
-        return -1;
+        return CopyEnded;
     }
 
-    /// <summary>Makes sure that pieces of so many bytes in all can be taken without fail. May move the
+    /// <summary>Makes sure that pieces of <paramref name="bytes"/> in all can be taken without fail. May move the
     /// region.</summary>
-    /// <param name="bytes">Of the pieces, each rounded up to 8, and 56 more for each that is aligned.</param>
+    /// <param name="bytes">The sum of the pieces, each rounded up to 8, and 56 more for each that is aligned.</param>
     /// <param name="left">None, or what it has moved away from: the caller's to end with
     /// <see cref="FreeMemory"/>.</param>
     /// <returns>False when there is no memory; nothing has changed then.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes, out Region left)
     {
+        Debug.Assert(bytes >= 0 && !region.IsNone, "what is reserved has a length, and a region");
+        Debug.Assert(region.Field(16) == (long)budget.BlockCounter, "a region is charged to one account");
         left = default;
         long wanted = ((long)region.UsedUnits * UnitBytes) + bytes;
         return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted, ref left);
     }
 
-    /// <summary>Whether so much can be taken though it was not reserved.</summary>
+    /// <summary>Whether <paramref name="bytes"/> can be taken though they were not reserved.</summary>
     public bool CanTake(long bytes) => ((long)UsedUnits * UnitBytes) + bytes <= Field(8);
 
-    /// <summary>Whether reserving so much takes a piece for its own use, so that what is the last piece now is not the
-    /// last any more.</summary>
+    /// <summary>Whether reserving <paramref name="bytes"/> takes a piece for the counts of pages, so that what is the
+    /// last piece now is not the last any more.</summary>
     public bool TakesPages(long bytes)
     {
         long wanted = ((long)UsedUnits * UnitBytes) + bytes;
         return wanted > Field(8) && PagesBytesFor(wanted, PagesPiece == 0 ? 0 : Pages.Count) != 0;
     }
 
-    /// <summary>The same of a region that nobody else knows of: what it has moved away from is freed.</summary>
+    /// <summary>Reserves in a region that nobody else knows of: what it has moved away from is freed at once.</summary>
     public static bool TryReserve(ref Region region, MemoryBudget budget, long bytes)
     {
         if (!TryReserve(ref region, budget, bytes, out Region left)) return false;
@@ -228,8 +237,8 @@ internal readonly unsafe struct Region
         return true;
     }
 
-    /// <summary>Bytes of a piece for the counts of all pages of a region, and of one that grows to twice the size; 0:
-    /// those that there are do.</summary>
+    /// <summary>Bytes of a piece with the counts of all pages of a region, enough until it has grown to twice the size;
+    /// 0: the counts that there are suffice.</summary>
     private static long PagesBytesFor(long bytes, uint pages)
     {
         if (bytes <= PagesFrom || pages * (long)RegionPages.PageBytes >= bytes + RegionMemory.ChargeStep) return 0;
@@ -257,7 +266,7 @@ internal readonly unsafe struct Region
         PagesPiece = piece;
     }
 
-    /// <summary>A piece of so many bytes (what is in it is undefined), out of what was reserved.</summary>
+    /// <summary>Takes a piece out of what was reserved. Its content is undefined.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public uint Take(int bytes)
     {
@@ -267,9 +276,10 @@ internal readonly unsafe struct Region
         return free.HasExact(units) ? TakeWhole((int)units - 1, 0, free.Firsts[units - 1]) : TakeSlow(units);
     }
 
-    /// <summary>The same, at a multiple of 64 bytes of address, as long as the region stays at one.</summary>
+    /// <summary>Takes a piece whose address is a multiple of 64 bytes, as long as the region's is.</summary>
     public uint TakeAligned(int bytes)
     {
+        Debug.Assert(bytes > 0, "a piece has a length");
         uint units = UnitsFor(bytes);
         if (TryTakeAligned(units, out uint piece)) return piece;
         uint gap = (0 - UsedUnits) & 7;
@@ -306,14 +316,15 @@ internal readonly unsafe struct Region
         return true;
     }
 
-    /// <summary>A piece of so many bytes, or one that is free and about as large, whole. For those who know how long
-    /// theirs are.</summary>
-    /// <param name="bytes">What was reserved; what the piece has.</param>
-    /// <param name="least">A free one has no fewer than these,</param>
-    /// <param name="most">and no more.</param>
+    /// <summary>Takes a piece of <paramref name="bytes"/>, or a free one of about that size without splitting it. For
+    /// callers that note how long their pieces are.</summary>
+    /// <param name="bytes">In: the bytes that were reserved. Out: the bytes that the piece has.</param>
+    /// <param name="least">The fewest bytes that a free piece may have.</param>
+    /// <param name="most">The most bytes that a free piece may have.</param>
     /// <remarks>So pieces of changing sizes are used again, and not cut into ever smaller ones.</remarks>
     public uint TakeAbout(ref int bytes, int least, int most)
     {
+        Debug.Assert(least > 0 && least <= bytes && least <= most, "the sizes have an order");
         uint units = UnitsFor(bytes), leastUnits = UnitsFor(least), mostUnits = UnitsFor(most), smaller = 0,
             beforeSmaller = 0;
         FreePieces free = FreePieces;
@@ -357,7 +368,7 @@ internal readonly unsafe struct Region
         Push(piece, UnitsFor(bytes));
     }
 
-    /// <summary>Whether nothing is behind a piece: then it can be made longer where it is.</summary>
+    /// <summary>Whether a piece is the last one: then it can be made longer where it is.</summary>
     public bool IsLast(uint piece, int bytes) => piece + UnitsFor(bytes) == UsedUnits;
 
     /// <summary>Makes the last piece longer, out of what was reserved.</summary>
@@ -380,12 +391,13 @@ internal readonly unsafe struct Region
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* At(uint piece) => Start + ((long)piece * UnitBytes);
 
-    /// <summary>Bytes that a piece for so many bytes takes.</summary>
+    /// <summary>Bytes that a piece for <paramref name="bytes"/> takes.</summary>
     public static int SizeOf(int bytes) => (int)UnitsFor(bytes) * UnitBytes;
 
     /// <summary>Notes that pages of free pieces are the system's: they are not charged for.</summary>
     internal void NoteGivenBack(uint units)
     {
+        Debug.Assert(units % RegionPages.PageUnits == 0, "whole pages are given back");
         GivenBackUnits += units;
         Debug.Assert(GivenBackUnits <= FreeUnits, "only pages of free pieces are given back");
         Interlocked.Add(ref *(long*)Field(16), -units * (long)UnitBytes);
@@ -413,8 +425,7 @@ internal readonly unsafe struct Region
     /// <summary>Walks all that is free and throws when it and the counts disagree. For tests.</summary>
     public void Check() => RegionCheck.Run(this, FreeUnits, GivenBackUnits, hasPages: PagesPiece != 0);
 
-    /// <summary>Whether so much is free that it is used ahead of fresh memory, which is next to what was taken
-    /// last.</summary>
+    /// <summary>Whether enough is free to use it before fresh memory, which is next to what was taken last.</summary>
     private bool IsMuchFree => FreeUnits > UsedUnits / 16;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -434,9 +445,9 @@ internal readonly unsafe struct Region
     /// <summary>Notes that it grows in memory though much is free.</summary>
     private void Miss(uint units) => Missed = (byte)Math.Max(Missed, 1 + BitOperations.Log2(units));
 
-    /// <summary>Looks among the first pieces of a list for one that is just as large, else for one to take the front
+    /// <summary>Looks among the first pieces of a list for one of exactly this size, else for one to take the front
     /// of.</summary>
-    /// <remarks>So what grows and shrinks by turns, as a table's segments do, takes again what it gave.</remarks>
+    /// <remarks>So what grows and shrinks by turns, as a table's segments do, takes again what it gave back.</remarks>
     private bool TryTakeFrom(int list, uint units, out uint piece)
     {
         FreePieces free = FreePieces;
@@ -471,15 +482,16 @@ internal readonly unsafe struct Region
     }
 
     /// <summary>Takes a free piece.</summary>
-    /// <param name="before">The one ahead of it in its list; 0: it is the first.</param>
+    /// <param name="before">The piece before it in its list; 0: it is the first.</param>
     private uint TakeWhole(int list, uint before, uint piece)
     {
+        Debug.Assert(piece != 0, "there is a piece to take");
         CountTaken(piece, FreePieces.Unlink(list, before, piece));
         return piece;
     }
 
-    /// <summary>Takes the front of a free piece that is longer. What is behind stays free.</summary>
-    /// <param name="before">The one ahead of it in its list; 0: it is the first.</param>
+    /// <summary>Takes the front of a free piece that is longer; the rest stays free.</summary>
+    /// <param name="before">The piece before it in its list; 0: it is the first.</param>
     private uint TakeFront(int list, uint before, uint units)
     {
         FreePieces free = FreePieces;
@@ -505,10 +517,12 @@ internal readonly unsafe struct Region
 
     private void Push(uint piece, uint units)
     {
+        Debug.Assert(piece >= FirstUnit && (ulong)piece + units <= UsedUnits,
+            "a free piece is of the region, after its head");
         FreeUnits += units;
         Debug.Assert(FreeUnits <= UsedUnits, "no more is free than there is");
         if (PagesPiece == 0 || Pages.Give(piece, units)) FreePieces.Link(piece, units);
-        else Round.Link(piece, units);
+        else new FreeLinks(this).Link(piece, units);
     }
 
     private static uint UnitsFor(int bytes) => Math.Max(1, ((uint)bytes + UnitBytes - 1) / UnitBytes);

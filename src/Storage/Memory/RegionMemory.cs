@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -25,10 +26,11 @@ internal static unsafe class RegionMemory
     /// on a shelf.</summary>
     public static bool IsPaged(long size) => size > PageShelves.BytesMax;
 
-    /// <summary>Memory for so many bytes; null when there is none.</summary>
-    /// <param name="size">The bytes wanted; what there is, or of how many addresses.</param>
+    /// <summary>Takes memory for a region; null when there is none.</summary>
+    /// <param name="size">In: the bytes wanted. Out: the bytes, or addresses, that there are.</param>
     public static byte* Acquire(ref long size)
     {
+        Debug.Assert(size > 0, "a region has bytes");
         if (size <= HeapBytesMax)
         {
             try
@@ -51,16 +53,18 @@ internal static unsafe class RegionMemory
             : VirtualMemory.Reserve((nuint)size, mappings: Mappings);
     }
 
-    /// <summary>Memory for more bytes with the same content; null when there is none, and nothing has changed
-    /// then.</summary>
-    /// <param name="start">What it has been so far: to be freed by <see cref="Free"/>, and without its pages if
-    /// <paramref name="keepsPages"/>.</param>
+    /// <summary>Takes larger memory and brings the content there; null when there is none, and then nothing has
+    /// changed.</summary>
+    /// <param name="start">The memory so far: to be freed by <see cref="Free"/>, and without its pages if <paramref
+    /// name="keepsPages"/>.</param>
     /// <param name="used">Bytes of the content.</param>
-    /// <param name="size">Of what it has been so far; of what it is.</param>
+    /// <param name="size">In: the size so far. Out: the size of the new memory.</param>
     /// <param name="wanted">Bytes wanted.</param>
-    /// <param name="keepsPages">Whether it has the same pages, so that those that were the system's still are.</param>
+    /// <param name="keepsPages">Whether the pages themselves were moved, so that those that were the system's still
+    /// are.</param>
     public static byte* TryEnlarge(byte* start, long used, ref long size, long wanted, out bool keepsPages)
     {
+        Debug.Assert(used <= size && wanted > size, "the content fits, and more is wanted");
         keepsPages = size > PageRuns.BytesMax;
         if (keepsPages)
         {
@@ -74,10 +78,12 @@ internal static unsafe class RegionMemory
         return larger;
     }
 
-    /// <summary>Frees it.</summary>
+    /// <summary>Frees the memory of a region.</summary>
     /// <param name="touched">Bytes at its beginning that may have been touched.</param>
     public static void Free(byte* start, long size, long touched)
     {
+        Debug.Assert(start != null && size > 0 && touched <= size,
+            "what is freed is there, and was touched within its size");
         if (size > ExtentBytesMax) VirtualMemory.Release(start, (nuint)size, Mappings);
         // What it has moved away from has its first page again, to say how long it is.
         else if (size > PageRuns.BytesMax)
@@ -87,7 +93,7 @@ internal static unsafe class RegionMemory
         else NativeMemory.AlignedFree(start);
     }
 
-    /// <summary>What is charged for so many bytes of one of some size.</summary>
+    /// <summary>What is charged for the first <paramref name="bytes"/> of a region of some size.</summary>
     public static long ChargeFor(long size, long bytes)
     {
         if (!IsPaged(size)) return size;

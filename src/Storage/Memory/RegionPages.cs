@@ -11,7 +11,7 @@ namespace Kv.Storage;
 //  +-------+----------------+------------------+-------------------+
 //  | spare | old lists 56x4 | firsts, pages x 4| free units, p. x 2|
 //  +-------+----------------+------------------+-------------------+
-//   how many pages it counts for; of a round: which phase, which page is next, and behind the last; how much of it must
+//   how many pages it counts for; of a round: its phase, the next page, the one after the last; how much of it must
 //   be free, in 1,024ths, when the next round begins; bytes that the next piece to be moved needs; units in memory at
 //   which moving ends; units that the region had a while ago; how far the walk over the collection is; a free piece
 //   that the next page may have more of; free pieces that were sorted; eighths of what is free that pieces which move
@@ -50,10 +50,10 @@ internal readonly unsafe struct RegionPages(byte* start)
 {
     public const int PageUnits = 512, PageBytes = PageUnits * Region.UnitBytes;
 
-    /// <summary>What the share that is free is told in.</summary>
+    /// <summary>Shares of free units are fractions of this.</summary>
     public const uint DeadShareUnit = 1024;
 
-    /// <summary>What the walk over a collection has to say where it is.</summary>
+    /// <summary>Bytes in which the walk over a collection keeps its place.</summary>
     public const int WalkBytes = 32;
 
     private const int WalkOffset = 32, RunOffset = 64, OldListsOffset = 88,
@@ -73,17 +73,17 @@ internal readonly unsafe struct RegionPages(byte* start)
 
     public ref uint End => ref ((uint*)start)[3];
 
-    /// <summary>When a new round may begin: when so much of what is in memory is free, as a part of
-    /// <see cref="DeadShareUnit"/>.</summary>
+    /// <summary>The share of what is in memory that must be free before a new round begins, in parts of <see
+    /// cref="DeadShareUnit"/>.</summary>
     public ref uint NextRound => ref ((uint*)start)[4];
 
-    /// <summary>Bytes of the next piece that is to be moved, when these were more than were reserved.</summary>
+    /// <summary>Bytes of the next piece to be moved, when they were more than was reserved.</summary>
     public ref uint Room => ref ((uint*)start)[5];
 
     /// <summary>Units in memory at which moving ends: pieces did not fit into what is free.</summary>
     public ref uint Limit => ref ((uint*)start)[6];
 
-    /// <summary>Units that the region had in memory, and free, when that was last asked.</summary>
+    /// <summary>Units of the region in memory and units free in memory, summed when this round began.</summary>
     public ref uint UsedBefore => ref ((uint*)start)[7];
 
     /// <summary>Free pieces that this round has sorted.</summary>
@@ -96,7 +96,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// closed.</summary>
     public ref int Found => ref ((int*)start)[20];
 
-    /// <summary>What was in the lists, and has not been looked at.</summary>
+    /// <summary>The lists as they were when the round began: free pieces that have not been looked at.</summary>
     public uint* OldLists => (uint*)(start + OldListsOffset);
 
     /// <summary>Where the walk over the collection goes on: what it means is the collection's.</summary>
@@ -128,6 +128,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <summary>Begins one in which nothing is free.</summary>
     public static RegionPages Begin(byte* start, long bytes)
     {
+        Debug.Assert(bytes > HeaderBytes, "there is room for the counts of pages");
         Unsafe.InitBlockUnaligned(start, 0, (uint)bytes);
         *(uint*)start = (uint)((bytes - HeaderBytes) / BytesPerPage);
         var pages = new RegionPages(start);
@@ -138,6 +139,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <summary>Brings everything into a larger one.</summary>
     public void CopyTo(RegionPages larger)
     {
+        Debug.Assert(larger.Count > Count, "the other one counts for more pages");
         byte* to = (byte*)larger.Firsts - HeaderBytes;
         uint count = larger.Count;
         Unsafe.CopyBlockUnaligned(to, start, HeaderBytes + (Count * sizeof(uint)));
@@ -170,7 +172,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         return 0;
     }
 
-    /// <summary>Has a page for what is written to a free piece that begins there.</summary>
+    /// <summary>Notes that the page on which a free piece begins is written to, and so in memory.</summary>
     /// <inheritdoc cref="Take"/>
     public uint Touch(uint piece)
     {
@@ -187,9 +189,10 @@ internal readonly unsafe struct RegionPages(byte* start)
     public bool IsGivenBack(uint page) => (Free[page] & GivenBack) != 0;
 
     /// <summary>Notes that pages are the system's. No free piece begins in them.</summary>
-    /// <returns>Units of those that have not been.</returns>
+    /// <returns>Units of those pages that were not the system's before.</returns>
     public uint GiveToSystem(uint page, uint end)
     {
+        Debug.Assert(page < end && end <= Count, "there are such pages");
         uint units = 0;
         for (; page < end; page++)
         {
@@ -202,7 +205,7 @@ internal readonly unsafe struct RegionPages(byte* start)
         return units;
     }
 
-    /// <summary>Forgets what was the system's: of a copy, which has all of its pages.</summary>
+    /// <summary>Forgets which pages were the system's: for a copy, which has all of its pages.</summary>
     public void ForgetGivenBack()
     {
         for (uint page = 0; page < Count; page++) Free[page] = (ushort)(Free[page] & ~GivenBack);
@@ -218,7 +221,8 @@ internal readonly unsafe struct RegionPages(byte* start)
         return false;
     }
 
-    /// <summary>Whether a piece of up to a page, whose size is not known, may be in one.</summary>
+    /// <summary>Whether a piece of up to a page, whose size is not known, may be in a page that is to be
+    /// emptied.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool MayBeClosed(uint piece)
     {
@@ -227,15 +231,16 @@ internal readonly unsafe struct RegionPages(byte* start)
     }
 
     /// <summary>Closes the sparsest pages, as many as what moves has room for elsewhere.</summary>
-    /// <param name="pages">All that are in use from their first to their last unit.</param>
+    /// <param name="pages">How many pages are in use from their first to their last unit.</param>
     /// <param name="free">Units that are free and in memory.</param>
-    /// <param name="spare">So many units more than fit into what is free may be moved.</param>
+    /// <param name="spare">Units that may be moved beyond those that fit into what is free.</param>
     /// <param name="together">How many pages, side by side, are emptied or not: one where pieces are short, more where
     /// they are long.</param>
     /// <param name="least">Units of a page that must be free for that.</param>
     public void Close(uint pages, long free, long spare, uint together, uint least)
     {
-        // Of pages with so many times 16 units free: what it costs to empty them, in units.
+        Debug.Assert(pages <= Count && together > 0, "no more pages are closed than are counted for");
+        // What it costs, in units, to empty the pages with `step` times 16 units free.
         Span<long> costs = stackalloc long[Steps];
         costs.Clear();
         for (uint page = 0; page < pages; page += together)
@@ -262,8 +267,8 @@ internal readonly unsafe struct RegionPages(byte* start)
         End = pages;
     }
 
-    /// <summary>What it costs to empty pages that belong together: the pieces in them, and what these could have
-    /// filled.</summary>
+    /// <summary>Works out what it costs to empty pages that belong together: the pieces in them, and the free units
+    /// that are then not filled.</summary>
     /// <returns>False when all of them are empty.</returns>
     private bool TryCost(uint page, uint pages, uint together, out int step, out long cost)
     {
@@ -286,6 +291,7 @@ internal readonly unsafe struct RegionPages(byte* start)
     /// <returns>Whether it was closed.</returns>
     public bool Open(uint page)
     {
+        Debug.Assert(page < Count, "there is such a page");
         if (Free[page] < Closed) return false;
         Free[page] = (ushort)(Free[page] & Mask);
         if (Free[page] == PageUnits) Found += PageUnits;

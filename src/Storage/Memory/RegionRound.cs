@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
@@ -21,6 +22,7 @@ internal readonly unsafe struct RegionRound(Region region)
     /// is.</summary>
     public void Begin()
     {
+        Debug.Assert(Pages.Phase == TidyPhase.None && !region.IsTidied, "one round at a time");
         RegionPages pages = Pages;
         Free.MoveTo(pages.OldLists, 0);
         (pages.Phase, pages.Pieces, pages.Found) = (TidyPhase.Sort, 0, 0);
@@ -29,10 +31,11 @@ internal readonly unsafe struct RegionRound(Region region)
     }
 
     /// <summary>Brings free pieces to their pages, then closes the sparsest.</summary>
-    /// <param name="most">At most so many pieces.</param>
-    /// <param name="least">The part of a page that must be free for it to be emptied: one of so many.</param>
+    /// <param name="most">At most this many pieces.</param>
+    /// <param name="least">A page is emptied only if one part in <paramref name="least"/> of it is free.</param>
     public void Sort(int most, uint least)
     {
+        Debug.Assert(Pages.Phase == TidyPhase.Sort && most > 0 && least > 0, "a round begins with sorting");
         RegionPages pages = Pages;
         // Ends: a piece less each round. What was given meanwhile is sorted, too: nothing in a list is in a page that
         // is closed.
@@ -50,7 +53,7 @@ internal readonly unsafe struct RegionRound(Region region)
                 if (most-- == 0) return;
                 uint piece = old;
                 old = Free.Next(piece);
-                Keep(piece);
+                new FreeLinks(region).Keep(piece);
                 pages.Pieces++;
             }
         }
@@ -68,14 +71,15 @@ internal readonly unsafe struct RegionRound(Region region)
         uint units = Math.Max(dead / Math.Max(1, Pages.Pieces), missed);
         uint together = BitOperations.RoundUpToPowerOf2(
             Math.Clamp(units * PagesPerPiece / RegionPages.PageUnits, 1, TogetherMax));
-        Pages.Close(region.UsedUnits / RegionPages.PageUnits, dead, touched / 64, together, least);
+        Pages.Close(region.UsedUnits / RegionPages.PageUnits, dead, touched / 128, together, least);
         region.Missed = 0;
     }
 
     /// <summary>Makes free pieces side by side one, and puts them into the lists.</summary>
-    /// <param name="most">Of at most so many pages.</param>
+    /// <param name="most">At most this many pages are looked at.</param>
     public void Join(int most)
     {
+        Debug.Assert(Pages.Phase == TidyPhase.Join && most > 0, "what was sorted is joined");
         RegionPages pages = Pages;
         uint end = (uint)Math.Min(pages.Count, pages.At + (long)most);
         for (; pages.At < end; pages.At++) JoinPage(pages.At);
@@ -83,7 +87,7 @@ internal readonly unsafe struct RegionRound(Region region)
         EndRun();
         new Span<ulong>(pages.Walk, RegionPages.WalkBytes / sizeof(ulong)).Clear();
         (pages.Phase, pages.Room) = (TidyPhase.Move, 0);
-        pages.Limit = region.TouchedUnits + (region.TouchedUnits / 32);
+        pages.Limit = region.TouchedUnits + (region.TouchedUnits / 64);
     }
 
     /// <summary>Whether pieces that moved have not fit into what is free.</summary>
@@ -92,15 +96,17 @@ internal readonly unsafe struct RegionRound(Region region)
     /// <summary>Goes on to looking at pages that are closed: most are free now.</summary>
     public void BeginCollecting()
     {
+        Debug.Assert(Pages.Phase == TidyPhase.Move, "what has moved is collected");
         RegionPages pages = Pages;
         pages.Share = IsOverLimit ? pages.Share / 2 : Math.Min(8, pages.Share + 1);
         (pages.Phase, pages.At, pages.Run[1]) = (TidyPhase.Collect, 0, 0);
     }
 
     /// <summary>Opens closed pages; what is free in them goes to the lists.</summary>
-    /// <param name="most">At most so many are looked at.</param>
+    /// <param name="most">At most this many pages are looked at.</param>
     public void Collect(int most)
     {
+        Debug.Assert(Pages.Phase == TidyPhase.Collect && most > 0, "collecting has begun");
         RegionPages pages = Pages;
         uint end = (uint)Math.Min(pages.End, pages.At + (long)most);
         for (; pages.At < end; pages.At++)
@@ -112,13 +118,15 @@ internal readonly unsafe struct RegionRound(Region region)
     }
 
     /// <summary>Gives pages of long free pieces to the system, until they are taken.</summary>
-    /// <param name="most">Of at most so many pieces.</param>
-    /// <param name="kept">The part of the region that may stay free: one of so many.</param>
-    /// <param name="nextShare">Of what is in memory one of so many units is free when the next round begins, if this
-    /// one was of use.</param>
+    /// <param name="most">At most this many pieces are looked at.</param>
+    /// <param name="kept">One part in <paramref name="kept"/> of the region may stay free.</param>
+    /// <param name="nextShare">The next round begins when one unit in <paramref name="nextShare"/> is free, if this
+    /// round was of use.</param>
     /// <returns>True when that was all, and the round has ended.</returns>
     public bool GiveBack(int most, uint kept, uint nextShare)
     {
+        Debug.Assert(Pages.Phase == TidyPhase.GiveBack && most > 0 && kept > 0 && nextShare > 0,
+            "a round ends with giving back");
         RegionPages pages = Pages;
         Span<PageRange> ranges = stackalloc PageRange[32];
         int count = 0;
@@ -175,52 +183,10 @@ internal readonly unsafe struct RegionRound(Region region)
         return true;
     }
 
-    /// <summary>Puts what is free into the lists; what is in closed pages stays with them.</summary>
-    public void Link(uint piece, uint units)
-    {
-        RegionPages pages = Pages;
-        if (!pages.IsClosed(piece, units))
-        {
-            LinkTouched(piece, units);
-            return;
-        }
-
-        uint open = 0;
-        // Ends: a page further on each round.
-        for (uint at = piece, behind = piece + units; at < behind;)
-        {
-            uint next = Math.Min(behind, (at / RegionPages.PageUnits * RegionPages.PageUnits) + RegionPages.PageUnits);
-            bool isClosed = pages.IsPageClosed(at / RegionPages.PageUnits);
-            if (!isClosed) open += next - at;
-            if (open != 0 && (isClosed || next == behind)) LinkTouched((isClosed ? at : next) - open, open);
-            if (isClosed)
-            {
-                open = 0;
-                Free.Units(at) = next - at;
-                Keep(at);
-            }
-
-            at = next;
-        }
-    }
-
-    /// <summary>Links a free piece that may begin in a page of the system's.</summary>
-    private void LinkTouched(uint piece, uint units)
-    {
-        region.TakeBack(Pages.Touch(piece));
-        Free.Link(piece, units);
-    }
-
-    /// <summary>Has a free piece stay with the page that it begins in.</summary>
-    private void Keep(uint piece)
-    {
-        ref uint first = ref Pages.Firsts[piece / RegionPages.PageUnits];
-        Free.Next(piece) = first;
-        first = piece;
-    }
-
     private void JoinPage(uint page)
     {
+        Debug.Assert(!Pages.IsGivenBack(page) || Pages.Firsts[page] == 0,
+            "no free piece begins in a page of the system's");
         RegionPages pages = Pages;
         ref uint first = ref pages.Firsts[page];
         if (first == 0) return;
@@ -247,6 +213,6 @@ internal readonly unsafe struct RegionRound(Region region)
         uint* run = Pages.Run;
         uint units = run[1];
         run[1] = 0;
-        if (units != 0) Link(run[0], units);
+        if (units != 0) new FreeLinks(region).Link(run[0], units);
     }
 }

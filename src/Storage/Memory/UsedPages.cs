@@ -1,6 +1,6 @@
 namespace Kv.Storage;
 
-/// <summary>Gives memory that was reserved back while it is used up, a piece at a time.</summary>
+/// <summary>Gives reserved memory back to the system, a piece at a time, as its content is used up.</summary>
 /// <remarks>To unmap megabytes at once can take long: 30 us a page on a virtual machine where the hypervisor has to
 /// flush each.</remarks>
 internal static unsafe class UsedPages

@@ -1,10 +1,12 @@
+using System.Diagnostics;
+using System.Numerics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
 /// <summary>Address ranges from the system: reserved at once, paid for page by page as they are touched.</summary>
 /// <remarks>
-/// Linux and macOS. Every call says no with null or false instead of throwing: the caller answers -OOM. What the system
+/// Linux and macOS. Every call returns null or false instead of throwing: the command ends with -OOM. What the system
 /// refuses to take back is counted (<see cref="Failures"/>).
 /// </remarks>
 internal static unsafe partial class VirtualMemory
@@ -27,7 +29,7 @@ internal static unsafe partial class VirtualMemory
     private const nint ProcessAdvise = 440, OwnProcess = -10001;
 
     private static long _failures;
-    private static volatile bool _isBatchRefused;
+    private static volatile bool _isBatchRefused, _hasNoHeapTrim;
 
     /// <summary>How often the system has refused to unmap something or to take pages back: they stay
     /// resident.</summary>
@@ -37,9 +39,12 @@ internal static unsafe partial class VirtualMemory
 
     /// <summary>Reserves zeroed memory, aligned to <paramref name="alignment"/> (a power of two); null when
     /// refused.</summary>
-    /// <param name="mappings">How many mappings that may become: to be said again when it is released.</param>
+    /// <param name="mappings">How many mappings the range may become: <see cref="Release"/> is given the same
+    /// number.</param>
     public static byte* Reserve(nuint bytes, nuint alignment = 4096, int mappings = 1)
     {
+        Debug.Assert(bytes > 0 && BitOperations.IsPow2(alignment),
+            "a range has bytes, and alignments are powers of two");
         if (!OperatingSystem.IsLinux() && !OperatingSystem.IsMacOS())
             throw new PlatformNotSupportedException("Kv's store runs on Linux and macOS.");
         if (!Mappings.TryAdd(mappings)) return null;
@@ -54,8 +59,8 @@ internal static unsafe partial class VirtualMemory
         if (slack == 0) return start;
         byte* aligned = (byte*)(((nuint)start + alignment - 1) & ~(alignment - 1));
         if (aligned > start) UnmapOrCount(start, (nuint)(aligned - start));
-        nuint behind = (nuint)(start + bytes + slack - (aligned + bytes));
-        if (behind > 0) UnmapOrCount(aligned + bytes, behind);
+        nuint after = (nuint)(start + bytes + slack - (aligned + bytes));
+        if (after > 0) UnmapOrCount(aligned + bytes, after);
         return aligned;
     }
 
@@ -79,8 +84,8 @@ internal static unsafe partial class VirtualMemory
         return isGiven;
     }
 
-    /// <summary>Returns the pages of some ranges to the system, likewise: in one call, where the system has one for
-    /// that (Linux since 6.14 does).</summary>
+    /// <summary>Returns the pages of some ranges to the system, in one call where the system has one for that (Linux
+    /// since 6.14 does).</summary>
     /// <returns>False when the system refused some of them: all may still have their pages, and none is to be taken for
     /// zeros.</returns>
     /// <remarks>
@@ -102,6 +107,22 @@ internal static unsafe partial class VirtualMemory
         bool all = true;
         foreach (var range in ranges) all &= GiveBack(range.Start, range.Bytes);
         return all;
+    }
+
+    /// <summary>Returns what is free in the heap of the C library to the system, between pieces that are in use, too:
+    /// by itself it gives back only what is free at its end. Does nothing where it is not glibc's.</summary>
+    /// <remarks>Cost: 1 to 2 ms for 15 MB, up to 29 on a busy machine, during which a heap's lock is held.</remarks>
+    public static void TrimHeap()
+    {
+        if (!OperatingSystem.IsLinux() || _hasNoHeapTrim) return;
+        try
+        {
+            TrimHeapBut(0);
+        }
+        catch (EntryPointNotFoundException)
+        {
+            _hasNoHeapTrim = true;
+        }
     }
 
     public static void PreferHugePages(byte* start, nuint bytes)
@@ -126,6 +147,7 @@ internal static unsafe partial class VirtualMemory
     /// <returns>The new range; null when refused, with the old one as it was.</returns>
     public static byte* MoveAway(byte* start, nuint usedBytes, nuint newBytes, int mappings)
     {
+        Debug.Assert(usedBytes <= newBytes, "the larger range has room for what is used");
         byte* target = Reserve(newBytes, mappings: mappings);
         if (target == null) return null;
         nuint pages = (usedBytes + PageBytes - 1) / PageBytes * PageBytes;
@@ -162,6 +184,9 @@ internal static unsafe partial class VirtualMemory
 
     [LibraryImport("libc", EntryPoint = "madvise")]
     private static partial int Advise(void* address, nuint bytes, int advice);
+
+    [LibraryImport("libc", EntryPoint = "malloc_trim")]
+    private static partial int TrimHeapBut(nuint bytes);
 
     [LibraryImport("libc", EntryPoint = "syscall")]
     private static partial nint SystemCall(nint number, nint process, PageRange* ranges, nuint count, nint advice,

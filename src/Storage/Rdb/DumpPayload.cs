@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 //   | type 1 | value | version 2 | CRC-64 of all before 8 |        little endian
 
-/// <summary>What DUMP answers and RESTORE takes: a value, the version of its format, a checksum.</summary>
+/// <summary>What DUMP returns and RESTORE takes: a value, the version of its format, a checksum.</summary>
 internal static class DumpPayload
 {
     /// <summary>The version that is written: that of Redis 7.0, or of 7.4, where fields of a hash expire.</summary>
@@ -15,7 +15,7 @@ internal static class DumpPayload
 
     private const int VersionBytes = 2;
 
-    /// <summary>Bytes behind the value.</summary>
+    /// <summary>Bytes after the value.</summary>
     public const int FooterBytes = VersionBytes + sizeof(ulong);
 
     /// <summary>Ends a payload whose value has been written.</summary>
@@ -25,7 +25,7 @@ internal static class DumpPayload
         TryFinish(output, ref sum, long.MaxValue);
     }
 
-    /// <summary>The same, from where it left off.</summary>
+    /// <summary>Writes some more of the payload, from where it left off.</summary>
     /// <param name="sum">The default one to begin.</param>
     /// <param name="most">Bytes that are looked at.</param>
     /// <returns>True when it has ended.</returns>

@@ -4,7 +4,7 @@ namespace Kv.Storage;
 
 //   | 0xF5 | text of a library |  ...  | version 2 | CRC-64 of all before 8 |        little endian
 
-/// <summary>What FUNCTION DUMP answers and FUNCTION RESTORE takes: the texts of libraries, as RDB files have
+/// <summary>What FUNCTION DUMP returns and FUNCTION RESTORE takes: the texts of libraries, as RDB files have
 /// them.</summary>
 /// <remarks>Source: the RDB format of Redis 7.0.</remarks>
 internal static unsafe class LibraryPayload

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -100,6 +101,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
     /// <summary>Ends it.</summary>
     public ReadOnlySpan<byte> Finish()
     {
+        Debug.Assert(_length >= HeaderBytes, "a listpack has begun");
         Reserve(1);
         _start[_length] = End;
         BinaryPrimitives.WriteUInt32LittleEndian(new Span<byte>(_start, 4), (uint)Length);
@@ -108,7 +110,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
         return new ReadOnlySpan<byte>(_start, (int)Length);
     }
 
-    /// <summary>Bytes that the length behind an element takes.</summary>
+    /// <summary>Bytes that the length after an element takes.</summary>
     public static int BackLengthBytes(long length) =>
         length <= 127 ? 1 : length < 16_383 ? 2 : length < 2_097_151 ? 3 : length < 268_435_455 ? 4 : 5;
 
@@ -127,6 +129,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
 
     private void EndElement(int length)
     {
+        Debug.Assert(length > 0 && _length >= HeaderBytes, "a listpack has begun, and an element has a head");
         _length += length;
         int bytes = BackLengthBytes(length);
         byte* at = _start + _length;
@@ -138,6 +141,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
 
     private void Reserve(long bytes)
     {
+        Debug.Assert(bytes > 0, "something is to be written");
         if (_length + bytes <= _capacity) return;
         long capacity = Math.Max(Math.Max(_length + bytes + 1, 2 * _capacity), 1024);
         _start = (byte*)NativeMemory.Realloc(_start, (nuint)capacity);

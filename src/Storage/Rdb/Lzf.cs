@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -45,9 +46,11 @@ internal sealed unsafe class Lzf : IDisposable
 
     /// <summary>Begins to compress, a piece at a time; nothing else is compressed meanwhile.</summary>
     /// <param name="input">Stays where it is until the end. At most 1 GB.</param>
-    /// <param name="output">Where there is room for so many bytes, at least one.</param>
+    /// <param name="output">Where the result goes.</param>
+    /// <param name="room">Bytes of the output, at least one.</param>
     public LzfRun Begin(byte* input, int length, byte* output, int room)
     {
+        Debug.Assert(length > 0 && room > 0, "there is something to compress, and room for it");
         if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
         // A run of literals has its length ahead.
         return new LzfRun { Start = input, From = input, End = input + length, Output = output, To = output + 1,
@@ -55,10 +58,11 @@ internal sealed unsafe class Lzf : IDisposable
     }
 
     /// <summary>Compresses a piece.</summary>
-    /// <param name="most">About so many bytes of the input.</param>
+    /// <param name="most">About how many bytes of the input to compress.</param>
     /// <returns>True when it has ended: <see cref="LzfRun.Written"/> says how.</returns>
     public bool Compress(ref LzfRun run, int most)
     {
+        Debug.Assert(most > 0, "each call compresses something");
         bool isDone = run.End - run.From <= (long)most + TailBytes;
         byte* pause = isDone ? run.End - TailBytes : run.From + most;
         int written = Compress(ref run, pause, isDone);
@@ -136,7 +140,7 @@ internal sealed unsafe class Lzf : IDisposable
     /// <summary>Expands a part; it is done when all of the input has been read, and right if the output is full
     /// then.</summary>
     /// <param name="place">The default one to begin; where to go on.</param>
-    /// <param name="most">About so many bytes of output.</param>
+    /// <param name="most">About how many bytes of output to write.</param>
     /// <returns>False when the input is not what the format allows.</returns>
     public static bool TryExpand(ReadOnlySpan<byte> input, Span<byte> output, ref LzfPlace place, long most)
     {

@@ -38,7 +38,7 @@ internal unsafe struct PayloadReader : IDisposable
     }
 
     /// <summary>Reads, from where it left off.</summary>
-    /// <param name="work">About so many elements of a list, or so much as they cost.</param>
+    /// <param name="work">About how much to read, as elements of a list.</param>
     /// <returns>More: call again.</returns>
     public RdbStatus Read(long work)
     {

@@ -56,15 +56,15 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
     /// <returns>False where there is none, or one beyond 63 bits.</returns>
     public bool TryReadLength(out long length) => TryReadLength(out length, out bool isSpecial) && !isSpecial;
 
-    /// <summary>The same, of 64 bits.</summary>
+    /// <summary>Reads a length of up to 64 bits.</summary>
     public bool TryReadUInt64(out ulong number)
     {
         bool isThere = TryReadRaw(out number, out bool isSpecial);
         return isThere && !isSpecial;
     }
 
-    /// <summary>How many things there are, each of at least so many bytes.</summary>
-    /// <returns>False when there are none, or cannot be so many.</returns>
+    /// <summary>Reads a count of things that have at least <paramref name="leastBytes"/> each.</summary>
+    /// <returns>False when there are none, or the input is too short for them.</returns>
     public bool TryReadCount(int bytesEach, out long count) =>
         TryReadLength(out count) && count > 0 && count <= Remaining / bytesEach;
 

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -17,7 +18,7 @@ namespace Kv.Storage;
 /// <summary>Where a value is written as RDB files and DUMP have it.</summary>
 /// <remarks>
 /// What is short stays in a buffer of its own, what is long goes to a block, which is sent without a copy. A failure is
-/// remembered: what is written behind it is lost. Threads: one at a time.
+/// remembered: what is written after it is lost. Threads: one at a time.
 /// </remarks>
 internal sealed unsafe class RdbOutput(Store store) : IDisposable
 {
@@ -35,7 +36,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Longer strings may be written in pieces.</summary>
     private const int PieceBytes = 256 * 1024;
 
-    /// <summary>What a unit of work is, beside a thing that is written: so many bytes copied, or compressed.</summary>
+    /// <summary>A unit of work is a thing that is written, or this many bytes copied, or compressed.</summary>
     private const int BytesPerWork = 256, CompressedPerWork = 32;
 
     private readonly Lzf _lzf = new();
@@ -58,11 +59,10 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>What was written; until more is, or it begins again.</summary>
     public ReadOnlySpan<byte> Written => new(_start, (int)(_at - _start));
 
-    /// <summary>How many bytes that are.</summary>
+    /// <summary>Bytes of <see cref="Written"/>.</summary>
     public long Length => _at - _start;
 
-    /// <summary>How much may be done until the next pause: about so many elements, or bytes that cost as
-    /// much.</summary>
+    /// <summary>How much may be done until the next pause, as elements; or as bytes that cost as much.</summary>
     public long Work { get; set; } = long.MaxValue;
 
     /// <summary>Begins anew.</summary>
@@ -110,6 +110,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Makes room for bytes that the caller writes, and then commits.</summary>
     public bool TryReserve(long bytes, out byte* at)
     {
+        Debug.Assert(bytes >= 0 && _buffer != null, "writing has begun");
         bool hasRoom = bytes <= _end - _at || TryGrow(bytes);
         at = _at;
         return hasRoom;
@@ -118,6 +119,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Says how many bytes were written where there was room.</summary>
     public void Commit(int bytes)
     {
+        Debug.Assert(bytes >= 0 && bytes <= _end - _at, "no more is written than was reserved");
         long before = _at - _start;
         _at += bytes;
         if (!_block.IsNone && before / ChargeStep != (before + bytes) / ChargeStep) _block.ChargeTo(Length);
@@ -164,6 +166,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <param name="place">From <see cref="PassLength"/>.</param>
     public void InsertLength(long place, ulong length)
     {
+        Debug.Assert(Status != StoreStatus.Ok || place + PassedBytes <= Length, "the place of the length was passed");
         if (Status != StoreStatus.Ok) return;
         byte* header = stackalloc byte[9];
         int bytes = PutLength(header, length), moved = PassedBytes - bytes;
@@ -185,10 +188,11 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         }
     }
 
-    /// <summary>The same; a long one is only begun, and stays where it is until <see cref="GoOn"/> says that it is
-    /// written. Nothing else is written before.</summary>
+    /// <summary>Writes a string; a long one is only begun, and stays where it is until <see cref="GoOn"/> says that it
+    /// is written. Nothing else is written before.</summary>
     public void BeginString(ReadOnlySpan<byte> text)
     {
+        Debug.Assert(_text == null, "one long string at a time");
         if (text.Length <= PieceBytes)
         {
             WriteString(text);
@@ -221,6 +225,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
 
     private void CompressPiece()
     {
+        Debug.Assert(_text != null && _isCompressing, "a long string has begun");
         int most = (int)Math.Min(PieceBytes, Math.Min(PieceBytes, Work) * CompressedPerWork);
         Work -= most / CompressedPerWork;
         if (!_lzf.Compress(ref _run, most)) return;
@@ -237,6 +242,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
 
     private void CopyPiece()
     {
+        Debug.Assert(_text != null && _textAt < _textLength, "a long string has begun, and not ended");
         int count = Math.Min(PieceBytes, _textLength - _textAt);
         Write(new ReadOnlySpan<byte>(_text + _textAt, count));
         Work -= count / BytesPerWork;

@@ -12,7 +12,7 @@ internal unsafe struct RdbScratch : IDisposable
     /// <summary>The first bytes of what was last asked for.</summary>
     public readonly Span<byte> Get(int bytes) => new(_start, bytes);
 
-    /// <summary>Memory for so many bytes; what was in it is gone.</summary>
+    /// <summary>Memory for <paramref name="bytes"/>; what was in it is gone.</summary>
     /// <returns>False when there is none.</returns>
     public bool TryGet(MemoryBudget budget, int bytes, out Span<byte> memory)
     {

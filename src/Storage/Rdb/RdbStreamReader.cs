@@ -215,7 +215,7 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
             ? Go(Stage.Consumer) : RdbStatus.BadData;
     }
 
-    /// <summary>Reads the head of the next consumer; behind the last one the group is whole.</summary>
+    /// <summary>Reads the head of the next consumer; after the last one the group is whole.</summary>
     private RdbStatus ReadConsumer(scoped ref RdbInput input)
     {
         if (_consumers == 0)

@@ -19,8 +19,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 {
     private const int AddsPerCheck = 1024, OrderedAtOnce = 4096;
 
-    /// <summary>What a unit of work is: an element of a list, a quarter of one that a table finds, so many
-    /// bytes.</summary>
+    /// <summary>A unit of work is an element of a list, a quarter of a member of a table, or this many bytes.</summary>
     private const int BytesPerWork = 256, WorkPerMember = 4;
 
     /// <summary>The latest expiry of a field: 48 bits, as Redis has it.</summary>
@@ -69,12 +68,12 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 
     private readonly bool HasExpiries => _type is RdbType.HashListpackExpiry or RdbType.HashListpackExpiryOld;
 
-    /// <summary>Says that the same bytes are elsewhere now. Not behind the end.</summary>
+    /// <summary>Goes on in a copy of the input. Not after the end.</summary>
     public void MoveTo(byte* start) => _input.MoveTo(start);
 
     /// <summary>Reads a type and a value of it, from where it left off.</summary>
-    /// <param name="value">The same each time.</param>
-    /// <param name="work">About so many elements of a list, or so much as they cost.</param>
+    /// <param name="value">Gets what is read; given again by each call.</param>
+    /// <param name="work">About how much to read, as elements of a list.</param>
     /// <returns>More: call again.</returns>
     public RdbStatus Read(scoped ref RdbValue value, long work = long.MaxValue)
     {

@@ -35,7 +35,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     };
 
     /// <summary>Writes the type of a value and the value, from where it left off.</summary>
-    /// <param name="value">The same each time, unchanged.</param>
+    /// <param name="value">The value, unchanged from the first call to the last.</param>
     /// <param name="work">See <see cref="RdbOutput.Work"/>.</param>
     /// <returns>True when it has ended.</returns>
     public bool Write(in ValueView value, long work = long.MaxValue)
@@ -109,7 +109,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     private bool WriteList(ListView list)
     {
         const int estimatedOverhead = 8;
-        // A node ends where Redis' would, were the elements pushed one behind the other.
+        // A node ends where Redis' would, were the elements pushed one after the other.
         long limit = store.PackedLimits.ListSize, count = list.Count;
         if (_index < 0)
         {

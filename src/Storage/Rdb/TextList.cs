@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-/// <summary>A few texts, copied one behind the other in native memory.</summary>
+/// <summary>A few texts, copied one after the other into native memory.</summary>
 internal unsafe struct TextList : IDisposable
 {
     private byte* _bytes;

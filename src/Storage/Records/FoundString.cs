@@ -2,11 +2,10 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>A string where it was found, nothing about it being unusual: held as bytes, behind a short key, its time
-/// not passed.</summary>
+/// <summary>A string where it was found, of the usual form: held as bytes, with a short key, not expired.</summary>
 /// <remarks>
-/// Plain pointers, so that a hot path keeps them in registers; of use only inside of the epoch, and for what was read
-/// of the bytes only once the word has been found the same behind the reading.
+/// Plain pointers, so that a hot path keeps them in registers; valid only inside of the epoch. What was read of the
+/// bytes counts only if <see cref="IsUnchanged"/> afterwards.
 /// </remarks>
 internal readonly unsafe struct FoundString(byte* record, ulong word, int offset)
 {

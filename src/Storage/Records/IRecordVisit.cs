@@ -3,7 +3,7 @@ namespace Kv.Storage;
 /// <summary>Sees the records of a bucket, or a random record.</summary>
 public interface IRecordVisit
 {
-    /// <summary>One live, unexpired record. The value may be torn: a copy
-    /// is all that its bytes are good for. The key's bytes are stable.</summary>
+    /// <summary>Sees one live, unexpired record. The key's bytes are stable; the value may be torn, so its bytes may be
+    /// copied and no more.</summary>
     void Visit(ReadOnlySpan<byte> key, in ValueView value);
 }

@@ -63,7 +63,7 @@ internal static unsafe class Record
         return key.SequenceEqual(new ReadOnlySpan<byte>(right, length));
     }
 
-    /// <summary>Whether two pieces of memory are the same: fast for 8 to 16 bytes, the common keys.</summary>
+    /// <summary>Whether two pieces of memory have equal bytes: fast for 8 to 16 bytes, the common keys.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool BytesEqual(byte* left, byte* right, int length)
     {
@@ -95,6 +95,7 @@ internal static unsafe class Record
     /// <summary>The key; it never changes while the record lives or may still be read.</summary>
     public static ReadOnlySpan<byte> KeyOf(byte* record, ulong word)
     {
+        Debug.Assert(record != null, "a key is of a record");
         byte* at = record + RecordWord.KeyOffset(word);
         int length = RecordWord.KeyField(word);
         return length != RecordWord.LongKey

@@ -47,8 +47,9 @@ internal static class RecordWord
             | (hasExpiry ? HasExpiry : 0);
     }
 
-    /// <summary>Whether it is of a live, unlocked string, held as bytes behind a key of so many bytes (not a long one):
-    /// its value is then at <c>KeyOffset(word) + keyLength</c>. Its time may have passed.</summary>
+    /// <summary>Whether the record is a live, unlocked string, held as bytes, with a key of <paramref
+    /// name="keyLength"/> bytes (not a long one): its value is then at <c>KeyOffset(word) + keyLength</c>. It may have
+    /// expired.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsPlainString(ulong word, int keyLength)
     {
@@ -96,14 +97,13 @@ internal static class RecordWord
 
     public static ulong WithHeat(ulong word, int heat) => (word & ~HeatMask) | (ulong)heat << HeatShift;
 
-    /// <summary>True when nothing was written between two readings of the word: that it was used meanwhile is no
-    /// matter.</summary>
+    /// <summary>True when nothing was written between two readings of the word; its heat may have changed.</summary>
     public static bool Same(ulong before, ulong after) => ((before ^ after) & ~HeatMask) == 0;
 
-    /// <summary>The same record one write later, with the lock as it is.</summary>
+    /// <summary>The word after one more write, with the lock as it is.</summary>
     public static ulong NextVersion(ulong word) => (word & ~VersionMask) | ((word + VersionOne) & VersionMask);
 
-    /// <summary>Another kind and value length in the same place, one write later.</summary>
+    /// <summary>The word after a write of another kind and length of value.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong WithValue(ulong word, ValueKind kind, int valueBytes)
     {

@@ -92,7 +92,7 @@ public readonly unsafe ref struct ValueView
     /// <summary>A value that is held in the record, as bytes.</summary>
     internal byte* Content => Record.ValueOf(_record, _word);
 
-    /// <summary>How many there are.</summary>
+    /// <summary>Bytes of <see cref="Content"/>.</summary>
     internal int ContentBytes => RecordWord.ValueBytes(_word);
 
     /// <summary>A small set of integers.</summary>

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -26,9 +27,10 @@ internal unsafe struct SetBuilder
     /// <returns>False when there is no memory.</returns>
     public bool TryAdd(scoped ReadOnlySpan<byte> member) => TryAdd(member, _store.Hash.Of(member), mayBeThere: true);
 
-    /// <summary>The same, by one who knows the member's hash, and perhaps that it is not there.</summary>
+    /// <summary>Adds a member whose hash is known, and perhaps that it is not there.</summary>
     public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, bool mayBeThere)
     {
+        Debug.Assert(hash == _store.Hash.Of(member), "the hash is the member's");
         int size = LengthPrefix.SizeWith(member.Length);
         if (_region.IsNone)
         {
@@ -103,6 +105,7 @@ internal unsafe struct SetBuilder
 
     private readonly StoreStatus StoreIntegers(HeldValue target, int count, long expiryMs)
     {
+        Debug.Assert(_areIntegers && count == Count, "all members are integers");
         long[] numbers = ArrayPool<long>.Shared.Rent(count);
         byte[] content = ArrayPool<byte>.Shared.Rent(IntegerSet.BytesFor(count, sizeof(long)));
         int index = 0;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Storage;
@@ -15,15 +16,26 @@ public enum SetOperation : byte
     Difference,
 }
 
-/// <summary>Union, intersection or difference of the sets of held keys, as many members at a time as one
-/// likes.</summary>
+/// <summary>Union, intersection or difference of the sets of held keys, some members at a time.</summary>
 /// <remarks>Whoever makes one disposes it, with its result, once; a copy is the same one. No object: small sets are
 /// combined without a byte of the heap.</remarks>
 internal struct SetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
+    /// <summary>Of more sets members are not asked ahead for.</summary>
+    private const int PrefetchedMax = 64;
+
     private SetBuilder _result = new(store);
     private MemberPlace _place;
     private int _set, _end = -1;
+
+    // How far the piece before came: keys that were looked at before the first member, members of a small set or of a
+    // batch, and for the next one sets in which it was looked for.
+    private int _begun, _taken, _asked;
+
+    // Of an intersection: the set with the fewest members.
+    private int _smallest;
+    private long _fewest = long.MaxValue;
+    private bool _isMissing;
 
     /// <summary>Most members that are wanted.</summary>
     public long Limit { get; init; } = long.MaxValue;
@@ -34,7 +46,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
     /// <summary>Members found.</summary>
     public long Count { get; private set; }
 
-    /// <summary>Why nothing came of it.</summary>
+    /// <summary>Why there is no result; Ok: there is one.</summary>
     public StoreStatus Status { get; private set; } = StoreStatus.Ok;
 
     /// <summary>The members, once they are collected.</summary>
@@ -49,71 +61,82 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         return false;
     }
 
-    /// <summary>How many members are to be looked at.</summary>
+    /// <summary>Whether there are so many sets that even to look at each once takes several pieces: then their types
+    /// are looked at there, too.</summary>
+    public bool IsOfMany { get; init; }
+
+    /// <summary>How many members are to be looked at or for.</summary>
     public long Work(in HeldKeys held)
     {
-        Begin(held);
-        long work = 0;
+        if (IsOfMany) return long.MaxValue;
+        long all = long.MaxValue, work = 0;
+        TryBegin(held, ref all);
         for (int i = _set; i < _end; i++)
             if (held.Exists(first + i)) work += View(held, i).Count;
-        return work;
+        return operation == SetOperation.Union ? work : work * Math.Max(1, count - 1);
     }
 
     /// <summary>Looks at members, from where it left off.</summary>
-    /// <param name="members">About so many.</param>
+    /// <param name="members">About how many members, or sets.</param>
     /// <returns>True when it has ended.</returns>
     public bool Run(in HeldKeys held, long members)
     {
-        Begin(held);
-        for (; _set < _end; _set++, _place = default)
+        Debug.Assert(members > 0 && Status == StoreStatus.Ok, "each call looks at a member, until something fails");
+        if (!TryBegin(held, ref members)) return Status != StoreStatus.Ok;
+        for (; _set < _end; _set++, _place = default, _taken = 0)
         {
+            if (members-- <= 0) return false;
             if (!held.Exists(first + _set)) continue;
-            if (held.Value(first + _set).Kind == ValueKind.Set)
-            {
-                if (!RunLarge(held, ref members)) return Status != StoreStatus.Ok;
-                continue;
-            }
+            bool isLarge = held.Value(first + _set).Kind == ValueKind.Set;
+            bool isDone = isLarge ? RunLarge(held, ref members) : RunSmall(held, ref members);
+            if (!isDone) return Status != StoreStatus.Ok;
+        }
 
-            var walk = View(held, _set).GetWalk(_place);
-            while (Count < Limit && walk.Next(out var member))
-            {
-                // A small set is done in one go.
-                members--;
-                ulong hash = store.Hash.Of(member);
-                if (!Takes(held, member, hash) || TryTake(member, hash)) continue;
-                Status = StoreStatus.OutOfMemory;
-                return true;
-            }
+        return true;
+    }
+
+    /// <summary>Looks at members of a small set, which have no places: those of the pieces before are passed
+    /// over.</summary>
+    /// <returns>False when that was enough, or it has failed.</returns>
+    private bool RunSmall(in HeldKeys held, ref long members)
+    {
+        var walk = View(held, _set).GetWalk();
+        for (int at = 0; Count < Limit && walk.Next(out var member); at++)
+        {
+            if (at < _taken) continue;
+            if (!TryLookAt(held, member, store.Hash.Of(member), ref members)) return false;
         }
 
         return true;
     }
 
     /// <summary>Looks at members of a large set.</summary>
-    /// <returns>False when that was enough, or nothing comes of it.</returns>
+    /// <returns>False when that was enough, or it has failed.</returns>
     private bool RunLarge(in HeldKeys held, ref long members)
     {
-        if (members <= 0) return false;
         var walk = new MemberTable(held.Value(first + _set).Region, in store.Hash).GetWalk(_place);
         var batch = new MemberBatch();
         // Ends: at the limit, or with the set's members.
         while (Count < Limit && batch.Fill(ref walk, in store.Hash))
         {
-            Prefetch(held, ref batch);
-            for (int i = 0; i < batch.Count && Count < Limit; i++)
-            {
-                if (!Takes(held, batch.Member(i), batch.Hash(i)) || TryTake(batch.Member(i), batch.Hash(i))) continue;
-                Status = StoreStatus.OutOfMemory;
-                return false;
-            }
-
-            members -= batch.Count;
-            if (members > 0) continue;
-            _place = walk.Place;
-            return false;
+            if (count <= PrefetchedMax) Prefetch(held, ref batch);
+            while (_taken < batch.Count && Count < Limit)
+                if (!TryLookAt(held, batch.Member(_taken), batch.Hash(_taken), ref members)) return false;
+            (_place, _taken) = (walk.Place, 0);
         }
 
         return true;
+    }
+
+    /// <summary>Looks at the next member.</summary>
+    /// <returns>False when the piece has to end first, or nothing comes of all this.</returns>
+    private bool TryLookAt(in HeldKeys held, scoped ReadOnlySpan<byte> member, ulong hash, ref long members)
+    {
+        if (members <= 0 || !TryAsk(held, member, hash, ref members, out bool takes)) return false;
+        _taken++;
+        if (!takes || TryTake(member, hash)) return true;
+        Status = StoreStatus.OutOfMemory;
+        return false;
     }
 
     private readonly void Prefetch(in HeldKeys held, scoped ref MemberBatch batch)
@@ -129,27 +152,64 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
     public void Dispose() => _result.Dispose();
 
     // Which sets are gone through: all of a union, of the others the one that has all that can come of it.
-    private void Begin(in HeldKeys held)
+    /// <returns>False when the piece has to end first, or nothing comes of all this.</returns>
+    private bool TryBegin(in HeldKeys held, ref long members)
     {
-        if (_end >= 0) return;
-        if (operation == SetOperation.Intersection)
+        Debug.Assert(count > 0, "there is a set to combine");
+        if (_end >= 0) return true;
+        bool isCommon = operation == SetOperation.Intersection;
+        for (; _begun < count && (isCommon || IsOfMany); _begun++)
         {
-            int smallest = FindSmallest(held);
-            _set = Math.Max(0, smallest);
-            _end = smallest + 1;
+            if (members-- <= 0) return false;
+            if (IsOfMany && held.Value(first + _begun).Type is not (DataType.Set or DataType.Any))
+            {
+                Status = StoreStatus.WrongType;
+                return false;
+            }
+
+            if (isCommon) NoteSmallest(held, _begun);
         }
-        else
-        {
-            _end = operation == SetOperation.Union ? count : 1;
-        }
+
+        _set = _smallest;
+        _end = operation == SetOperation.Union ? count : _isMissing ? 0 : _smallest + 1;
+        return true;
     }
 
-    private bool Takes(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash) => operation switch
+    // One that is missing ends it: there are no common members.
+    private void NoteSmallest(in HeldKeys held, int set)
     {
-        SetOperation.Union => true,
-        SetOperation.Difference => !AnyOtherHas(held, member, hash),
-        _ => AllHave(held, member, hash),
-    };
+        _isMissing |= !held.Exists(first + set);
+        if (_isMissing) return;
+        long members = View(held, set).Count;
+        if (members >= _fewest) return;
+        (_fewest, _smallest) = (members, set);
+    }
+
+    /// <summary>Looks for a member in the other sets.</summary>
+    /// <param name="takes">Whether it is one of the result's.</param>
+    /// <returns>False when the piece ends before that is known.</returns>
+    private bool TryAsk(in HeldKeys held, scoped ReadOnlySpan<byte> member, ulong hash, ref long members,
+        out bool takes)
+    {
+        takes = true;
+        if (operation == SetOperation.Union || count == 1)
+        {
+            members--;
+            return true;
+        }
+
+        bool isCommon = operation == SetOperation.Intersection;
+        for (; _asked < count && takes; _asked++)
+        {
+            if (_asked == _set) continue;
+            if (members-- <= 0) return false;
+            bool has = held.Exists(first + _asked) && View(held, _asked).Contains(member, hash);
+            takes = has == isCommon;
+        }
+
+        _asked = 0;
+        return true;
+    }
 
     private bool TryTake(scoped ReadOnlySpan<byte> member, ulong hash)
     {
@@ -163,37 +223,6 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
         bool done = _result.TryAdd(member, hash, mayBeThere: operation == SetOperation.Union && _set > 0);
         Count = _result.Count;
         return done;
-    }
-
-    /// <summary>The set with the fewest members; -1 when one is missing, and with it every common member.</summary>
-    private int FindSmallest(in HeldKeys held)
-    {
-        int smallest = -1;
-        long fewest = long.MaxValue;
-        for (int i = 0; i < count; i++)
-        {
-            if (!held.Exists(first + i)) return -1;
-            long members = View(held, i).Count;
-            if (members >= fewest) continue;
-            fewest = members;
-            smallest = i;
-        }
-
-        return smallest;
-    }
-
-    private bool AllHave(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
-    {
-        for (int i = 0; i < count; i++)
-            if (i != _set && !View(held, i).Contains(member, hash)) return false;
-        return true;
-    }
-
-    private bool AnyOtherHas(in HeldKeys held, ReadOnlySpan<byte> member, ulong hash)
-    {
-        for (int i = 1; i < count; i++)
-            if (held.Exists(first + i) && View(held, i).Contains(member, hash)) return true;
-        return false;
     }
 
     private SetView View(in HeldKeys held, int index) => new(held.View(first + index), in store.Hash);

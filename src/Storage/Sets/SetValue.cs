@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Changes the set of a held key.</summary>
@@ -16,7 +18,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
 
     private IntegerSet Integers => _value.View.IntegerSet;
 
-    /// <summary>What a new set of so many members will take in its record.</summary>
+    /// <summary>What a new set will take in its record.</summary>
     public static int ExpectedBytes(int members, long bytes, int longest, bool areIntegers)
     {
         if (areIntegers && members <= IntegerSet.CountMax) return WantedBytes(0, members, 0, longest);
@@ -32,6 +34,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(int members, long bytes, int longest, bool areIntegers)
     {
+        Debug.Assert(members > 0 && longest >= 0 && bytes >= longest, "the members are as they were counted");
         PackedLimits limits = _value.Limits;
         long count = Count, items = bytes + (13L * members);
         if (areIntegers && (!_value.Exists || _value.Kind == ValueKind.IntegerSet)
@@ -131,11 +134,12 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     }
 
     /// <summary>Takes some different members of a large set at random, to be read and removed one by one.</summary>
-    /// <param name="most">At most so many.</param>
-    public void Draw(ref MemberBatch members, Random random, long most)
+    /// <param name="most">How many at most.</param>
+    public void Draw(ref MemberBatch members, ref Dice dice, long most)
     {
+        Debug.Assert(_value.Kind == ValueKind.Set && Count != 0, "a large set has a table to draw from");
         // Ends: each draw finds some, at the latest after a few.
-        do members.Draw(Table, random, most);
+        do members.Draw(Table, ref dice, most);
         while (members.Count == 0);
         members.KeepDifferent();
     }
@@ -169,6 +173,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     /// <summary>Makes a set of integers a run of their texts, with room for more.</summary>
     private bool TryPack(int moreBytes)
     {
+        Debug.Assert(_value.Kind == ValueKind.IntegerSet, "only integers become texts");
         int count = Integers.Count;
         Span<long> numbers = stackalloc long[count];        // not more than are packed
         for (int i = 0; i < count; i++) numbers[i] = Integers[i];

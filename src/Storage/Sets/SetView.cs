@@ -45,23 +45,24 @@ internal unsafe ref struct SetView : IMemberScan
         return IntegerText.TryParse(member, out long number) && _integers.Find(number) >= 0;
     }
 
-    /// <summary>The same, by one who knows the member's hash.</summary>
+    /// <summary>Whether something is a member whose hash is known.</summary>
     public readonly bool Contains(ReadOnlySpan<byte> member, ulong hash) =>
         _kind == ValueKind.Set ? _table.Find(member, hash) != null : Contains(member);
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
     [UnscopedRef]
-    public ReadOnlySpan<byte> Random(Random random)
+    public ReadOnlySpan<byte> Random(scoped ref Dice dice)
     {
         Debug.Assert(Count != 0, "there is one");
-        if (_kind == ValueKind.Set) return MemberItem.MemberOf(_table.Random(random));
-        return At(random.Next((int)Count));
+        if (_kind == ValueKind.Set) return MemberItem.MemberOf(_table.Random(ref dice));
+        return At((int)dice.Below(Count));
     }
 
     /// <summary>The member at a place of a small set.</summary>
     [UnscopedRef]
     public ReadOnlySpan<byte> At(int index)
     {
+        Debug.Assert(_kind != ValueKind.Set && index >= 0, "a large set has no places");
         if (_kind == ValueKind.IntegerSet) return Text(_integers[index]);
         byte* at = _run.First;
         ReadOnlySpan<byte> member = default;
@@ -71,17 +72,16 @@ internal unsafe ref struct SetView : IMemberScan
 
     /// <summary>Draws members, as far as the budget goes.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
-        ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink, ref TBudget budget)
         where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
-        if (_kind == ValueKind.Set) return SampleTable(ref sample, memory, random, ref sink, ref budget);
+        if (_kind == ValueKind.Set) return SampleTable(ref sample, memory, ref sink, ref budget);
         long count = sample.Left;
         if (sample.MayRepeat)
         {
             for (; count > 0 && budget.TryTake(); count--)
             {
-                sink.Write(Random(random));
+                sink.Write(Random(ref sample.Dice));
             }
 
             sample.Left = count;
@@ -92,7 +92,7 @@ internal unsafe ref struct SetView : IMemberScan
         var walk = GetWalk();
         for (long left = Count; count > 0 && walk.Next(out var member); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (sample.Dice.Below(left) >= count) continue;
             sink.Write(member);
             count--;
         }
@@ -101,14 +101,15 @@ internal unsafe ref struct SetView : IMemberScan
         return true;
     }
 
-    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
-        ref TSink sink, ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IElementSink where TBudget : struct, IStepBudget
     {
+        Debug.Assert(sample.Left >= 0, "no more are drawn than are wanted");
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table, memory, random)) return true;
+            if (!sample.Fill(ref batch, _table, memory)) return true;
             for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i));
         }
 

@@ -122,15 +122,16 @@ public readonly struct StoreSets
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
         if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SetValue(held.Value);
-        member.Read(set.View.Random(Random.Shared));
+        var dice = Dice.New();
+        member.Read(set.View.Random(ref dice));
         set.Remove(member.Span);
         set.Settle();
         return StoreStatus.Ok;
     }
 
-    /// <summary>Copies different members, any of so many as likely as another.</summary>
+    /// <summary>Copies different members at random; every set of that size is equally likely.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="count">At most so many.</param>
+    /// <param name="count">How many at most.</param>
     /// <param name="members">Emptied first.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     /// <remarks>Cost: O(count) where members are more than eight times as many, else O(members).</remarks>
@@ -146,7 +147,7 @@ public readonly struct StoreSets
         var sample = new MemberSample(Math.Min(count, set.Count));
         try
         {
-            set.Sample(ref sample, held.Value.Budget, Random.Shared, ref sink, ref all);
+            set.Sample(ref sample, held.Value.Budget, ref sink, ref all);
         }
         finally
         {
@@ -182,22 +183,18 @@ public readonly struct StoreSets
     public StoreStatus Scan(ReadOnlySpan<byte> key, ref ulong cursor, ElementBuffer page)
     {
         page.Clear();
+        ulong from = cursor;
+        cursor = 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Set);
-        if (held.Status != StoreStatus.Ok)
-        {
-            cursor = 0;
-            return held.Status;
-        }
-
+        if (held.Status != StoreStatus.Ok) return held.Status;
         var set = new SetValue(held.Value).View;
         if (set.Kind == ValueKind.Set)
         {
             var visit = new CopyMembers(page);
-            cursor = set.Scan(cursor, ref visit);
+            cursor = set.Scan(from, ref visit);
             return StoreStatus.Ok;
         }
 
-        cursor = 0;
         var walk = set.GetWalk();
         while (walk.Next(out var member)) page.Add(member);
         return StoreStatus.Ok;

@@ -29,7 +29,7 @@ public sealed class ScoreBuffer : IScoreSink, IDisposable
 
     void IScoreSink.Write(ReadOnlySpan<byte> member, double score) => Add(member, score);
 
-    /// <summary>Adds one behind the others.</summary>
+    /// <summary>Adds an element after the others.</summary>
     /// <exception cref="ArgumentException">The score is NaN.</exception>
     public void Add(ReadOnlySpan<byte> member, double score)
     {

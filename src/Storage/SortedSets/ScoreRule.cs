@@ -45,6 +45,28 @@ public enum ScoreOutcome
     OutOfMemory,
 }
 
+/// <summary>Goes by a rule.</summary>
+internal static class ScoreDecision
+{
+    /// <summary>What becomes of an element.</summary>
+    /// <param name="exists">Whether it is there, with the old score.</param>
+    /// <param name="score">What is given; what the element has then.</param>
+    public static ScoreOutcome Decide(this ScoreRule rule, bool exists, double old, ref double score)
+    {
+        if (!exists) return (rule & ScoreRule.OnlyExisting) != 0 ? ScoreOutcome.Refused : ScoreOutcome.Added;
+        if ((rule & ScoreRule.OnlyNew) != 0) return ScoreOutcome.Refused;
+        if ((rule & ScoreRule.Increment) != 0)
+        {
+            score += old;
+            if (double.IsNaN(score)) return ScoreOutcome.NotANumber;
+        }
+
+        if ((rule & ScoreRule.OnlyGreater) != 0 && score <= old) return ScoreOutcome.Refused;
+        if ((rule & ScoreRule.OnlyLess) != 0 && score >= old) return ScoreOutcome.Refused;
+        return score == old ? ScoreOutcome.Same : ScoreOutcome.Changed;
+    }
+}
+
 /// <summary>What a command is going to add to a sorted set at most; reserved before its first change.</summary>
 internal struct ScoreRoom
 {

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using System.Runtime.Intrinsics.X86;
 
@@ -35,7 +36,7 @@ internal unsafe struct SortedSetBuilder
     private int _longest, _at;
     private long _bytes;
 
-    // The items as they came, for as long as each is behind the one before it, or each ahead.
+    // The items as they came, as long as they come in ascending or in descending order.
     private uint* _arrived;
     private int _room;
     private bool _isDescending;
@@ -68,10 +69,13 @@ internal unsafe struct SortedSetBuilder
     public bool TryAdd(scoped ReadOnlySpan<byte> member, double score, ScoreAggregate aggregate) =>
         TryAdd(member, _store.Hash.Of(member), score, aggregate, mayBeThere: true);
 
-    /// <summary>The same, by one who knows the member's hash, and perhaps that it is not there.</summary>
+    /// <summary>Adds a member whose hash is known, and perhaps that it is not there.</summary>
     public bool TryAdd(scoped ReadOnlySpan<byte> member, ulong hash, double score, ScoreAggregate aggregate,
         bool mayBeThere)
     {
+        Debug.Assert(_phase == Phase.Collecting, "members are added before the set is finished");
+        Debug.Assert(!double.IsNaN(score) && hash == _store.Hash.Of(member),
+            "a score is a number, and the hash is the member's");
         if (_region.IsNone && !TryBegin()) return false;
         MemberTable table = Table;
         uint* place = mayBeThere ? table.Find(member, hash) : null;
@@ -123,11 +127,12 @@ internal unsafe struct SortedSetBuilder
     }
 
     /// <summary>Ends the collecting, a piece at a time: brings some of the elements in order.</summary>
-    /// <param name="elements">About so many.</param>
+    /// <param name="elements">About how many elements.</param>
     /// <param name="isDone">All are in order.</param>
     /// <returns>False when there is no memory.</returns>
     public bool TryFinish(int elements, out bool isDone)
     {
+        Debug.Assert(elements > 0, "each call takes an element");
         isDone = Count == 0;
         switch (_phase)
         {
@@ -152,7 +157,7 @@ internal unsafe struct SortedSetBuilder
         return true;
     }
 
-    // Behind the last one, or ahead of the first: else they are not in order.
+    // After the last one, or before the first: else they are not in order.
     private bool TryNoteArrival(uint item)
     {
         int at = (int)Count - 1;
@@ -257,7 +262,7 @@ internal unsafe struct SortedSetBuilder
         _order = null;
     }
 
-    /// <summary>An element, when it is finished and has so many; the others behind it.</summary>
+    /// <summary>The element of a rank of the finished set, to go on from there.</summary>
     public readonly ScoreCursor At(long rank) => new ScoreTree(_region).At(rank);
 
     /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is
@@ -266,6 +271,7 @@ internal unsafe struct SortedSetBuilder
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Store(HeldValue target, long expiryMs = NewValue.NoExpiry)
     {
+        Debug.Assert(Count == 0 || _phase == Phase.Done, "only a finished set becomes a value");
         long count = Count;
         PackedLimits limits = target.Limits;
         if (count == 0)

@@ -7,11 +7,24 @@ namespace Kv.Storage;
 /// <remarks>Whoever makes one disposes it, with its result.</remarks>
 internal sealed class SortedSetCombination(Store store, SetOperation operation, int first, int count) : IDisposable
 {
+    /// <summary>Of more sets members are not asked ahead for.</summary>
+    private const int PrefetchedMax = 64;
+
+    /// <summary>Bits of a set's number, beside its size: a command has no more arguments.</summary>
+    private const int NumberBits = 24;
+
     private SortedSetBuilder _result = new(store);
-    private int[]? _order;
-    private int _at, _end;
-    private bool _isCollected;
+
+    // The sets from the smallest to the largest, those of a size as they were named: size and number of each.
+    private ulong[]? _order;
+    private int _at, _end = -1;
+    private bool _isCollected, _isMissing;
     private MemberPlace _place;
+
+    // How far the piece before came: keys that were looked at before the first member, members of a small set or of a
+    // batch, and for the next one sets in which it was looked for, with its score in those.
+    private int _begun, _taken, _asked;
+    private double _score;
 
     /// <summary>What the score of each set is multiplied by, in the order of the keys; null: by 1.</summary>
     public double[]? Weights { get; init; }
@@ -37,59 +50,68 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     public bool HasWrongType(in HeldKeys held)
     {
         for (int i = 0; i < count; i++)
-            if (held.Value(first + i).Type is not (DataType.SortedSet or DataType.Set or DataType.Any)) return true;
+            if (IsWrong(held, i)) return true;
         return false;
     }
 
-    /// <summary>How many members are to be looked at.</summary>
+    private bool IsWrong(in HeldKeys held, int set) =>
+        held.Value(first + set).Type is not (DataType.SortedSet or DataType.Set or DataType.Any);
+
+    /// <inheritdoc cref="SetCombination.IsOfMany"/>
+    public bool IsOfMany { get; init; }
+
+    /// <summary>How many members are to be looked at or for.</summary>
     public long Work(in HeldKeys held)
     {
-        Begin(held);
-        long work = 0;
+        if (IsOfMany) return long.MaxValue;
+        long all = long.MaxValue, work = 0;
+        TryBegin(held, ref all);
         for (int i = _at; i < _end; i++)
-            if (!IsMissing(held, _order![i])) work += CountOf(Value(held, _order[i]));
-        return work;
+            if (!IsMissing(held, SetAt(i))) work += CountOf(Value(held, SetAt(i)));
+        return operation == SetOperation.Union ? work : work * Math.Max(1, count - 1);
     }
 
     /// <summary>Looks at members, from where it left off; at the end brings the result in order.</summary>
-    /// <param name="members">About so many.</param>
+    /// <param name="members">About how many members, or sets.</param>
     /// <returns>True when it has ended.</returns>
     public bool Run(in HeldKeys held, long members)
     {
         if (_isCollected) return Finish(members);
-        Begin(held);
-        for (; _at < _end; _at++, _place = default)
+        if (!TryBegin(held, ref members)) return Status != StoreStatus.Ok;
+        for (; _at < _end; _at++, _place = default, _taken = 0)
         {
-            int set = _order![_at];
+            if (members-- <= 0) return false;
+            int set = SetAt(_at);
             if (IsMissing(held, set)) continue;
-            ValueView value = Value(held, set);
-            if (value.Kind is ValueKind.Set or ValueKind.SortedSet)
-            {
-                if (!RunLarge(held, set, ref members)) return Status != StoreStatus.Ok;
-                continue;
-            }
-
-            // A small set is done in one go.
-            var walk = new ScoredWalk(value, in store.Hash);
-            for (; Count < Limit && walk.Next(out var member, out double score); members--)
-            {
-                ulong hash = store.Hash.Of(member);
-                if (!Takes(held, set, member, hash, ref score) || TryTake(member, hash, score)) continue;
-                Status = StoreStatus.OutOfMemory;
-                return true;
-            }
+            bool isLarge = Value(held, set).Kind is ValueKind.Set or ValueKind.SortedSet;
+            bool isDone = isLarge ? RunLarge(held, set, ref members) : RunSmall(held, set, ref members);
+            if (!isDone) return Status != StoreStatus.Ok;
         }
 
         _isCollected = true;
-        return Finish(members);
+        return members > 0 && Finish(members);
     }
 
-    /// <summary>Looks at members of a large set, in the order of its table: that of another one's is about the
-    /// same.</summary>
+    /// <summary>Looks at members of a small set, which have no places: those of the pieces before are passed
+    /// over.</summary>
+    /// <returns>False when that was enough, or nothing comes of it.</returns>
+    private bool RunSmall(in HeldKeys held, int set, ref long members)
+    {
+        var walk = new ScoredWalk(Value(held, set), in store.Hash);
+        for (int at = 0; Count < Limit && walk.Next(out var member, out double score); at++)
+        {
+            if (at < _taken) continue;
+            if (!TryLookAt(held, set, member, store.Hash.Of(member), score, ref members)) return false;
+        }
+
+        return true;
+    }
+
+    /// <summary>Looks at members of a large set, in the order of its table: the tables of other sets have about that
+    /// order, too, so that members which are looked up one after another lie near each other.</summary>
     /// <returns>False when that was enough, or nothing comes of it.</returns>
     private bool RunLarge(in HeldKeys held, int set, ref long members)
     {
-        if (members <= 0) return false;
         HeldValue value = held.Value(first + set);
         bool isSet = value.Kind == ValueKind.Set;
         var walk = new MemberTable(value.Region, in store.Hash).GetWalk(_place);
@@ -97,23 +119,31 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         // Ends: at the limit, or with the set's members.
         while (Count < Limit && batch.Fill(ref walk, in store.Hash))
         {
-            Prefetch(held, set, ref batch);
-            for (int i = 0; i < batch.Count && Count < Limit; i++)
+            if (count <= PrefetchedMax) Prefetch(held, set, ref batch);
+            while (_taken < batch.Count && Count < Limit)
             {
-                double score = isSet ? 1 : batch.Score(i);
-                if (!Takes(held, set, batch.Member(i), batch.Hash(i), ref score)
-                    || TryTake(batch.Member(i), batch.Hash(i), score)) continue;
-                Status = StoreStatus.OutOfMemory;
-                return false;
+                double score = isSet ? 1 : batch.Score(_taken);
+                if (!TryLookAt(held, set, batch.Member(_taken), batch.Hash(_taken), score, ref members)) return false;
             }
 
-            members -= batch.Count;
-            if (members > 0) continue;
-            _place = walk.Place;
-            return false;
+            (_place, _taken) = (walk.Place, 0);
         }
 
         return true;
+    }
+
+    /// <summary>Looks at the next member.</summary>
+    /// <returns>False when the piece has to end first, or nothing comes of all this.</returns>
+    private bool TryLookAt(in HeldKeys held, int set, scoped ReadOnlySpan<byte> member, ulong hash, double score,
+        ref long members)
+    {
+        if (members <= 0) return false;
+        if (_asked == 0) _score = operation == SetOperation.Difference ? score : Weighted(set, score);
+        if (!TryAsk(held, set, member, hash, ref members, out bool takes)) return false;
+        _taken++;
+        if (!takes || TryTake(member, hash, _score)) return true;
+        Status = StoreStatus.OutOfMemory;
+        return false;
     }
 
     private void Prefetch(in HeldKeys held, int set, scoped ref MemberBatch batch)
@@ -145,39 +175,62 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
 
     // A union goes through all, the smallest first, as Redis does: so sums of three and more are the same to the last
     // bit.
-    private void Begin(in HeldKeys held)
+    /// <returns>False when the piece has to end first, or nothing comes of all this.</returns>
+    private bool TryBegin(in HeldKeys held, ref long members)
     {
-        if (_order != null) return;
-        if (operation == SetOperation.Difference)
+        if (_end >= 0) return true;
+        bool isOrdered = operation != SetOperation.Difference;
+        if (isOrdered) _order ??= new ulong[count];
+        for (; _begun < count && (isOrdered || IsOfMany); _begun++)
         {
-            _order = [0];
-            _end = 1;
-            return;
+            if (members-- <= 0) return false;
+            if (IsOfMany && IsWrong(held, _begun))
+            {
+                Status = StoreStatus.WrongType;
+                return false;
+            }
+
+            bool isMissing = IsMissing(held, _begun);
+            _isMissing |= isMissing;
+            ulong size = isMissing ? 0 : (ulong)CountOf(Value(held, _begun));
+            if (isOrdered) _order![_begun] = size << NumberBits | (uint)_begun;
         }
 
-        _order = Order(held);
+        if (isOrdered) Array.Sort(_order!);
         if (operation == SetOperation.Union) _end = count;
-        else _end = IsMissing(held, _order[0]) ? 0 : 1;
+        else _end = isOrdered && _isMissing ? 0 : 1;
+        return true;
     }
 
-    private bool Takes(in HeldKeys held, int set, ReadOnlySpan<byte> member, ulong hash, ref double score)
+    private int SetAt(int place) => _order == null ? place : (int)(_order[place] & ((1 << NumberBits) - 1));
+
+    /// <summary>Looks for a member in the other sets, and adds up its scores.</summary>
+    /// <param name="takes">Whether it is one of the result's.</param>
+    /// <returns>False when the piece ends before that is known.</returns>
+    private bool TryAsk(in HeldKeys held, int set, scoped ReadOnlySpan<byte> member, ulong hash, ref long members,
+        out bool takes)
     {
-        if (operation == SetOperation.Difference)
+        takes = true;
+        if (operation == SetOperation.Union || count == 1)
         {
-            for (int i = 1; i < count; i++)
-                if (!IsMissing(held, i) && TryGetScore(held, i, member, hash, out _)) return false;
+            members--;
             return true;
         }
 
-        score = Weighted(set, score);
-        if (operation == SetOperation.Union) return true;
-        for (int i = 1; i < _order!.Length; i++)
+        bool isCommon = operation == SetOperation.Intersection;
+        for (; _asked < count && takes; _asked++)
         {
-            if (!TryGetScore(held, _order[i], member, hash, out double other)) return false;
+            int other = SetAt(_asked);
+            if (other == set) continue;
+            if (members-- <= 0) return false;
+            double score = 0;
+            bool has = !IsMissing(held, other) && TryGetScore(held, other, member, hash, out score);
+            takes = has == isCommon;
             // As Redis: 0 times infinity counts as 0 in the first set, in the others only in a sum.
-            score = SortedSetBuilder.Combine(score, WeightOf(_order[i]) * other, Aggregate);
+            if (has) _score = SortedSetBuilder.Combine(_score, WeightOf(other) * score, Aggregate);
         }
 
+        _asked = 0;
         return true;
     }
 
@@ -194,23 +247,6 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
             && _at > 0);
         Count = _result.Count;
         return done;
-    }
-
-    /// <summary>The sets from the smallest to the largest; those of a size as they were named.</summary>
-    private int[] Order(in HeldKeys held)
-    {
-        int[] order = new int[count];
-        long[] sizes = new long[count];
-        for (int i = 0; i < count; i++)
-        {
-            order[i] = i;
-            sizes[i] = IsMissing(held, i) ? 0 : CountOf(Value(held, i));
-        }
-
-        // By size and place: no two are equal, so the order is one.
-        Array.Sort(order, (left, right) => sizes[left] != sizes[right] ? sizes[left]
-            .CompareTo(sizes[right]) : left.CompareTo(right));
-        return order;
     }
 
     private bool IsMissing(in HeldKeys held, int set) => !held.Exists(first + set);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Changes the sorted set of a held key.</summary>
@@ -29,7 +31,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         byte* at = null;
         double old = 0;
         if (_value.Exists) at = Packed.Find(member, out old);
-        ScoreOutcome outcome = Decide(at != null, old, ref score, rule);
+        ScoreOutcome outcome = rule.Decide(at != null, old, ref score);
         if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
         if (!room.IsReserved)
         {
@@ -57,28 +59,13 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         ulong hash = table.HashOf(member);
         uint* place = table.Find(member, hash);
         double old = place == null ? 0 : ScoreItem.ScoreOf(table.ItemAt(place));
-        ScoreOutcome outcome = Decide(place != null, old, ref score, rule);
+        ScoreOutcome outcome = rule.Decide(place != null, old, ref score);
         if (outcome is not (ScoreOutcome.Added or ScoreOutcome.Changed)) return outcome;
         uint item = place == null ? 0 : *place;
         if (!room.IsReserved && !TryReserve(ref room)) return ScoreOutcome.OutOfMemory;
         if (item == 0) Add(member, score, hash);
         else Move(item, old, score, member);
         return outcome;
-    }
-
-    private static ScoreOutcome Decide(bool exists, double old, ref double score, ScoreRule rule)
-    {
-        if (!exists) return (rule & ScoreRule.OnlyExisting) != 0 ? ScoreOutcome.Refused : ScoreOutcome.Added;
-        if ((rule & ScoreRule.OnlyNew) != 0) return ScoreOutcome.Refused;
-        if ((rule & ScoreRule.Increment) != 0)
-        {
-            score += old;
-            if (double.IsNaN(score)) return ScoreOutcome.NotANumber;
-        }
-
-        if ((rule & ScoreRule.OnlyGreater) != 0 && score <= old) return ScoreOutcome.Refused;
-        if ((rule & ScoreRule.OnlyLess) != 0 && score >= old) return ScoreOutcome.Refused;
-        return score == old ? ScoreOutcome.Same : ScoreOutcome.Changed;
     }
 
     /// <summary>Removes a member. Needs no memory.</summary>
@@ -113,6 +100,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     /// <param name="count">So many there are.</param>
     public void RemoveAt(long rank, long count)
     {
+        Debug.Assert(rank >= 0 && count >= 0 && rank + count <= Count, "there are such elements");
         if (count == 0) return;
         _value.BeginChange();
         if (count == Count)
@@ -203,6 +191,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
 
     private void Forget(uint item)
     {
+        Debug.Assert(item != 0, "there is an item");
         MemberTable table = Table;
         Region region = _value.Region;
         var member = MemberItem.MemberOf(region.At(item));

@@ -40,7 +40,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
             : TryGetScore(member, _table.HashOf(member), out score);
     }
 
-    /// <summary>The same, by one who knows the member's hash.</summary>
+    /// <summary>Finds the score of a member whose hash is known.</summary>
     public bool TryGetScore(ReadOnlySpan<byte> member, ulong hash, out double score)
     {
         if (IsPacked) return TryGetScore(member, out score);
@@ -70,20 +70,19 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         IsPacked ? _packed.CountBefore(in bound, out _) : _tree.CountBefore(in bound);
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
-    public void Random(Random random, out ReadOnlySpan<byte> member, out double score)
+    public void Random(scoped ref Dice dice, out ReadOnlySpan<byte> member, out double score)
     {
         Debug.Assert(Count != 0, "there is one");
-        if (IsPacked) _packed.Next(_packed.At(random.Next(_packed.Count)), out member, out score);
-        else Split(_table.Random(random), out member, out score);
+        if (IsPacked) _packed.Next(_packed.At((int)dice.Below(_packed.Count)), out member, out score);
+        else Split(_table.Random(ref dice), out member, out score);
     }
 
     /// <summary>Draws members, as far as the budget goes.</summary>
     /// <returns>True when all have been drawn.</returns>
-    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random, ref TSink sink,
-        ref TBudget budget)
+    public bool Sample<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink, ref TBudget budget)
         where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
     {
-        if (!IsPacked) return SampleTable(ref sample, memory, random, ref sink, ref budget);
+        if (!IsPacked) return SampleTable(ref sample, memory, ref sink, ref budget);
         ReadOnlySpan<byte> member;
         double score;
         long count = sample.Left;
@@ -91,7 +90,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         {
             for (; count > 0 && budget.TryTake(); count--)
             {
-                Random(random, out member, out score);
+                Random(ref sample.Dice, out member, out score);
                 sink.Write(member, score);
             }
 
@@ -103,7 +102,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         var walk = From(0);
         for (long left = Count; count > 0 && walk.Next(out member, out score); left--)
         {
-            if (random.NextInt64(left) >= count) continue;
+            if (sample.Dice.Below(left) >= count) continue;
             sink.Write(member, score);
             count--;
         }
@@ -112,14 +111,14 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
         return true;
     }
 
-    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, Random random,
-        ref TSink sink, ref TBudget budget)
+    private bool SampleTable<TSink, TBudget>(ref MemberSample sample, MemoryBudget memory, ref TSink sink,
+        ref TBudget budget)
         where TSink : struct, IScoreSink where TBudget : struct, IStepBudget
     {
         var batch = new MemberBatch();
         while (budget.TryTake(MemberBatch.CountMax))
         {
-            if (!sample.Fill(ref batch, _table, memory, random)) return true;
+            if (!sample.Fill(ref batch, _table, memory)) return true;
             for (int i = 0; i < batch.Count; i++) sink.Write(batch.Member(i), batch.Score(i));
         }
 

@@ -148,8 +148,8 @@ public readonly struct StoreSortedSets
     /// <param name="key">The key.</param>
     /// <param name="range">Which scores.</param>
     /// <param name="elements">Emptied first; stays empty where there are none.</param>
-    /// <param name="skip">So many are left out first.</param>
-    /// <param name="most">And at most so many copied then.</param>
+    /// <param name="skip">How many are left out first.</param>
+    /// <param name="most">How many are copied then, at most.</param>
     /// <param name="descending">Whether the greatest score comes first.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     public StoreStatus GetRange(
@@ -219,7 +219,7 @@ public readonly struct StoreSortedSets
     /// <summary>Takes the elements with the least scores out, or those with the greatest, as one step.</summary>
     /// <param name="key">The key.</param>
     /// <param name="greatest">Which of the two.</param>
-    /// <param name="count">At most so many.</param>
+    /// <param name="count">How many at most.</param>
     /// <param name="elements">Emptied first; from that end on.</param>
     /// <returns>Ok, NotFound or WrongType.</returns>
     public StoreStatus Pop(ReadOnlySpan<byte> key, bool greatest, int count, ScoreBuffer elements)

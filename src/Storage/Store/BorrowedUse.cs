@@ -14,6 +14,7 @@ internal sealed class BorrowedUse : IHeldSteps
     private readonly StoreSession _session;
     private readonly KeyList _keys;
     private readonly KeyLocks _locks;
+    private readonly KeyPlaces? _places;
     private readonly IHeldUse _use;
 
     /// <summary>Of what a command holds; it holds nothing of it any more.</summary>
@@ -24,7 +25,7 @@ internal sealed class BorrowedUse : IHeldSteps
         _locks.TakeOver(locks);
     }
 
-    /// <summary>The same with one key.</summary>
+    /// <summary>A use of one key that a transaction has locked.</summary>
     /// <param name="held">Where the transaction's locks have it.</param>
     public BorrowedUse(StoreSession session, ref HeldRecord held, IHeldUse use)
         : this(session, use)
@@ -32,6 +33,11 @@ internal sealed class BorrowedUse : IHeldSteps
         _keys.SetToHeld();
         _locks.Borrow(session.Transaction!.Locks, ref held);
     }
+
+    /// <summary>A use of very many keys that a transaction has locked.</summary>
+    /// <param name="places">Where the transaction's locks have them: they are worked on there.</param>
+    public BorrowedUse(StoreSession session, KeyPlaces places, IHeldUse use)
+        : this(session, use) => _places = places;
 
     private BorrowedUse(StoreSession session, IHeldUse use)
     {
@@ -54,7 +60,9 @@ internal sealed class BorrowedUse : IHeldSteps
         if (IsDone) return true;
         try
         {
-            if (!_use.Use(new HeldKeys(_keys, _locks, _session.Changes, StoreStatus.Ok))) return false;
+            var held = _places != null ? _places.Held
+                : new HeldKeys(_keys, _locks, _session.Changes, StoreStatus.Ok);
+            if (!_use.Use(held)) return false;
         }
         catch (Exception exception)
         {
@@ -79,7 +87,8 @@ internal sealed class BorrowedUse : IHeldSteps
     {
         if (IsDone) return;
         IsDone = true;
-        _locks.Release();
+        _places?.Dispose();
+        if (_places == null) _locks.Release();
         _locks.Dispose();
     }
 }

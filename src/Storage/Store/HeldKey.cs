@@ -29,21 +29,21 @@ internal readonly ref struct HeldKey : IHeldKeys
     }
 
     /// <inheritdoc/>
-    public IHeldSteps? TryBeginUse(IHeldUse use) => _session.TryBeginUse(ref _held, use);
+    public IHeldSteps? TryBeginUse(IHeldUse use) => _session.Single.TryBeginUse(ref _held, use);
 
     /// <summary>Says how much the key was used elsewhere, for what is evicted first.</summary>
     /// <param name="frequency">Of 255; null: nobody knows.</param>
     /// <param name="idleSeconds">Since it was last used; null: nobody knows.</param>
-    public void TellUse(int? frequency, long? idleSeconds)
+    public void SetUse(int? frequency, long? idleSeconds)
     {
         Debug.Assert(Status == StoreStatus.Ok, "the key is held");
-        int heat = _session.Eviction.ToldHeat(RecordWord.Heat(_held.Word), frequency, idleSeconds);
+        int heat = _session.Eviction.HeatFrom(RecordWord.Heat(_held.Word), frequency, idleSeconds);
         _held.Word = RecordWord.WithHeat(_held.Word, heat);
     }
 
     /// <summary>Lets go: others see what was done. A key without a value is gone.</summary>
     public void Dispose()
     {
-        if (Status == StoreStatus.Ok) _session.LetGo(ref _held);
+        if (Status == StoreStatus.Ok) _session.Single.LetGo(ref _held);
     }
 }

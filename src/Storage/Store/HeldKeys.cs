@@ -10,6 +10,7 @@ public readonly unsafe ref struct HeldKeys : IHeldKeys
     private readonly KeyList _keys;
     private readonly KeyLocks _locks;
     private readonly RecordChanges _changes;
+    private readonly KeyPlaces? _places;
 
     internal HeldKeys(KeyList keys, KeyLocks locks, RecordChanges changes, StoreStatus status)
     {
@@ -17,6 +18,15 @@ public readonly unsafe ref struct HeldKeys : IHeldKeys
         _locks = locks;
         _changes = changes;
         Status = status;
+    }
+
+    /// <summary>Keys of a transaction, which goes on to hold them.</summary>
+    internal HeldKeys(KeyPlaces places, KeyLocks locks, RecordChanges changes)
+    {
+        _keys = null!;
+        _places = places;
+        _locks = locks;
+        _changes = changes;
     }
 
     /// <summary>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</summary>
@@ -83,6 +93,7 @@ public readonly unsafe ref struct HeldKeys : IHeldKeys
     /// -1).</summary>
     public StoreStatus Copy(int from, int to, long expiryMs)
     {
+        Debug.Assert(Exists(from) && from != to, "what is copied is there, and goes elsewhere");
         HeldValue source = Value(from);
         if (source.Type == DataType.String)
         {
@@ -102,6 +113,7 @@ public readonly unsafe ref struct HeldKeys : IHeldKeys
     /// large collections.</summary>
     public StoreStatus Move(int from, int to)
     {
+        Debug.Assert(Exists(from) && from != to, "what is moved is there, and goes elsewhere");
         HeldValue source = Value(from);
         long expiryMs = source.View.ExpiryMs;
         if (!RecordWord.HoldsRegion(Held(from).Word))
@@ -121,18 +133,22 @@ public readonly unsafe ref struct HeldKeys : IHeldKeys
     IHeldSteps? IHeldKeys.TryBeginUse(IHeldUse use) => TryBeginUse(use);
 
     /// <inheritdoc cref="IHeldKeys.TryBeginUse"/>
-    internal IHeldSteps? TryBeginUse(IHeldUse use) => _locks.TryBeginUse(_keys, use);
+    internal IHeldSteps? TryBeginUse(IHeldUse use) =>
+        _places != null ? _places.BeginUse(use) : _locks.TryBeginUse(_keys, use);
 
     /// <summary>The value of a key, for a collection to work on.</summary>
     internal HeldValue Value(int index) => new(_changes, ref Held(index));
 
     /// <summary>Publishes and lets go of all keys.</summary>
-    public void Dispose() => _locks.Release();
+    public void Dispose()
+    {
+        if (_places == null) _locks.Release();
+    }
 
     private ref HeldRecord Held(int index)
     {
         Debug.Assert(Status == StoreStatus.Ok, "the keys are held");
-        return ref _locks[_keys[index].Held];
+        return ref _locks[_places != null ? _places[index] : _keys[index].Held];
     }
 
     // The word in memory says what the record is now, still locked: views and walks rely on it.

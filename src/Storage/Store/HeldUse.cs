@@ -25,6 +25,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
     /// <param name="records">What will be locked.</param>
     public HeldUse(SteppedHolds holds, StoreSession session, nint[] records, IHeldUse use)
     {
+        Debug.Assert(session.User == null, "a session does one thing at a time");
         _holds = holds;
         _session = session;
         _records = records;
@@ -61,7 +62,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
         }
     }
 
-    /// <summary>The same with the keys of a transaction, which goes on on this one's session.</summary>
+    /// <summary>Begins with the keys of a transaction, which then goes on on this use's session.</summary>
     public bool TryBegin(HeldUse?[] places, TransactionKeys transaction)
     {
         lock (_claim)
@@ -69,7 +70,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
             for (int i = 0; i < places.Length; i++)
             {
                 if (Interlocked.CompareExchange(ref places[i], this, null) != null) continue;
-                _session.AdoptTransaction(transaction);
+                _session.Transacting.Adopt(transaction);
                 _use.Begin(_session);
                 return true;
             }
@@ -91,6 +92,9 @@ internal sealed unsafe class HeldUse : IHeldSteps
             _claim.Exit();
         }
     }
+
+    /// <inheritdoc cref="IHeldUse.MayBeGivenUp"/>
+    public bool MayBeGivenUp => _use.MayBeGivenUp;
 
     /// <inheritdoc cref="IHeldUse.TakesLong"/>
     public bool TakesLong => !IsDone && _use.TakesLong;

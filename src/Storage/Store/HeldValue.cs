@@ -58,8 +58,8 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>As a reader sees it.</summary>
     public ValueView View => _held.View;
 
-    /// <summary>Makes room for a run of so many bytes of elements, for a change that follows. A key without a value
-    /// gets an empty one.</summary>
+    /// <summary>Makes room for a run whose elements take <paramref name="bytes"/>, for a change that follows. A key
+    /// without a value gets an empty run.</summary>
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserveRun(ValueKind kind, int bytes)
     {
@@ -78,14 +78,15 @@ internal readonly unsafe ref struct HeldValue
     /// are.</summary>
     public bool TryReserveBytes(ValueKind kind, int bytes)
     {
+        Debug.Assert(bytes is >= 0 and <= RecordWord.InlineValueMax, "a value in a record has its bounds");
         int room = RecordWord.ValueBytes(_held.Word);
         if (bytes > room && Exists)
             bytes = Math.Min(bytes + Math.Max(8, bytes / 4), Math.Max(bytes, RecordWord.InlineValueMax - sizeof(long)));
         return _changes.Resize(ref _held, kind, bytes, Exists ? room : 0) == StoreStatus.Ok;
     }
 
-    /// <summary>Makes sure that pieces of so many bytes can be taken from the region without fail, for a change that
-    /// follows.</summary>
+    /// <summary>Makes sure that pieces of <paramref name="bytes"/> in all can be taken from the region without fail,
+    /// for a change that follows.</summary>
     /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(long bytes, bool isWatched = true)
@@ -108,11 +109,12 @@ internal readonly unsafe ref struct HeldValue
     public long FieldExpiryMs => Exists && RecordWord.HoldsFields(_held.Word)
         ? RecordChanges.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
 
-    /// <summary>To be called behind each change of expiries of fields.</summary>
+    /// <summary>To be called after each change of expiries of fields.</summary>
     /// <param name="had">Whether there were any before.</param>
     /// <param name="expired">How many fields were removed because their time had passed.</param>
     public void NoteFieldExpiry(bool had, long expired = 0)
     {
+        Debug.Assert(expired >= 0, "fields are counted");
         _changes.NoteFieldExpiry(_held, had);
         if (expired != 0) _changes.CountExpiredFields(_held, expired);
     }
@@ -126,8 +128,8 @@ internal readonly unsafe ref struct HeldValue
         NoteIfSparse();
     }
 
-    /// <summary>Behind a removal: has the store's thread see to a large collection that has more memory than it needs.
-    /// Changes nothing.</summary>
+    /// <summary>To be called after a removal: has the store's thread see to a large collection that has more memory
+    /// than it needs. Changes nothing.</summary>
     public void NoteIfSparse()
     {
         SparseRegions sparse = _changes.Store.Sparse;
@@ -195,6 +197,7 @@ internal readonly unsafe ref struct HeldValue
     /// <inheritdoc cref="TryReplace(ValueKind, ReadOnlySpan{byte}, long, Block)"/>
     public StoreStatus TryReplace(ValueKind kind, Region region, long expiryMs = NewValue.NoExpiry)
     {
+        Debug.Assert(!region.IsNone && kind is >= ValueKind.List and <= ValueKind.Stream, "a large kind has a region");
         long none = 0;
         var status = TryReplace(ValueKind.String, new ReadOnlySpan<byte>(&none, sizeof(long)), expiryMs);
         if (status == StoreStatus.Ok) _changes.SetRegion(ref _held, kind, region);

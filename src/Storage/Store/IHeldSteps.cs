@@ -10,8 +10,8 @@ internal interface IHeldSteps : IDisposable
     Exception? Failure { get; }
 
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of
-    /// its own. Null: others do.</param>
+    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would after a turn of its
+    /// own. Null: others do.</param>
     /// <returns>True when everything is done.</returns>
     bool Step(StoreSession? caller = null);
 }

@@ -16,7 +16,7 @@ internal enum TransactionStart : byte
 /// <remarks>Threads: any, one at a time. The keys stay where they are until the transaction has ended.</remarks>
 internal interface ITransactionWork : IHeldUse
 {
-    /// <summary>Not more keys than so many.</summary>
+    /// <summary>The most keys that the work may need.</summary>
     int KeysMax { get; }
 
     /// <summary>Adds the keys of some commands.</summary>

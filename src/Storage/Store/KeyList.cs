@@ -67,7 +67,7 @@ public sealed unsafe class KeyList : IKeySink
         }
 
         key.CopyTo(_chunks[_chunk].AsSpan(_chunkUsed));
-        // Pinned: the address stays right behind the statement.
+        // Pinned: the address stays right after the statement.
         fixed (byte* start = &MemoryMarshal.GetArrayDataReference(_chunks[_chunk])) Add(start + _chunkUsed, key.Length,
             database, expectedBytes);
         _chunkUsed += key.Length;

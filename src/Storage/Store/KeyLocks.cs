@@ -12,7 +12,7 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges changes, SteppedHolds longHolds) : IDisposable
 {
-    /// <summary>As many as fit into a page; and so many are kept.</summary>
+    /// <summary>As many as fit into a page; and the most for which memory is kept.</summary>
     private const int CapacityMin = 64, KeptMax = 4096;
 
     // Of very many, pages of the system, which come and go one by one; the garbage collector would stop everybody for
@@ -143,7 +143,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             if (!TryLock(record, item, out ulong word)) continue;
             held = new HeldRecord
             {
-                Database = database, Record = record, Word = session.CountedUse(word), Hash = key.Hash,
+                Database = database, Record = record, Word = session.Uses.Counted(word), Hash = key.Hash,
             };
             if (Record.IsExpired(record, word, changes.NowMs)) changes.Expire(ref held);
             return StoreStatus.Ok;
@@ -169,7 +169,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            longHolds.Wait(ref wait, record, item, session.Presence.AnswersInPause);
+            longHolds.Wait(ref wait, record, item, session);
         }
     }
 
@@ -263,6 +263,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     // The word in memory says what the record is now, still locked, as after any of the transaction's commands.
     private static void Return(KeyLocks lender, in HeldRecord held)
     {
+        Debug.Assert((uint)held.LenderIndex < (uint)lender._count, "what is given back was borrowed");
         lender[held.LenderIndex] = held;
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
@@ -301,7 +302,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
 
     private static nuint BytesOf(int capacity) => (nuint)capacity * (nuint)sizeof(HeldRecord);
 
-    /// <summary>Makes room for so many, none of which is held yet.</summary>
+    /// <summary>Makes room for <paramref name="count"/> keys, none of which is held yet.</summary>
     private bool TryReserve(int count)
     {
         Dispose();

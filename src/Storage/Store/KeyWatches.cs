@@ -39,7 +39,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     public void Add(StoreSession session, int database, in Key key)
     {
         session.Exists(key);        // removes it if its time has passed: that it goes later is no change
-        WatchedKey watched = store.Watch(database, key, out long changes);
+        WatchedKey watched = store.Databases.Watch(database, key, out long changes);
         if (IsKnown(watched))
         {
             store.Watches.Remove(watched);
@@ -59,7 +59,8 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
             keys.Add(watch.Key.Bytes, watch.Key.Number);
     }
 
-    /// <summary>The same for some of them, from one on.</summary>
+    /// <summary>Adds <paramref name="count"/> of the watched keys, from <paramref name="first"/> on, to the keys to
+    /// hold.</summary>
     public void AddTo(KeyOrder keys, int first, int count)
     {
         foreach (ref Watch watch in Watches[first..(first + count)])
@@ -76,7 +77,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     /// </remarks>
     public bool AreOf(Database?[] table)
     {
-        if (Count != 0 && !store.HasReported(table)) return false;
+        if (Count != 0 && !store.Databases.HasReported(table)) return false;
         foreach (ref Watch watch in Watches)
             if (watch.Key.DatabaseId != (table[watch.Key.Number]?.Id ?? 0)) return false;
         return true;

@@ -86,6 +86,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void FreeLists()
     {
+        Debug.Assert(_phase == Phase.Done, "lists are freed when no key is held");
         _order.Dispose();
         if (_states != null) VirtualMemory.Release((byte*)_states, StatesBytes);
         _states = null;
@@ -129,6 +130,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void Begin()
     {
+        Debug.Assert(_locked == 0, "nothing is locked yet");
         // another's turn, and a step of it is done; asked again in the next
         if (!_store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
@@ -147,6 +149,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void LockSome()
     {
+        Debug.Assert(_locked <= _next && _next <= _count, "keys are locked in their order");
         int end = Math.Min(_count, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
@@ -174,6 +177,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void LookSome()
     {
+        Debug.Assert(_locked == _count, "all keys are locked before one is looked at");
         int end = Math.Min(_count, _next + KeysPerStep);
         if (_work.Action == ManyKeysAction.Read) _work.BeginReading();
         for (; _next < end; _next++)
@@ -207,6 +211,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void ChangeSome()
     {
+        Debug.Assert(_locked == _count, "all keys are locked before one is changed");
         int end = Math.Min(_count, _next + KeysPerStep);
         for (; _next < end; _next++)
         {

@@ -17,7 +17,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
         return status;
     }
 
-    /// <summary>The same for a read that has been counted.</summary>
+    /// <summary>Reads under the lock what an optimistic read has failed at: it has been counted already.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public StoreStatus ReadAgain<TRead>(in Key key, DataType type, ref TRead read)
         where TRead : struct, IValueRead, allows ref struct
@@ -38,7 +38,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
             {
                 if ((word & RecordWord.Lock) != 0 && round <= StoreSession.OptimisticReadsMax * 64)
                 {
-                    holds.Wait(ref wait, record, session.Presence.AnswersInPause);
+                    holds.Wait(ref wait, record, session);
                     continue;
                 }
 

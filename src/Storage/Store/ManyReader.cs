@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Reads several keys as of one instant: without locks first, then with.</summary>
@@ -65,17 +67,18 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             {
                 item.Seen = record;
                 item.SeenWord = word;
-                if (TRead.IsUse) session.CountUse(record, word);
+                if (TRead.IsUse) session.Uses.Count(record, word);
                 read.Read(index, Record.IsExpired(record, word, session.NowMs) ? default : new ValueView(record, word));
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record, session.Presence.AnswersInPause);
+            store.SteppedHolds.Wait(ref wait, record, session);
         }
     }
 
     private bool StillHold(KeyList keys)
     {
+        Debug.Assert(store.Epochs.IsOnline(session.Slot), "what was seen stays for the turn");
         if (store.Table != session.SelectedTable) return false;
         foreach (ref KeyList.Entry item in keys.Items)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -97,6 +98,8 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
         Database database, ReadOnlySpan<byte> key, ValueKind kind, int valueBytes, bool hasExpiry,
         out byte* record, out ulong word, Block longKey = default)
     {
+        Debug.Assert(valueBytes is >= 0 and <= RecordWord.InlineValueMax, "longer values are blocks");
+        Debug.Assert(longKey.IsNone || longKey.Length == key.Length, "the block is of this key");
         bool isLong = key.Length >= RecordWord.LongKey, isNew = longKey.IsNone;
         word = RecordWord.Make(kind, isLong ? RecordWord.LongKey : key.Length, valueBytes, hasExpiry);
         record = null;

@@ -36,7 +36,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
 
-    /// <summary>The same in seconds.</summary>
+    /// <summary>The turn's clock in seconds.</summary>
     public long NowSeconds { get; private set; }
 
     /// <summary>Keys held now that were absent: the index has their placeholders, though the database does not count
@@ -44,9 +44,13 @@ internal sealed unsafe class RecordChanges
     /// <remarks>Whoever lets go of the last one sets it to 0.</remarks>
     public long HeldAbsent { get; set; }
 
+    /// <summary>Whether anything was changed since somebody set this to false.</summary>
+    public bool HasChanged { get; set; }
+
     /// <summary>Tells the time that changes happen at.</summary>
     public void SetClock(long nowMs)
     {
+        Debug.Assert(nowMs >= 0, "the clock is not before 1970");
         NowMs = _builder.NowMs = nowMs;
         NowSeconds = nowMs / 1000;
     }
@@ -127,6 +131,7 @@ internal sealed unsafe class RecordChanges
     /// <param name="expectedBytes">Of the value that will be written: then it fits in place.</param>
     public StoreStatus HoldAbsent(Database database, in Key key, int expectedBytes, ref HeldRecord held, out bool again)
     {
+        Debug.Assert(expectedBytes >= 0, "a value has a length");
         again = false;
         int valueBytes = expectedBytes <= RecordWord.InlineValueMax - sizeof(uint) ? expectedBytes : 8;
         if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record,
@@ -179,6 +184,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void LetGo(ref HeldRecord held)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "a key is let go of once");
         if (held.Exists) Record.Unlock(held.Record, held.Word);
         else Bury(ref held);
     }
@@ -186,6 +192,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void Bury(ref HeldRecord held)
     {
+        Debug.Assert(held.Prepared == null, "what was prepared has taken the place, or was given up");
         held.Database.Index.Remove(held.Hash, _log.AddressOf(held.Record));
         if (RecordWord.KeyField(held.Word) == RecordWord.LongKey)
         {
@@ -259,6 +266,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Makes the string that was prepared the value of the held key.</summary>
     public void FinishString(ref HeldRecord held, ReadOnlySpan<byte> value)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
         if (held.Prepared != null)
         {
             Exchange(ref held, held.Prepared, held.PreparedWord, NewValue.NoExpiry);
@@ -288,10 +296,10 @@ internal sealed unsafe class RecordChanges
         !ValueWriter.NeedsBlock(next) && !RecordWord.HoldsPointer(word)
         && RecordWord.ValueOffset(word) + next.Length <= RecordWord.Size(word);
 
-    /// <summary>Gives the value of a held key, or what is to become one, room for so many bytes, as another kind if
-    /// need be.</summary>
+    /// <summary>Gives the value of a held key, or what is to become one, room for <paramref name="valueBytes"/>, as
+    /// another kind if need be.</summary>
     /// <param name="kind">Held in the record: not a block.</param>
-    /// <param name="valueBytes">At least so many: a value keeps the room that it has.</param>
+    /// <param name="valueBytes">The least room: a value keeps the room that it has.</param>
     /// <param name="keepBytes">Bytes of the old value that the new one begins with.</param>
     /// <returns>Ok; OutOfMemory: nothing was changed.</returns>
     public StoreStatus Resize(ref HeldRecord held, ValueKind kind, int valueBytes, int keepBytes)
@@ -330,6 +338,8 @@ internal sealed unsafe class RecordChanges
     /// there.</summary>
     public void SetRegion(ref HeldRecord held, ValueKind kind, Region region)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
+        Debug.Assert(kind is >= ValueKind.List and <= ValueKind.Stream && !region.IsNone, "a large kind has a region");
         Debug.Assert(RecordWord.ValueBytes(held.Word) >= sizeof(long), "there is room for a pointer");
         NoteChange(held);
         Database.Stripe* stripe = held.Database.StripeOf(_slot);
@@ -345,8 +355,8 @@ internal sealed unsafe class RecordChanges
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
 
-    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last; tells the segment when to
-    /// look for it.</summary>
+    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last, and notes with the segment
+    /// when to look for it.</summary>
     /// <param name="had">Whether it had one before.</param>
     public void NoteFieldExpiry(in HeldRecord held, bool had)
     {
@@ -391,6 +401,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
+        HasChanged = true;
         if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
     }
 
@@ -499,6 +510,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Makes the end of a record that gets shorter a filler. Before the shorter word is written.</summary>
     private void GiveBack(byte* record, int oldSize, int size)
     {
+        Debug.Assert(size <= oldSize && size % 8 == 0, "a record gives whole words back");
         if (size == oldSize) return;
         Record.WriteWord(record + size, RecordWord.Filler(oldSize - size));     // release: before the word that says so
         _log.AddDead(record, oldSize - size);
@@ -507,6 +519,7 @@ internal sealed unsafe class RecordChanges
 
     private StoreStatus SetExpiry(ref HeldRecord held, long expiryMs)
     {
+        Debug.Assert(held.Exists && expiryMs >= NewValue.NoExpiry, "a key that is there gets a time, or none");
         if ((held.Word & RecordWord.HasExpiry) == 0)
         {
             if (expiryMs == NewValue.NoExpiry) return StoreStatus.Ok;
@@ -527,6 +540,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void MoveExpiry(Database database, byte* record, long expiryMs)
     {
+        Debug.Assert(Record.IsLocked(record), "only who holds a key changes its expiry");
         long old = Record.ExpiryOf(record, RecordWord.HasExpiry);
         if (old == expiryMs) return;
         // one of the two is none
@@ -544,6 +558,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>The first expiry of a record: a copy that is 8 bytes longer.</summary>
     private StoreStatus AddExpirySlot(ref HeldRecord held, long expiryMs)
     {
+        Debug.Assert((held.Word & RecordWord.HasExpiry) == 0 && expiryMs >= 0, "a record gets room for an expiry once");
         Database database = held.Database;
         ulong word = held.Word | RecordWord.HasExpiry;
         Fault.Point("expiry.slot");
@@ -605,6 +620,7 @@ internal sealed unsafe class RecordChanges
     /// <summary>Deletes what a held record holds, since its time has passed; the key stays held.</summary>
     public void Expire(ref HeldRecord held)
     {
+        Debug.Assert(Record.IsExpired(held.Record, held.Word, NowMs), "only what has expired expires");
         held.Database.StripeOf(_slot)->Expired++;
         MakeAbsent(ref held);
         // the view of an update goes by the word in memory
@@ -634,16 +650,19 @@ internal sealed unsafe class RecordChanges
     /// <summary>Undoes a record that nobody got to know.</summary>
     private void Abandon(byte* record, ulong word)
     {
+        Debug.Assert(!RecordWord.HoldsRegion(word), "a new record has no region yet");
         if (RecordWord.HoldsBlock(word)) RecordBuilder.ReleaseNow(Record.BlockOf(record, word));
         if (RecordWord.KeyField(word) == RecordWord.LongKey)
             RecordBuilder.ReleaseNow(Record.LongKeyBlock(record, word));
         _builder.Kill(record, word);
     }
 
-    /// <summary>Remembers when the segment was last written to, at seconds: a store only when one has passed.</summary>
+    /// <summary>Notes a change, and remembers when the segment was last written to, at seconds: a store only when one
+    /// has passed.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Touch(byte* record)
     {
+        HasChanged = true;
         SegmentInfo* info = _log.InfoOf(record);
         if (info->LastWriteSeconds != NowSeconds) info->LastWriteSeconds = NowSeconds;
     }

@@ -1,7 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Empties sparse pages of a large collection, a little with each change, so that what its elements leave
-/// behind is used again whatever their lengths.</summary>
+/// <summary>Empties sparse pages of a large collection, a little with each change, so that the room of elements that
+/// are gone is used again whatever their lengths.</summary>
 /// <remarks>
 /// Whoever changes a collection that has to grow though an eighth of it is free, or of which a sixth is, does a piece
 /// of the work: some microseconds. So it keeps pace with the changes, and a collection that is never left alone is
@@ -12,18 +12,18 @@ internal static unsafe class RegionTidying
 {
     private const int PagesPerStep = 256, PiecesPerStep = 32, BucketsPerStep = 8, LeavesPerStep = 4;
 
-    // Of a page, one of so many units must be free for it to be emptied: that copies seven bytes for each that it wins,
-    // or thirty-one. And one of so many may stay free, for what comes next.
+    // A page is emptied when one unit in 8 is free, or one in 32 where it is thorough: seven bytes are copied for each
+    // that is won, or thirty-one. One unit in 16 may stay free, for what comes next.
     private const uint Least = 8, LeastThorough = 32, KeptFree = 16;
 
-    // A round that was of use is followed by the next when one of so many units is free: the later, the fewer are
+    // A round that was of use is followed by the next when one unit in this many is free: the later, the fewer are
     // copied for each that is won. The leaves of a list have spare of their own, so that less of its region may be free
     // for the whole to be within 1.25 times; and where memory is short, what was deleted is to have room again.
     private const uint NextShare = 6, TightNextShare = 8;
     private const long BytesPerStep = 16 * 1024, GrowthPerStep = 512, StepsMax = 256;
 
-    /// <summary>Does some of the work, behind a change: the more of it, the more the change took. A round ends before
-    /// the collection has grown by a 128th.</summary>
+    /// <summary>Does some of the work after a change: the more of it, the more the change took. A round ends before the
+    /// collection has grown by a 128th.</summary>
     public static void KeepPace(HeldValue value)
     {
         if (Step(value)) return;
@@ -109,7 +109,7 @@ internal static unsafe class RegionTidying
     {
         var table = new MemberTable(value.Region, in value.Hash);
         isDone = false;
-        if (!table.IsBehindAll(walk[0]))
+        if (!table.HasPassedAll(walk[0]))
             return table.MoveItems(ref mover, ref walk[0], BucketsPerStep * share, value.Kind);
         isDone = true;
         if (value.Kind != ValueKind.SortedSet) return true;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
@@ -29,7 +30,7 @@ internal sealed class RoomKeeper(Store store)
 
     private readonly object _decided = new();
     private long _freedWhenFull = NotFull, _limitWhenFull, _askedAt, _freedAtBegin, _usedAtBegin;
-    private int _wanted;
+    private int _wanted, _foreseen;
 
     /// <summary>Called when those who wait are to ask again; on the store's thread.</summary>
     public Action? Decided { get; set; }
@@ -62,11 +63,37 @@ internal sealed class RoomKeeper(Store store)
         }
     }
 
-    /// <summary>Bytes that the evictor keeps free: a 64th of the limit, and an eighth of what large values take. A
+    /// <summary>At the top of turns: whoever finds first that keys are to be evicted has that begun, so that it is done
+    /// before a writer has to wait. Upkeep comes by only every 100 ms by itself, in which a small store is
+    /// filled.</summary>
+    public void Foresee()
+    {
+        if (Volatile.Read(ref _foreseen) == 0 && MustEvict) ForeseeSlow();
+    }
+
+    // Once until upkeep has seen to it: from then on it comes every few milliseconds by itself.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void ForeseeSlow()
+    {
+        if (Interlocked.Exchange(ref _foreseen, 1) == 0) store.TryWake();
+    }
+
+    /// <summary>Upkeep has found nothing to evict for: who finds it otherwise after this is to say so.</summary>
+    public void HasForeseen() => Volatile.Write(ref _foreseen, 0);
+
+    /// <summary>Bytes that the evictor keeps free: a 64th of the limit, of a small one up to a segment, into which what
+    /// is kept is moved before the segment that it comes from is free; and an eighth of what large values take. A
     /// writer of those who finds no room waits for an epoch to pass, which costs as much as writing ten of them, and
-    /// each few of them would wait where there is only room for so many.</summary>
-    private long EvictionHeadroom =>
-        Math.Min(EvictionHeadroomMax, (store.Budget.MaxBytes / 64) + (store.Budget.BlockBytes / 8));
+    /// each few of them would wait again.</summary>
+    private long EvictionHeadroom
+    {
+        get
+        {
+            long most = store.Budget.MaxBytes;
+            long least = Math.Max(most / 64, Math.Min(most / 32, SegmentedLog.SegmentBytes));
+            return Math.Min(EvictionHeadroomMax, least + (store.Budget.BlockBytes / 8));
+        }
+    }
 
     /// <summary>Whether sessions are to give up the segments that they write to while a writer waits: there is nothing
     /// else to evict from.</summary>
@@ -77,6 +104,11 @@ internal sealed class RoomKeeper(Store store)
     /// are evicted that is cheaper than to copy seven for the room of one.</summary>
     public double DeadShareMin =>
         store.Eviction.Evicts ? DeadShareEvicting : IsWanted ? DeadShareWanted : DeadShareNear;
+
+    /// <summary>Records that are moved before upkeep gives its processor away, if somebody wants it: 10 us. While a
+    /// writer waits, 200: beside a program that never rests each time lasts as long as that may run, some milliseconds,
+    /// and a segment of many small records would take longer than the writer may wait.</summary>
+    public int RecordsPerSlice => IsWanted ? 1024 : 64;
 
     /// <summary>Segments that one round empties: what is moved is there twice until an epoch has passed.</summary>
     public int SegmentsPerRound => (int)Math.Clamp(Headroom / SegmentedLog.SegmentBytes, 1, 16);
@@ -132,7 +164,7 @@ internal sealed class RoomKeeper(Store store)
     public void BeginRound()
     {
         if (!IsWanted) return;
-        _freedAtBegin = store.FreedBytes;
+        _freedAtBegin = store.Sessions.FreedBytes;
         _usedAtBegin = store.Budget.UsedBytes;
     }
 
@@ -155,6 +187,17 @@ internal sealed class RoomKeeper(Store store)
             }
         }
 
+        LetGoOn();
+    }
+
+    /// <summary>In a round of upkeep that has won some room: those who wait need not do so until its end.</summary>
+    public void GoOnIfRoom()
+    {
+        if (IsWanted && !store.Budget.IsOver) LetGoOn();
+    }
+
+    private void LetGoOn()
+    {
         // Whoever asks before this is found by the call, or asks once more after it and is the first to want again.
         Interlocked.Exchange(ref _wanted, 0);
         lock (_decided) Monitor.PulseAll(_decided);
@@ -172,6 +215,6 @@ internal sealed class RoomKeeper(Store store)
         long freed = Volatile.Read(ref _freedWhenFull);
         return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
             && store.Deferred.IsQuiet
-            && Math.Abs(store.FreedBytes - freed) < GainMin;
+            && Math.Abs(store.Sessions.FreedBytes - freed) < GainMin;
     }
 }

@@ -5,7 +5,7 @@ namespace Kv.Storage;
 //   offline --> online ---------------> online, in the next turn --> offline
 //      |           ^                              |  somebody wants a pause
 //      |           +---- the pause is over -------+---> waits, offline
-//      +---> online in a long pause, turned away: answers that the store is busy
+//      +---> online in a long pause, turned away: the store is busy
 
 /// <summary>Whether a session of the store is in a turn, and what pauses mean to it: those of others, for which it
 /// waits or in which it is turned away, and its own.</summary>
@@ -37,7 +37,7 @@ internal sealed class SessionPresence(Store store, int slot)
         else GoOnline();
     }
 
-    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause
+    /// <summary>Goes online for a session that others drive in turns of their own: those have waited for a pause
     /// already.</summary>
     public void BeginInner()
     {

@@ -28,8 +28,8 @@ internal abstract class SteppedHold : IDisposable
     public virtual bool IsAbandoned => false;
 
     /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would behind a turn of
-    /// its own. Null: others do.</param>
+    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would after a turn of its
+    /// own. Null: others do.</param>
     /// <returns>True when everything is done.</returns>
     public bool Step(StoreSession? caller = null)
     {
@@ -54,7 +54,7 @@ internal abstract class SteppedHold : IDisposable
         try
         {
             // Who has keys locked may finish only what has gotten past the key it waits for: what is still to be locked
-            // then comes behind that key, so it is none that the waiter has.
+            // then comes after that key in the order, so it is none that the waiter has.
             if (!HasKeys || (holdsOthers && !HasReached(waiter))) return;
             // Ends: each step gets on; none waits but for owners of locks that run, or come later in the order.
             while (!StepClaimed(null))

@@ -78,7 +78,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         return null;
     }
 
-    /// <summary>The same for a transaction.</summary>
+    /// <summary>Begins a use of keys that a transaction has locked.</summary>
     public HeldUse? TryBegin(TransactionKeys transaction, IHeldUse use)
     {
         var session = TakeSession();
@@ -104,6 +104,18 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         Keep(session);
     }
 
+    /// <summary>Where there is no place for one more use, and the session can come again, does a step of a use instead.
+    /// For one who would have to do all of his own at once.</summary>
+    /// <exception cref="KeyInUseException">The session is to come again.</exception>
+    public void AwaitPlace(StoreSession session)
+    {
+        if (!session.MayComeAgain) return;
+        for (int i = 0; i < UsesMax; i++)
+            if (Volatile.Read(ref _uses[i]) == null) return;
+        Volatile.Read(ref _uses[0])?.Step();
+        throw new KeyInUseException();
+    }
+
     private StoreSession? TakeSession()
     {
         // Interlocked: who takes one sees all that the one before did with it.
@@ -122,25 +134,57 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     }
 
     /// <summary>Waits a little for the lock of a record, by one who has none; then does what a long command has left to
-    /// do.</summary>
-    /// <param name="mayLeave">Whether it can be told that this takes long.</param>
-    /// <exception cref="StoreBusyException">It does.</exception>
-    public void Wait(ref SpinWait wait, byte* record, bool mayLeave)
+    /// do, or a step of it where the waiter can come again.</summary>
+    /// <param name="session">The waiter.</param>
+    /// <exception cref="KeyInUseException">It is to come again.</exception>
+    /// <exception cref="StoreBusyException">What holds the key takes long.</exception>
+    public void Wait(ref SpinWait wait, byte* record, StoreSession session)
     {
+        StepUse(record, session);
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
-        Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        FinishUses(record, wait.Count > ManySpins, mayLeave);
+        if (Volatile.Read(ref _current) is { } hold)
+        {
+            if (session.MayComeAgain)
+            {
+                hold.Step();
+                throw new KeyInUseException();
+            }
+
+            hold.TryFinish(default, holdsOthers: false);
+        }
+
+        FinishUses(record, wait.Count > ManySpins, session);
     }
 
-    /// <summary>The same by one who may have locks of keys that come before this one in the order.</summary>
-    /// <inheritdoc cref="Wait(ref SpinWait, byte*, bool)"/>
-    public void Wait(ref SpinWait wait, byte* record, in KeyList.Entry key, bool mayLeave)
+    /// <summary>Waits for a key as one who may have locks of keys that come before it in the order.</summary>
+    /// <inheritdoc cref="Wait(ref SpinWait, byte*, StoreSession)"/>
+    public void Wait(ref SpinWait wait, byte* record, in KeyList.Entry key, StoreSession session)
     {
+        StepUse(record, session);
         wait.SpinOnce(sleep1Threshold: -1);
         if (wait.Count <= SpinsMax) return;
-        Volatile.Read(ref _current)?.TryFinish(key, holdsOthers: true);
-        FinishUses(record, wait.Count > ManySpins, mayLeave);
+        if (Volatile.Read(ref _current) is { } hold)
+        {
+            // No step of it: that might wait for a key that this one has.
+            if (session.MayComeAgain) throw new KeyInUseException();
+            hold.TryFinish(key, holdsOthers: true);
+        }
+
+        FinishUses(record, wait.Count > ManySpins, session);
+    }
+
+    /// <summary>Where the waiter can come again, does a step of the work that has locked the record: so that gets on
+    /// whoever has turns. What is given up, or takes long, is <see cref="FinishUses"/>'s.</summary>
+    private void StepUse(byte* record, StoreSession session)
+    {
+        if (!session.MayComeAgain) return;
+        for (int i = 0; i < UsesMax; i++)
+        {
+            if (Volatile.Read(ref _uses[i]) is not { MayBeGivenUp: false, TakesLong: false } use || !use.Has(record)
+                || use.Step()) continue;
+            throw new KeyInUseException();
+        }
     }
 
     /// <summary>Whether some work with keys takes long.</summary>
@@ -154,8 +198,9 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         }
     }
 
-    private void FinishUses(byte* record, bool any, bool mayLeave)
+    private void FinishUses(byte* record, bool any, StoreSession session)
     {
+        bool mayLeave = session.Presence.AnswersInPause;
         for (int i = 0; i < UsesMax; i++)
         {
             if (Volatile.Read(ref _uses[i]) is not { } use || !(any || use.Has(record))) continue;

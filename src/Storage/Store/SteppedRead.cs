@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -30,6 +31,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
     /// <returns>True when all was read as of one instant, or <see cref="HasFailed"/>.</returns>
     public bool Step(StoreSession session)
     {
+        Debug.Assert(_seen != null && !HasFailed, "reading has not ended");
         if (_table == null) BeginRound(session);
         // Another table: what was read is of databases that may be gone.
         if (session.Table != _table) return EndRound(false);
@@ -106,7 +108,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
                 return;
             }
 
-            store.SteppedHolds.Wait(ref wait, record, session.Presence.AnswersInPause);
+            store.SteppedHolds.Wait(ref wait, record, session);
         }
     }
 

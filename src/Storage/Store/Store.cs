@@ -1,12 +1,11 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Storage;
 
 /// <summary>A store: databases of keys and values in native memory, for any number of threads.</summary>
 /// <remarks>
-/// Threads: all members. The databases are one table that is replaced whole, so SWAPDB and FLUSHALL are one store.
+/// Threads: all members. What the store is made of is in <see cref="DatabaseTable"/> and
+/// <see cref="StoreSessions"/>, and in what the properties name.
 /// Ownership: whoever made it disposes it, after its sessions; everything that it held is then the system's again.
 /// </remarks>
 public sealed class Store : IDisposable
@@ -26,19 +25,12 @@ public sealed class Store : IDisposable
     private const long HelpFromBytes = 16L << 20, FreeElsewhereFromBytes = 1L << 20, ReuseFromBytes = 256 << 10;
     private static readonly long HelpEvery = Stopwatch.Frequency / 1000;
 
-    private readonly Lock _tableLock = new(), _freeLock = new();
-    private readonly Stack<int> _freeSlots = new();
-    private readonly StoreSession?[] _sessionOfSlot;
-    private readonly ConcurrentBag<StoreSession> _leasable = [];
-    private readonly SemaphoreSlim _leases;
+    private readonly Lock _freeLock = new();
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
     private readonly KeyHash _hash = KeyHash.Create();
-    private long _freedByEnded, _hitsByEnded, _missesByEnded, _reclaimedSegments;
-    private Database?[] _table, _reported;
+    private long _helpedAt, _reclaimedSegments;
     private EvictionRule _eviction = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
-    private int _databaseIds, _sessions;
-    private long _helpedAt, _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
     private bool _disposed;
 
     /// <summary>Makes an empty store.</summary>
@@ -63,10 +55,8 @@ public sealed class Store : IDisposable
         Evicted = new EvictedKeys(Budget);
         Shadow = new EvictionShadow(Budget);
         Pause = new StorePause(Epochs, SteppedHolds);
-        _table = _reported = new Database?[options.Databases];
-        _sessionOfSlot = new StoreSession?[options.SessionsMax];
-        for (int slot = options.SessionsMax - 1; slot >= 0; slot--) _freeSlots.Push(slot);
-        _leases = new SemaphoreSlim(Math.Max(1, options.SessionsMax / 4));
+        Databases = new DatabaseTable(this, options.Databases);
+        Sessions = new StoreSessions(this, options.SessionsMax);
         _upkeep = new StoreUpkeep(this);
         if (options.Background) _thread = new StoreThread(this);
     }
@@ -116,14 +106,15 @@ public sealed class Store : IDisposable
     }
 
     /// <summary>How much rarer a key's use is counted the more often it has been: with the policies that go by
-    /// frequency, one time in so many more.</summary>
+    /// frequency, one time in about this many more.</summary>
     public int FrequencyLogFactor
     {
         get => Eviction.LogFactor;
         set => Volatile.Write(ref _eviction, Eviction with { LogFactor = value });
     }
 
-    /// <summary>After so many minutes without use a key's frequency is one less of 31; 0: it never fades.</summary>
+    /// <summary>Minutes without use after which a key's frequency, of at most 31, is one less; 0: it never
+    /// fades.</summary>
     public int FrequencyDecayMinutes
     {
         get => Eviction.DecayMinutes;
@@ -161,7 +152,7 @@ public sealed class Store : IDisposable
     /// <summary>Bytes of index, log, blocks, and what others charged.</summary>
     public long UsedBytes => Budget.UsedBytes;
 
-    /// <summary>The same by use, and what is in no account.</summary>
+    /// <summary>Bytes in use, by use, and what is in no account.</summary>
     public MemoryUse MemoryUse => new(
         Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes - Budget.TableBytes,
         Budget.TableBytes, Budget.HeapBytes, Log.RetiredBytes, Log.WarmBytes);
@@ -202,20 +193,6 @@ public sealed class Store : IDisposable
     /// <summary>Whether it is seen to in the background.</summary>
     internal bool HasThread => _thread != null;
 
-    /// <summary>Bytes of records that have died or become shorter since the store began, about.</summary>
-    internal long FreedBytes
-    {
-        get
-        {
-            lock (_freeSlots)
-            {
-                long freed = _freedByEnded;
-                foreach (StoreSession? session in _sessionOfSlot) freed += session?.Changes.FreedBytes ?? 0;
-                return freed;
-            }
-        }
-    }
-
     internal MemoryBudget Budget { get; }
     internal SegmentedLog Log { get; }
     internal EpochTable Epochs { get; }
@@ -233,13 +210,17 @@ public sealed class Store : IDisposable
     /// embedder's). Called with locks held, perhaps: it only takes note.</summary>
     internal Action<WatchedKey[]>? KeysArrived { get; set; }
 
-    /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
-    internal Database?[] Table => Volatile.Read(ref _table);
+    internal DatabaseTable Databases { get; }
+
+    internal StoreSessions Sessions { get; }
+
+    /// <inheritdoc cref="DatabaseTable.Current"/>
+    internal Database?[] Table => Databases.Current;
 
     /// <summary>Accounts for memory that others hold for this store's clients: positive or negative bytes.</summary>
     public void Charge(long bytes) => Budget.ChargeExternal(bytes);
 
-    /// <summary>The same for objects of the managed heap.</summary>
+    /// <summary>Charges objects of the managed heap.</summary>
     internal void ChargeManaged(long bytes) => Budget.ChargeManaged(bytes);
 
     /// <summary>Forgets the peak.</summary>
@@ -248,72 +229,21 @@ public sealed class Store : IDisposable
     /// <summary>A session for a thread that stays; whoever asked for it disposes it.</summary>
     /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/>
     /// already.</exception>
-    public StoreSession CreateSession() => TryCreateSession(out var session) ? session
-        : throw new InvalidOperationException(
-            $"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
-
-    /// <returns>False: the store has all its sessions.</returns>
-    internal bool TryCreateSession([NotNullWhen(true)] out StoreSession? session)
-    {
-        lock (_freeSlots)
-        {
-            session = null;
-            if (!_freeSlots.TryPop(out int slot)) return false;
-            _sessions++;
-            session = _sessionOfSlot[slot] = new StoreSession(this, slot);
-            return true;
-        }
-    }
+    public StoreSession CreateSession() => Sessions.TryCreate(out var session) ? session : throw HasAllSessions();
 
     /// <summary>A session for a few operations on this thread; waits while too many others have one.</summary>
     /// <returns>A guard, to be disposed on the same thread and not held across an await.</returns>
+    /// <exception cref="InvalidOperationException">There are <see cref="StoreOptions.SessionsMax"/>
+    /// already.</exception>
     public StoreGuard Enter()
     {
-        _leases.Wait();
-        if (!_leasable.TryTake(out StoreSession? session)) session = CreateLeased();
-        session.BeginTurn();
+        StoreSession session = Sessions.Lease() ?? throw HasAllSessions();
         session.Select(0);
         return new StoreGuard(this, session);
     }
 
-    private StoreSession CreateLeased()
-    {
-        try
-        {
-            return CreateSession();
-        }
-        catch
-        {
-            _leases.Release();      // the place that was waited for
-            throw;
-        }
-    }
-
-    internal void Leave(StoreSession session)
-    {
-        session.GoOffline();
-        _leasable.Add(session);
-        _leases.Release();
-    }
-
-    internal void Return(StoreSession session)
-    {
-        lock (_freeSlots)
-        {
-            _sessions--;
-            _freedByEnded += session.Changes.FreedBytes;
-            _hitsByEnded += session.Hits;
-            _missesByEnded += session.Misses;
-            _sessionOfSlot[session.Slot] = null;
-            _freeSlots.Push(session.Slot);
-        }
-    }
-
-    /// <summary>The thread that began the present turn of a slot's session, for a line of the log.</summary>
-    internal string HolderOf(int slot)
-    {
-        lock (_freeSlots) return _sessionOfSlot[slot]?.Holder ?? "a session that has ended";
-    }
+    private InvalidOperationException HasAllSessions() =>
+        new($"The store has all its {Options.SessionsMax} sessions; raise StoreOptions.SessionsMax.");
 
     /// <summary>Keys of a database, expired ones too until they are swept. Exact when writers are quiet.</summary>
     public long Count(int database) => Table[database]?.Keys ?? 0;
@@ -335,184 +265,49 @@ public sealed class Store : IDisposable
     /// <summary>Empties a database. Atomic and O(1): its memory is freed by the store's thread.</summary>
     public void Flush(int database)
     {
-        StoreSession? session = TryLease();
+        StoreSession? session = Sessions.TryLease();
         try
         {
-            Flush(database, session);
+            Databases.Flush(database, session);
         }
         finally
         {
-            if (session != null) Leave(session);
+            if (session != null) Sessions.Leave(session);
         }
     }
 
     /// <summary>Empties all databases, as one step.</summary>
     public void FlushAll()
     {
-        StoreSession? session = TryLease();
+        StoreSession? session = Sessions.TryLease();
         try
         {
-            FlushAll(session);
+            Databases.FlushAll(session);
         }
         finally
         {
-            if (session != null) Leave(session);
+            if (session != null) Sessions.Leave(session);
         }
     }
 
     /// <summary>Exchanges two databases, as one step.</summary>
     public void Swap(int first, int second)
     {
-        StoreSession? session = TryLease();
+        StoreSession? session = Sessions.TryLease();
         try
         {
-            Swap(first, second, session);
+            Databases.Swap(first, second, session);
         }
         finally
         {
-            if (session != null) Leave(session);
+            if (session != null) Sessions.Leave(session);
         }
     }
-
-    /// <param name="session">The caller's, in a turn; without one, who watches an absent key is told that it has
-    /// changed.</param>
-    internal void Flush(int database, StoreSession? session)
-    {
-        lock (_tableLock)
-        {
-            var table = (Database?[])_table.Clone();
-            Database? dropped = table[database];
-            table[database] = null;
-            Fault.Point("flush.publish");       // behind it nothing throws
-            Publish(table, session);
-            if (dropped != null) Drop(dropped);
-        }
-
-        _thread?.Wake();
-    }
-
-    internal void FlushAll(StoreSession? session)
-    {
-        lock (_tableLock)
-        {
-            Database?[] old = _table, table = new Database?[old.Length];
-            Fault.Point("flush.publish");
-            Publish(table, session);
-            foreach (Database? dropped in old)
-                if (dropped != null) Drop(dropped);
-        }
-
-        _thread?.Wake();
-    }
-
-    internal void Swap(int first, int second, StoreSession? session)
-    {
-        lock (_tableLock)
-        {
-            var table = (Database?[])_table.Clone();
-            (table[first], table[second]) = (table[second], table[first]);
-            Fault.Point("swap.publish");
-            Publish(table, session);
-        }
-    }
-
-    /// <returns>The database, made when there was none; null when the system refused the memory.</returns>
-    internal Database? CreateDatabase(int number, StoreSession session)
-    {
-        lock (_tableLock)
-        {
-            if (_table[number] is { } found) return found;
-            var table = (Database?[])_table.Clone();        // before there is a database that would be lost
-            long indexBytes = number == 0 ? Options.IndexBytes : 0;
-            if (Database.TryCreate(this, _databaseIds + 1, indexBytes) is not { } database) return null;
-            _databaseIds++;
-            table[number] = database;
-            Publish(table, session);
-            return database;
-        }
-    }
-
-    private void Publish(Database?[] table, StoreSession? session)
-    {
-        Database?[] old = _table;
-        Volatile.Write(ref _table, table);
-        if (Watches.IsAny)
-        {
-            var arrivals = session?.Arrivals ?? new KeyArrivals();
-            KeyWatches.ReportTable(Watches, old, table, session, arrivals);
-            Epochs.Advance();       // turns that begin from here on see this table, and show it (WatchTable.Note)
-            if (session == null) HandOver(arrivals);
-        }
-
-        Volatile.Write(ref _reported, table);       // release: the counts before it
-    }
-
-    /// <summary>Whether all who watch keys have been told of a table, and of none after it.</summary>
-    internal bool HasReported(Database?[] table) => Volatile.Read(ref _reported) == table;
-
-    /// <summary>Watches a key: of the database that has that number at this moment, and then of whichever has
-    /// it.</summary>
-    internal WatchedKey Watch(int database, in Key key, out long changes)
-    {
-        lock (_tableLock) return Watches.Add(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash, out changes);
-    }
-
-    /// <summary>Puts one who waits for a key into the table of those: likewise. Ended by
-    /// <see cref="WatchTable.RemoveWaiter"/>.</summary>
-    internal WatchedKey Await(int database, in Key key)
-    {
-        lock (_tableLock) return Watches.AddWaiter(database, _table[database]?.Id ?? 0, key.Bytes, key.Hash);
-    }
-
-    /// <summary>Whether somebody waits for a key.</summary>
-    internal bool IsAwaited(int database, in Key key) => Watches.IsAwaited(database, key.Bytes, key.Hash);
 
     /// <summary>Gives arrivals of a session that does not serve those who wait itself to whoever does.</summary>
     internal void HandOver(KeyArrivals arrivals)
     {
         if (arrivals.Count != 0) KeysArrived?.Invoke(arrivals.TakeFrom(0));
-    }
-
-    /// <summary>Waits until whoever publishes another table has told those who watch keys.</summary>
-    internal void WaitForTable()
-    {
-        lock (_tableLock)
-        {
-        }
-    }
-
-    /// <summary>A leased session in a turn; null when all are in use, or there can be none.</summary>
-    private StoreSession? TryLease()
-    {
-        if (_disposed || !_leases.Wait(0)) return null;
-        if (!_leasable.TryTake(out StoreSession? session))
-        {
-            try
-            {
-                session = CreateSession();
-            }
-            catch (InvalidOperationException)
-            {
-                _leases.Release();
-                return null;
-            }
-        }
-
-        session.BeginTurn();
-        return session;
-    }
-
-    private void Drop(Database database)
-    {
-        _expiredByDropped += database.Expired;
-        _expiredFieldsByDropped += database.ExpiredFields;
-        _growthsByDropped += database.Index.Growth.Doublings;
-        database.Segments.MarkDropped();
-        Deferred.Defer(static (target, _) =>
-        {
-            var dropped = (Database)target!;
-            dropped.Free();
-        }, database, 0, database.Segments.Bytes, isLong: true);
     }
 
     /// <summary>Gives up a reference to a block; what has to go to the system does so by the store's thread.</summary>
@@ -571,30 +366,6 @@ public sealed class Store : IDisposable
         return _thread != null;
     }
 
-    /// <summary>What must wait to be freed for this session is what it lets go of from here on. For one who holds no
-    /// address of the store but those of records that it has locked, in databases of that table.</summary>
-    /// <returns>False when the table is being replaced, or has been: then a database may be on its way out that only
-    /// this session's epoch keeps.</returns>
-    /// <remarks>Nobody is waited for. Whoever drops a database does so under the table's lock: after this, and in an
-    /// epoch that this session shows.</remarks>
-    internal bool TryTick(int slot, Database?[] table)
-    {
-        if (!_tableLock.TryEnter()) return false;
-        try
-        {
-            if (_table != table) return false;
-            Epochs.Advance();
-            Epochs.Announce(slot);
-            Interlocked.MemoryBarrier();        // the slot before the lock is free again
-        }
-        finally
-        {
-            _tableLock.Exit();
-        }
-
-        return true;
-    }
-
     /// <summary>A session's share of freeing, when the store's thread does not keep up.</summary>
     internal void HelpFreeing()
     {
@@ -621,39 +392,11 @@ public sealed class Store : IDisposable
     {
         get
         {
-            long expired, expiredFields, growths;
-            lock (_tableLock)
-            {
-                expired = _expiredByDropped;
-                expiredFields = _expiredFieldsByDropped;
-                growths = _growthsByDropped;
-                foreach (Database? database in _table)
-                {
-                    expired += database?.Expired ?? 0;
-                    expiredFields += database?.ExpiredFields ?? 0;
-                    growths += database?.Index.Growth.Doublings ?? 0;
-                }
-            }
-
-            (long hits, long misses) = Reads();
+            (long expired, long expiredFields, long growths) = Databases.Counts;
+            (long hits, long misses) = Sessions.Reads;
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
                 expired, expiredFields, Volatile.Read(ref _reclaimedSegments), growths, Deferred.Count, _upkeep.Stalls,
                 _upkeep.EvictedKeys, hits, misses, Shadow.Hits);
-        }
-    }
-
-    private (long Hits, long Misses) Reads()
-    {
-        lock (_freeSlots)
-        {
-            (long hits, long misses) = (_hitsByEnded, _missesByEnded);
-            foreach (StoreSession? session in _sessionOfSlot)
-            {
-                hits += session?.Hits ?? 0;
-                misses += session?.Misses ?? 0;
-            }
-
-            return (hits, misses);
         }
     }
 
@@ -682,7 +425,7 @@ public sealed class Store : IDisposable
     /// <exception cref="InvalidOperationException">The first disagreement.</exception>
     public void CheckIntegrity() => CheckBlocks();
 
-    /// <summary>The same.</summary>
+    /// <summary>Does <see cref="CheckIntegrity"/>, and counts bytes.</summary>
     /// <returns>Bytes of the blocks and large collections that records hold.</returns>
     internal long CheckBlocks()
     {
@@ -698,9 +441,7 @@ public sealed class Store : IDisposable
         _upkeep.Dispose();
         SteppedHolds.Dispose();
         Pause.Dispose();
-        while (_leasable.TryTake(out StoreSession? session)) session.Dispose();
-        lock (_freeSlots)
-            Invariant.Check(_sessions == 0, "a store is disposed after its sessions");
+        Sessions.Dispose();
         FlushAll();
         // Ends: nobody is online, so each round frees all that is queued; freeing may queue blocks once more.
         while (Deferred.Count != 0) Deferred.Run();
@@ -709,6 +450,5 @@ public sealed class Store : IDisposable
         Log.Dispose();
         Extents.Shared.TrimTo(0);
         Budget.Dispose();
-        _leases.Dispose();
     }
 }

@@ -15,5 +15,5 @@ public readonly ref struct StoreGuard
     public StoreSession Session { get; }
 
     /// <summary>Gives the session back.</summary>
-    public void Dispose() => _store.Leave(Session);
+    public void Dispose() => _store.Sessions.Leave(Session);
 }

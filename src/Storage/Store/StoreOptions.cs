@@ -26,8 +26,8 @@ public sealed record StoreOptions
     /// still for 100 ms while memory waits to be freed. It must not throw or wait.</summary>
     public Action<StoreStall>? Stalled { get; init; }
 
-    /// <summary>Told of an exception that a round of that thread ended with; the next round begins anew. A defect of
-    /// the store.</summary>
+    /// <summary>Called with an exception that a round of the store's thread ended with; the next round begins anew. A
+    /// defect of the store.</summary>
     public Action<Exception>? UpkeepFailed { get; init; }
 
     /// <summary>Most sessions at one time, each an epoch slot of 64 bytes.</summary>

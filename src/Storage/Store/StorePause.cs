@@ -19,7 +19,7 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     private readonly ManualResetEventSlim _over = new(true), _overOrLong = new(true);
     private int _claimed, _requested, _long;
 
-    // Volatile: who reads 0 in this very moment goes online behind a full fence, and looks again.
+    // Volatile: who reads 0 in this very moment goes online, which is a full fence, and looks again.
     public bool IsRequested => Volatile.Read(ref _requested) != 0;
 
     /// <summary>Whether the pause that there is has been called too long.</summary>

@@ -11,7 +11,7 @@ namespace Kv.Storage;
 /// </remarks>
 public sealed unsafe class StoreSession : IDisposable
 {
-    /// <summary>After so many readings that a writer disturbed, a reader locks.</summary>
+    /// <summary>Readings that a writer may disturb before a reader locks.</summary>
     internal const int OptimisticReadsMax = 3;
 
     /// <summary>What a turn may let go of, about, before some of it is to be freed.</summary>
@@ -23,18 +23,13 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly KeyHash _hash;
     private readonly RecordChanges _changes;
     private readonly KeyLocks _locks;
-    private Database?[] _table = [];
-    private Database?[]? _lookAheadTable, _selectedTable;
-    private Database? _database;
-    private int _databaseNumber;
-    private bool _hintsHold;
-    private HeldRecord _one;
+    private SelectedDatabase _selected = new();
     private readonly WatchTable _watches;
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
     private long _addedBytes;
+    private bool _comesAgain;
     private readonly KeyArrivals _arrivals;
-    private TransactionKeys? _transaction, _transactionKeys;
     private EvictionRule? _rule;
     private UseMeter _uses;
 
@@ -48,6 +43,8 @@ public sealed unsafe class StoreSession : IDisposable
         _changes = new RecordChanges(store, slot);
         _arrivals = _changes.Arrivals;
         _locks = NewLocks();
+        Single = new SingleHold(this, _changes, _locks, store);
+        Transacting = new SessionTransaction(this, _changes, store.SteppedHolds);
         Presence = new SessionPresence(store, slot);
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
@@ -102,28 +99,48 @@ public sealed unsafe class StoreSession : IDisposable
     internal KeyList NewKeyList() => new(_hash);
 
     /// <summary>The databases as of now, or as of when a transaction began.</summary>
-    internal Database?[] Table => _transaction?.Table ?? _store.Table;
+    internal Database?[] Table => Transaction?.Table ?? _store.Table;
 
     /// <summary>The databases as of the last <see cref="Select"/>.</summary>
-    internal Database?[] SelectedTable => _table;
+    internal Database?[] SelectedTable => _selected.Table;
 
     /// <summary>The database that operations act on; null while it has no key.</summary>
-    internal Database? SelectedDatabase => _database;
+    internal Database? SelectedDatabase => _selected.Database;
 
     /// <summary>What the session's transaction holds; null outside of one.</summary>
-    internal TransactionKeys? Transaction => _transaction;
+    internal TransactionKeys? Transaction => Transacting.Keys;
 
-    // Kept: the next transaction uses its lists again.
-    private TransactionKeys OwnTransaction =>
-        _transactionKeys ??= new TransactionKeys(this, _changes, _store.SteppedHolds);
+    /// <summary>How that begins, goes over to another session, and ends.</summary>
+    internal SessionTransaction Transacting { get; }
+
+    /// <summary>The one key that it holds outside of transactions.</summary>
+    internal SingleHold Single { get; }
 
     /// <summary>Asks ahead for the memory of what commands will use.</summary>
     internal LookAhead LookAhead { get; }
+
+    /// <summary>Whether what it does now is given up where it meets a key that work in steps holds
+    /// (<see cref="KeyInUseException"/>): somebody does it again, and it has changed nothing.</summary>
+    internal bool MayComeAgain => _comesAgain && !_changes.HasChanged && Transaction == null;
+
+    /// <summary>What follows is done again by whoever calls this, should it have to come again.</summary>
+    internal void BeginComingAgain()
+    {
+        _comesAgain = true;
+        _changes.HasChanged = false;
+    }
+
+    /// <inheritdoc cref="SteppedHolds.AwaitPlace"/>
+    internal void AwaitPlace() => _store.SteppedHolds.AwaitPlace(this);
+
+    /// <summary>What follows cannot come again.</summary>
+    internal void EndComingAgain() => _comesAgain = false;
 
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()
     {
         if (_store.Room.IsWanted) SealForRoom();
+        Extents.Shared.TrimIfOver();
         bool frees = _store.HasBlocksToReuse;
         // else this turn would show the epoch in which the last one let go of them
         if (frees) _store.Epochs.Advance();
@@ -132,14 +149,14 @@ public sealed unsafe class StoreSession : IDisposable
         BeginTurnOnline();
     }
 
-    /// <summary>The same for what goes on at a time of before.</summary>
+    /// <summary>Begins a turn whose clock stands at an earlier time, for what goes on from then.</summary>
     internal void BeginTurn(long nowMs)
     {
         BeginTurn();
         _changes.SetClock(nowMs);
     }
 
-    /// <summary>The same for a session that others drive in turns of their own: those have waited for a pause
+    /// <summary>Begins a turn of a session that others drive in turns of their own: those have waited for a pause
     /// already.</summary>
     internal void BeginInnerTurn()
     {
@@ -151,10 +168,10 @@ public sealed unsafe class StoreSession : IDisposable
     {
         ReadClock();
         if (!ReferenceEquals(_rule, _store.Eviction)) Follow(_store.Eviction);
-        _lookAheadTable = _store.Table;
-        _selectedTable = null;      // the next Select asks whether hints hold
+        _selected.BeginTurn(_store.Table);
         _addedBytes = _store.Deferred.AddedBytes;
         _store.HelpFreeing();
+        _store.Room.Foresee();
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -167,18 +184,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The policy, as the store goes by it.</summary>
     internal EvictionRule Eviction => _store.Eviction;
 
-    /// <summary>Counts that a string was read that was found.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void CountUse(in FoundString found) => _uses.Count(found.Record, found.Word);
-
-    /// <summary>Counts that a record was read.</summary>
-    /// <param name="word">As it was found: neither locked nor dead.</param>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void CountUse(byte* record, ulong word) => _uses.Count(record, word);
-
-    /// <summary>The word that a record is to have once it is let go of, when it has been used.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal ulong CountedUse(ulong word) => _uses.Counted(word);
+    /// <summary>Counts what is used and what is not there.</summary>
+    internal ref UseMeter Uses => ref _uses;
 
     /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more:
     /// <see cref="FreeBetweenCommands"/>.</summary>
@@ -190,12 +197,12 @@ public sealed unsafe class StoreSession : IDisposable
     internal void FreeBetweenCommands()
     {
         _addedBytes = _store.Deferred.AddedBytes;
-        if (_transaction == null)
+        if (Transaction == null)
         {
             _store.Epochs.Advance();        // else the epoch that is announced would be the one that it let go in
             Tick();
         }
-        else if (!_store.TryTick(_slot, Table))
+        else if (!_store.Databases.TryTick(_slot, Table))
         {
             return;
         }
@@ -224,11 +231,10 @@ public sealed unsafe class StoreSession : IDisposable
     /// freed.</summary>
     public void Tick()
     {
-        Debug.Assert(_transaction == null, "what a transaction holds it goes on to look at");
+        Debug.Assert(Transaction == null, "what a transaction holds it goes on to look at");
         _store.Epochs.Announce(_slot);
         ReadClock();
-        _lookAheadTable = _selectedTable = null;
-        _hintsHold = false;
+        _selected.Forget();
     }
 
     /// <summary>Between two pieces of a long round of upkeep: gives the processor away, if somebody wants it. Offline:
@@ -245,9 +251,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {
-        Debug.Assert(_transaction == null, "what is held stays under an epoch");
-        _lookAheadTable = _selectedTable = null;
-        _hintsHold = false;
+        Debug.Assert(Transaction == null, "what is held stays under an epoch");
+        _selected.Forget();
         Presence.End();
         if (_arrivals.Count != 0) _store.HandOver(_arrivals);
     }
@@ -258,33 +263,26 @@ public sealed unsafe class StoreSession : IDisposable
     public void Select(int database)
     {
         Database?[] table = _store.Table;
-        if (table != _selectedTable || database != _databaseNumber) SelectSlow(table, database);
+        if (!_selected.Is(table, database)) SelectSlow(table, database);
     }
 
     /// <summary>The number of the database that is selected.</summary>
-    internal int DatabaseNumber => _databaseNumber;
+    internal int DatabaseNumber => _selected.Number;
 
     /// <summary>Selects the same number once more, in the databases as of now.</summary>
-    internal void SelectAgain() => Select(_databaseNumber);
+    internal void SelectAgain() => Select(_selected.Number);
 
+    // A transaction sees the databases as they were when it locked its keys: a flush comes after all of it.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void SelectSlow(Database?[] table, int database)
-    {
-        // A transaction sees the databases as they were when it locked its keys: a flush comes behind all of it.
-        if (_transaction != null) table = _transaction.Table;
-        _hintsHold = table == _lookAheadTable;
-        _selectedTable = table;
-        _table = table;
-        _database = table[database];
-        _databaseNumber = database;
-    }
+    private void SelectSlow(Database?[] table, int database) => _selected.Set(Transaction?.Table ?? table, database);
 
     /// <summary>A key for the operations of this store.</summary>
     public Key Key(ReadOnlySpan<byte> bytes) => new(bytes, _hash.Of(bytes));
 
-    /// <summary>The same with what the look-ahead found.</summary>
+    /// <summary>A key with the hash and the record that the look-ahead found.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal Key Key(ReadOnlySpan<byte> bytes, ulong hash, ulong hint) => new(bytes, hash, _hintsHold ? hint : 0);
+    internal Key Key(ReadOnlySpan<byte> bytes, ulong hash, ulong hint) =>
+        new(bytes, hash, _selected.HintsHold ? hint : 0);
 
     /// <summary>A key's hash, for the look-ahead.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -292,17 +290,17 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for
     /// none.</summary>
-    internal HashIndex? LookAheadIndex(int database) => _lookAheadTable?[database]?.Index;
+    internal HashIndex? LookAheadIndex(int database) => _selected.LookedAhead?[database]?.Index;
 
     /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as
     /// bytes.</summary>
-    /// <param name="hint">Of the key; its bytes are those behind the pointer.</param>
+    /// <param name="hint">The record that the look-ahead found for the key.</param>
     /// <returns>What it finds is valid when <see cref="FoundString.IsUnchanged"/> after its use. Not found proves
     /// nothing.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal FoundString FindString(ulong hint, byte* key, int length)
     {
-        return hint == 0 | !_hintsHold ? default : FoundString.In(_log.Pointer(hint), key, length, NowMs);
+        return hint == 0 | !_selected.HintsHold ? default : FoundString.In(_log.Pointer(hint), key, length, NowMs);
     }
 
     /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the
@@ -320,7 +318,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (!Record.TryLockFrom(record, word)) return false;
         if (_watches.IsAny) NoteChange(record, word);
         Record.CopyBytes(record + found.Offset, value, length);
-        if (hasSlot) _changes.MoveExpiry(_database!, record, expiryMs);
+        if (hasSlot) _changes.MoveExpiry(_selected.Database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
         _changes.Touch(record);
         return true;
@@ -352,7 +350,7 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private StoreStatus Missed(in Key key)
     {
-        CountMiss(_database, key.Hash);
+        CountMiss(_selected.Database, key.Hash);
         return StoreStatus.NotFound;
     }
 
@@ -367,15 +365,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Counts a read that was looked for more than once.</summary>
     internal void CountRead(in Key key, StoreStatus status)
     {
-        if (status == StoreStatus.NotFound) CountMiss(_database, key.Hash);
+        if (status == StoreStatus.NotFound) CountMiss(_selected.Database, key.Hash);
         else _uses.CountRead(found: true);
     }
-
-    /// <summary>Reads of this session that found their key.</summary>
-    internal long Hits => _uses.Hits;
-
-    /// <summary>Those that did not.</summary>
-    internal long Misses => _uses.Misses;
 
     /// <summary>Whether there is such a key.</summary>
     public bool Exists(in Key key)
@@ -410,7 +402,7 @@ public sealed unsafe class StoreSession : IDisposable
     private void NoteChange(byte* record, ulong word)
     {
         var key = Record.KeyOf(record, word);
-        _watches.Note(_slot, _database!.Id, _hash.Of(key), key);
+        _watches.Note(_slot, _selected.Database!.Id, _hash.Of(key), key);
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares
@@ -442,23 +434,19 @@ public sealed unsafe class StoreSession : IDisposable
         where TUpdate : struct, IValueUpdate, allows ref struct
     {
         Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
-        if (_transaction != null) return _transaction.Update(_database, key, type, ref update);
+        if (Transaction is { } transaction) return transaction.Update(_selected.Database, key, type, ref update);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
         {
             if (record == null)
             {
-                _database ??= CreateDatabase(_databaseNumber);
-                if (_database == null) return StoreStatus.OutOfMemory;
-                var status = _changes.Insert(_database, key, ref update, out bool again);
+                if (SelectedOrNew() is not { } database) return StoreStatus.OutOfMemory;
+                var status = _changes.Insert(database, key, ref update, out bool again);
                 if (!again) return status;
             }
             else if (TryLock(record, out ulong word))
             {
-                var held = new HeldRecord
-                {
-                    Database = _database!, Record = record, Word = _uses.Counted(word), Hash = key.Hash,
-                };
+                var held = HeldOf(record, _uses.Counted(word), key);
                 if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
                 try
                 {
@@ -496,7 +484,7 @@ public sealed unsafe class StoreSession : IDisposable
             word = Record.ReadWord(record);
             if (RecordWord.IsDead(word)) return false;
             if ((word & RecordWord.Lock) == 0 && Record.TryLockFrom(record, word)) return true;
-            _store.SteppedHolds.Wait(ref wait, record, Presence.AnswersInPause);
+            _store.SteppedHolds.Wait(ref wait, record, this);
         }
     }
 
@@ -505,100 +493,23 @@ public sealed unsafe class StoreSession : IDisposable
     /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound
     /// the status.</param>
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
-    internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1)
-    {
-        if (_transaction != null) return _transaction.Hold(_database, key, type, expectedBytes);
-        byte* record = Locate(key);
-        // Ends: as in Update.
-        while (true)
-        {
-            if (record == null)
-            {
-                if (expectedBytes < 0) return new HeldKey(this, StoreStatus.NotFound, ref _one);
-                _database ??= CreateDatabase(_databaseNumber);
-                if (_database == null) return new HeldKey(this, StoreStatus.OutOfMemory, ref _one);
-                if (key.Bytes.Length > Store.KeyBytesMax) return new HeldKey(this, StoreStatus.TooLarge, ref _one);
-                var status = _changes.HoldAbsent(_database, key, Math.Max(8, expectedBytes), ref _one, out bool again);
-                if (!again) return new HeldKey(this, status, ref _one);
-            }
-            else if (TryLock(record, out ulong word))
-            {
-                _one = new HeldRecord
-                {
-                    Database = _database!, Record = record, Word = _uses.Counted(word), Hash = key.Hash,
-                };
-                if (Record.IsExpired(record, word, NowMs))
-                {
-                    if (expectedBytes < 0 && _store.IsExpiryHeld)
-                    {
-                        Record.Unlock(record, word);
-                        return new HeldKey(this, StoreStatus.NotFound, ref _one);
-                    }
-
-                    _changes.Expire(ref _one);
-                }
-
-                if (_one.Exists)
-                {
-                    if (type == DataType.Any || ValueKinds.TypeOf(RecordWord.Kind(word)) == type)
-                        return new HeldKey(this, StoreStatus.Ok, ref _one);
-                    Record.Unlock(record, word);
-                    return new HeldKey(this, StoreStatus.WrongType, ref _one);
-                }
-
-                if (expectedBytes >= 0)
-                {
-                    _changes.HeldAbsent++;
-                    return new HeldKey(this, StoreStatus.Ok, ref _one);
-                }
-
-                _changes.LetGo(ref _one);
-                return new HeldKey(this, StoreStatus.NotFound, ref _one);
-            }
-
-            record = Find(key);
-        }
-    }
-
-    /// <summary>Ends <see cref="Hold(in Key, DataType, int)"/>.</summary>
-    internal void LetGo(ref HeldRecord held)
-    {
-        if (_transaction != null)
-        {
-            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // until the transaction ends
-            return;
-        }
-
-        if (held.Record == null) return;        // others have the lock now
-        _changes.LetGo(ref held);
-        _changes.HeldAbsent = 0;
-    }
-
-    /// <summary>Has work on a held key done in steps: what the caller holds goes over to it.</summary>
-    /// <returns>Null when that cannot be just now: the caller holds the key as before.</returns>
-    internal IHeldSteps? TryBeginUse(ref HeldRecord held, IHeldUse use)
-    {
-        if (_transaction != null) return new BorrowedUse(this, ref held, use);
-        _locks.TakeOver(held);
-        Keys.SetToHeld();
-        var begun = _locks.TryBeginUse(Keys, use);
-        if (begun != null) held.Record = null;
-        else _locks.GiveBack();
-        return begun;
-    }
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1) =>
+        Transaction is { } transaction ? transaction.Hold(_selected.Database, key, type, expectedBytes)
+            : Single.Hold(key, type, expectedBytes);
 
     /// <summary>Deletes a key.</summary>
     /// <returns>Whether there was one.</returns>
     public bool Delete(in Key key)
     {
-        if (_transaction != null) return _transaction.Delete(_database, key);
+        if (Transaction is { } transaction) return transaction.Delete(_selected.Database, key);
         byte* record = Locate(key);
         // Ends: as in Update.
         while (record != null)
         {
             if (TryLock(record, out ulong word))
             {
-                var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+                var held = HeldOf(record, word, key);
                 bool expired = Record.IsExpired(record, word, NowMs);
                 if (expired) _changes.Expire(ref held);
                 else _changes.MakeAbsent(ref held);
@@ -620,7 +531,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (_store.IsExpiryHeld) return false;
         byte* record = Find(key);
         if (record == null || !TryLock(record, out ulong word)) return false;
-        var held = new HeldRecord { Database = _database!, Record = record, Word = word, Hash = key.Hash };
+        var held = HeldOf(record, word, key);
         bool expired = Record.IsExpired(record, word, NowMs);
         if (expired) _changes.Expire(ref held);
         _changes.LetGo(ref held);
@@ -646,67 +557,18 @@ public sealed unsafe class StoreSession : IDisposable
     /// one of them works on what is held, and others wait for the end.</summary>
     /// <param name="keys">Every key that the transaction uses; free for other use afterwards.</param>
     /// <returns>Ok; or <see cref="StoreStatus.OutOfMemory"/>, then nothing is held.</returns>
-    public StoreStatus BeginTransaction(KeyList keys)
-    {
-        var status = OwnTransaction.Locks.Acquire(keys);
-        if (status != StoreStatus.Ok) return status;
-        EnterTransaction();
-        return StoreStatus.Ok;
-    }
+    public StoreStatus BeginTransaction(KeyList keys) => Transacting.Begin(keys);
 
     /// <summary>Whether the transaction holds a key.</summary>
-    public bool IsHeld(ReadOnlySpan<byte> key, int database)
-    {
-        if (_transaction == null || Table[database] is not { } selected) return false;
-        return _transaction.Locks.IndexOf(selected, Key(key)) >= 0;
-    }
-
-    /// <summary>Has the rest of the transaction done in steps: what it holds goes over to another session, and this one
-    /// has none any more.</summary>
-    /// <returns>Null when that cannot be just now: the transaction goes on here.</returns>
-    internal HeldUse? TryBeginUseOfTransaction(IHeldUse use)
-    {
-        var begun = _store.SteppedHolds.TryBegin(_transaction!, use);
-        if (begun != null) EndTransaction();
-        return begun;
-    }
-
-    /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
-    internal void AdoptTransaction(TransactionKeys other)
-    {
-        OwnTransaction.Locks.TakeOver(other.Locks);
-        other.Arrivals.MoveTo(_arrivals);       // they are served when the keys are free
-        _changes.SetClock(other.NowMs);
-        EnterTransaction();
-    }
-
-    /// <summary>Begins a transaction whose keys are locked one by one, in the order of locking.</summary>
-    internal KeyLocks PrepareTransaction(Database?[] table, int keys)
-    {
-        OwnTransaction.Locks.Begin(table, keys);
-        return OwnTransaction.Locks;
-    }
-
-    /// <summary>All of those are locked: operations work on them from here on.</summary>
-    internal void EnterTransaction()
-    {
-        _transaction = _transactionKeys;
-        _selectedTable = null;
-    }
-
-    /// <summary>Ends that; whoever has the locks lets go of them.</summary>
-    internal void LeaveTransaction()
-    {
-        _transaction = null;
-        _selectedTable = null;
-    }
+    public bool IsHeld(ReadOnlySpan<byte> key, int database) =>
+        Transaction is { } transaction && Table[database] is { } selected
+        && transaction.Locks.IndexOf(selected, Key(key)) >= 0;
 
     /// <summary>Publishes what the transaction did, and lets go of its keys.</summary>
-    public void EndTransaction()
-    {
-        LeaveTransaction();
-        _transactionKeys!.Locks.Release();
-    }
+    public void EndTransaction() => Transacting.End();
+
+    /// <summary>Has the next <see cref="Select"/> look at the databases again.</summary>
+    internal void DoubtSelected() => _selected.Doubt();
 
     /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named
     /// keys.</summary>
@@ -742,14 +604,14 @@ public sealed unsafe class StoreSession : IDisposable
     /// <returns>The next cursor, 0 when done. A key that is there from the first call to the last is visited at least
     /// once.</returns>
     public ulong Scan<TVisit>(ulong cursor, ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
-        _database == null ? 0 : IndexCursor.Scan(_database.Index, NowMs, cursor, ref visit);
+        _selected.Database == null ? 0 : IndexCursor.Scan(_selected.Database.Index, NowMs, cursor, ref visit);
 
     /// <summary>Visits one live key, each as likely as another.</summary>
     /// <returns>False when the database has none.</returns>
     public bool RandomKey<TVisit>(ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
-        _database != null && IndexCursor.Random(_database.Index, _database.Keys, NowMs, ref visit);
+        _selected.Database is { } database && IndexCursor.Random(database.Index, database.Keys, NowMs, ref visit);
 
-    /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME tells.</summary>
+    /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME returns.</summary>
     public long IdleSeconds(in ValueView value) =>
         Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
 
@@ -777,41 +639,42 @@ public sealed unsafe class StoreSession : IDisposable
         _changes.Seal();
         GoOffline();
         _locks.Dispose();
-        _transactionKeys?.Locks.Dispose();
-        _store.Return(this);
+        Transacting.Dispose();
+        _store.Sessions.Return(this);
     }
 
     /// <summary>Empties a database; see <see cref="Store.Flush(int)"/>.</summary>
-    internal void Flush(int database) => _store.Flush(database, this);
+    internal void Flush(int database) => _store.Databases.Flush(database, this);
 
     /// <summary>Empties all databases, as one step.</summary>
-    internal void FlushAll() => _store.FlushAll(this);
+    internal void FlushAll() => _store.Databases.FlushAll(this);
 
     /// <summary>Exchanges two databases, as one step. What was looked ahead is void.</summary>
     internal void Swap(int first, int second)
     {
-        _store.Swap(first, second, this);
+        _store.Databases.Swap(first, second, this);
         // What this session does from here on, it does in the new table: it shows that, or its next commands in the
         // same turn would count for those who watch the keys by the numbers of before (WatchTable.Note). In a
         // transaction the keys are locked in the old epoch.
-        if (_transaction == null) Tick();
+        if (Transaction == null) Tick();
     }
 
-    internal Database? CreateDatabase(int number) => _store.CreateDatabase(number, this);
+    /// <summary>The selected database, made where it had no key yet; null: there is no memory.</summary>
+    internal Database? SelectedOrNew() => _selected.Database ??= CreateDatabase(_selected.Number);
+
+    internal Database? CreateDatabase(int number) => _store.Databases.GetOrCreate(number, this);
 
     /// <summary>For the store's own thread, which works on databases rather than numbers.</summary>
     internal void Use(Database database)
     {
-        _table = [];
-        _selectedTable = null;
-        _database = database;
+        _selected.Use(database);
     }
 
     private void ReadClock() => _changes.SetClock(_store.Clock.ReadMs());
 
     /// <summary>The record of a key, from the hint when that holds.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private byte* Locate(in Key key)
+    internal byte* Locate(in Key key)
     {
         if (key.Hint != 0)
         {
@@ -824,7 +687,13 @@ public sealed unsafe class StoreSession : IDisposable
     }
 
     /// <summary>The record of a key in the selected database; null for none.</summary>
-    internal byte* Find(in Key key) => _database == null ? null : _database.Index.Find(key.Bytes, key.Hash);
+    internal byte* Find(in Key key) =>
+        _selected.Database is { } database ? database.Index.Find(key.Bytes, key.Hash) : null;
+
+    /// <summary>What is held of a key of the selected database whose record is locked.</summary>
+    /// <param name="word">As it is to be once it is let go of.</param>
+    internal HeldRecord HeldOf(byte* record, ulong word, in Key key) =>
+        new() { Database = _selected.Database!, Record = record, Word = word, Hash = key.Hash };
 
     private struct ReadNothing : IValueRead
     {

@@ -126,7 +126,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
     private void BeginLocking()
     {
         ChargeOrder();
-        _locks = _session.PrepareTransaction(_table, _found);
+        _locks = _session.Transacting.Prepare(_table, _found);
         _next = 0;
         _phase = Phase.Lock;
     }
@@ -151,7 +151,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
     private void Start()
     {
         Debug.Assert(_next == _found, "all keys are locked");
-        _session.EnterTransaction();
+        _session.Transacting.Enter();
         var start = work.Start(_table);
         if (start == TransactionStart.Run)
         {
@@ -166,7 +166,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndRunning()
     {
-        _session.LeaveTransaction();
+        _session.Transacting.Leave();
         _phase = Phase.LetGo;
     }
 
@@ -180,7 +180,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         }
 
         _isAgain = false;
-        store.WaitForTable();
+        store.Databases.WaitForReport();
         EndTurn(null);
         _keys?.Dispose();
         _keys = null;

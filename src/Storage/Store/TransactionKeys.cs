@@ -69,12 +69,18 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
         return true;
     }
 
-    private ref HeldRecord Find(Database? database, scoped in Key key)
+    /// <summary>What is held of a key; one whose time has passed is absent from here on.</summary>
+    /// <exception cref="InvalidOperationException">It is not held.</exception>
+    public ref HeldRecord Find(Database? database, scoped in Key key) => ref Locks[PlaceOf(database, key)];
+
+    /// <summary>Which of the <see cref="Locks"/> that is.</summary>
+    /// <inheritdoc cref="Find"/>
+    public int PlaceOf(Database? database, scoped in Key key)
     {
         int index = database == null ? -1 : Locks.IndexOf(database, key);
         if (index < 0) throw NotHeld();
         ref HeldRecord held = ref Locks[index];
         if (held.Exists && Record.IsExpired(held.Record, held.Word, changes.NowMs)) changes.Expire(ref held);
-        return ref held;
+        return index;
     }
 }

@@ -13,7 +13,7 @@ public sealed class EntryBuffer : IEntrySink, IDisposable
     /// <summary>How many entries there are.</summary>
     public int Count { get; private set; }
 
-    /// <summary>The id of one.</summary>
+    /// <summary>The id of an entry.</summary>
     /// <param name="index">From 0 to <see cref="Count"/> - 1.</param>
     public StreamId Id(int index)
     {
@@ -21,7 +21,7 @@ public sealed class EntryBuffer : IEntrySink, IDisposable
         return _ids[index];
     }
 
-    /// <summary>How many fields one has.</summary>
+    /// <summary>How many fields an entry has.</summary>
     /// <inheritdoc cref="Id" path="/param"/>
     public int FieldCount(int index)
     {
@@ -29,13 +29,13 @@ public sealed class EntryBuffer : IEntrySink, IDisposable
         return _ends[index] - FirstField(index);
     }
 
-    /// <summary>The name of a field of one; valid until the buffer is next filled, emptied or disposed.</summary>
+    /// <summary>The name of a field of an entry; valid until the buffer is next filled, emptied or disposed.</summary>
     /// <param name="index">From 0 to <see cref="Count"/> - 1.</param>
     /// <param name="field">From 0 to <see cref="FieldCount"/> - 1, in the order in which they were added; a name may
     /// come twice.</param>
     public ReadOnlySpan<byte> Field(int index, int field) => _fields.Field(At(index, field));
 
-    /// <summary>Its value, valid as long.</summary>
+    /// <summary>The value of a field, valid as long as its name.</summary>
     /// <inheritdoc cref="Field" path="/param"/>
     public ReadOnlySpan<byte> Value(int index, int field) => _fields.Value(At(index, field));
 
@@ -59,7 +59,7 @@ public sealed class EntryBuffer : IEntrySink, IDisposable
 
     void IEntrySink.Write(scoped StreamEntry entry) => Add(entry);
 
-    /// <summary>Adds one behind the others.</summary>
+    /// <summary>Adds an entry after the others.</summary>
     internal void Add(scoped StreamEntry entry)
     {
         Grow();
@@ -68,7 +68,7 @@ public sealed class EntryBuffer : IEntrySink, IDisposable
         _ends[Count++] = _fields.Count;
     }
 
-    /// <summary>Adds one without fields behind the others.</summary>
+    /// <summary>Adds an entry without fields after the others.</summary>
     internal void Add(StreamId id)
     {
         Grow();

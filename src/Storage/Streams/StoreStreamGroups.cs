@@ -15,11 +15,11 @@ public readonly struct StoreStreamGroups
     /// <summary>Adds a group. A key that is missing becomes a stream without entries.</summary>
     /// <param name="key">The key.</param>
     /// <param name="group">Its name: any bytes.</param>
-    /// <param name="behind">It gets the entries behind this id: <see cref="StreamId.Zero"/>: all,
-    /// <see cref="StreamId.Max"/>: those that come from now on.</param>
+    /// <param name="after">It gets the entries after this id: <see cref="StreamId.Zero"/>: all, <see
+    /// cref="StreamId.Max"/>: those that come from now on.</param>
     /// <param name="isNew">False: there is such a group, which stays as it is.</param>
     /// <returns>Ok, WrongType, OutOfMemory or TooLarge.</returns>
-    public StoreStatus Create(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, StreamId behind, out bool isNew)
+    public StoreStatus Create(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, StreamId after, out bool isNew)
     {
         isNew = false;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.Stream, StreamValue.ExpectedBytes);
@@ -27,8 +27,8 @@ public readonly struct StoreStreamGroups
         if (KeyOperations.IsTooLarge(group.Length)) return StoreStatus.TooLarge;
         var stream = new StreamValue(held.Value);
         if (stream.Exists && stream.View.FindGroup(group).Exists) return StoreStatus.Ok;
-        if (behind == StreamId.Max) behind = stream.Exists ? stream.View.LastId : StreamId.Zero;
-        isNew = stream.TryAddGroup(group, behind, StreamGroup.NotKnown);
+        if (after == StreamId.Max) after = stream.Exists ? stream.View.LastId : StreamId.Zero;
+        isNew = stream.TryAddGroup(group, after, StreamGroup.NotKnown);
         return isNew ? StoreStatus.Ok : StoreStatus.OutOfMemory;
     }
 
@@ -46,7 +46,7 @@ public readonly struct StoreStreamGroups
     /// <param name="group">The name of the group.</param>
     /// <param name="consumer">The name of the consumer, which is added where it is missing.</param>
     /// <param name="entries">Emptied first; stays empty where there are no more, or the status is not Ok.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">How many at most.</param>
     /// <returns>Ok, NotFound (no such key or group), WrongType, OutOfMemory or TooLarge.</returns>
     /// <remarks>Cost: O(entries delivered).</remarks>
     public StoreStatus Read(ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer,
@@ -73,13 +73,13 @@ public readonly struct StoreStreamGroups
     /// <param name="key">The key.</param>
     /// <param name="group">The name of the group.</param>
     /// <param name="consumer">The name of the consumer; with one that is missing nothing is pending.</param>
-    /// <param name="behind">Those behind this id.</param>
+    /// <param name="after">Entries after this id.</param>
     /// <param name="entries">Emptied first. An entry that was removed meanwhile has no fields.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">How many at most.</param>
     /// <returns>Ok, NotFound (no such key or group) or WrongType.</returns>
     /// <remarks>Cost: O(entries copied × log of the pending ones).</remarks>
     public StoreStatus ReadPending(
-        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, StreamId behind,
+        ReadOnlySpan<byte> key, ReadOnlySpan<byte> group, ReadOnlySpan<byte> consumer, StreamId after,
         EntryBuffer entries, int most = int.MaxValue)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(most);
@@ -89,7 +89,7 @@ public readonly struct StoreStreamGroups
         var stream = new StreamValue(held.Value);
         var groups = stream.Groups;
         StreamConsumer reader = groups[record].Find(consumer);
-        if (!reader.Exists || !behind.TryNext(out StreamId first)) return StoreStatus.Ok;
+        if (!reader.Exists || !after.TryNext(out StreamId first)) return StoreStatus.Ok;
         IdTree pending = reader.Pending;
         for (IdCursor at = pending.From(first); !at.IsEnd && entries.Count < most; pending.MoveNext(ref at))
         {
@@ -121,7 +121,7 @@ public readonly struct StoreStreamGroups
     /// <param name="consumer">The name of the consumer, which is added where it is missing.</param>
     /// <param name="ids">In any order. What is not pending is passed over; an id that comes twice is delivered
     /// twice.</param>
-    /// <param name="idleMs">Only those that were delivered so long ago, at least.</param>
+    /// <param name="idleMs">Only entries whose last delivery is at least this long ago.</param>
     /// <param name="entries">Emptied first; gets what was claimed, in the order of <paramref name="ids"/>. An entry
     /// that was removed from the stream meanwhile has no fields: it is pending no more, whenever it was delivered.
     /// Where memory ends in the middle it has what was claimed so far.</param>
@@ -151,10 +151,10 @@ public readonly struct StoreStreamGroups
     /// <param name="consumer">The name of the consumer, which is added where it is missing.</param>
     /// <param name="next">In: the least id, <see cref="StreamId.Zero"/> to begin with. Out: where to go on;
     /// <see cref="StreamId.Zero"/>: that were all.</param>
-    /// <param name="idleMs">Only those that were delivered so long ago, at least.</param>
+    /// <param name="idleMs">Only entries whose last delivery is at least this long ago.</param>
     /// <param name="entries">As with <see cref="Claim"/>. It may stay empty though there is more: ten times as many as
     /// are wanted are looked at.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">How many at most.</param>
     /// <param name="options">What is to be said of them.</param>
     /// <returns>Ok, NotFound (no such key or group), WrongType, OutOfMemory or TooLarge.</returns>
     /// <remarks>Cost: O(entries looked at × log of the pending ones).</remarks>
@@ -180,7 +180,7 @@ public readonly struct StoreStreamGroups
                 break;
             }
 
-            at = stream.Groups.PendingBehind(reader.Group, at);
+            at = stream.Groups.PendingAfter(reader.Group, at);
         }
 
         if (status == StoreStatus.Ok) next = at;

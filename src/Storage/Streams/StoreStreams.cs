@@ -80,7 +80,7 @@ public readonly struct StoreStreams
     /// <param name="last"><see cref="StreamId.Max"/>: to the last entry. An entry by its id alone: first and last are
     /// the same.</param>
     /// <param name="entries">Emptied first; stays empty where the stream has none there.</param>
-    /// <param name="most">At most so many. Whoever goes on begins at what <see cref="StreamId.TryNext"/> gives of the
+    /// <param name="most">How many at most. Whoever goes on begins at what <see cref="StreamId.TryNext"/> gives of the
     /// last one.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <remarks>Cost: O(log of the entries) and O(entries copied).</remarks>
@@ -93,8 +93,8 @@ public readonly struct StoreStreams
     /// <param name="first">The least id.</param>
     /// <param name="last">The greatest id, with which it begins.</param>
     /// <param name="entries">Emptied first; stays empty where the stream has none there.</param>
-    /// <param name="most">At most so many. Whoever goes on ends at what <see cref="StreamId.TryPrevious"/> gives of the
-    /// last one.</param>
+    /// <param name="most">How many at most. Whoever goes on ends at what <see cref="StreamId.TryPrevious"/> gives of
+    /// the last one.</param>
     /// <returns>Ok, NotFound (no such key) or WrongType.</returns>
     /// <remarks>Cost: O(log of the entries) and O(entries copied).</remarks>
     public StoreStatus GetReverseRange(ReadOnlySpan<byte> key, StreamId first, StreamId last, EntryBuffer entries,

@@ -3,7 +3,7 @@ namespace Kv.Storage;
 /// <summary>Entries of a stream from one id to another, both of them too.</summary>
 /// <param name="first">The least id.</param>
 /// <param name="last">The greatest; below the least: there are none.</param>
-/// <param name="most">At most so many.</param>
+/// <param name="most">How many at most.</param>
 /// <param name="isBackward">From the greatest to the least.</param>
 internal struct StreamEntries(StreamId first, StreamId last, long most, bool isBackward)
 {
@@ -12,7 +12,7 @@ internal struct StreamEntries(StreamId first, StreamId last, long most, bool isB
     /// <summary>How many have been written.</summary>
     public long Written { get; private set; }
 
-    /// <summary>Whether there are more of them than so many.</summary>
+    /// <summary>Whether there are more than <paramref name="than"/> of them.</summary>
     public readonly bool AreMore(StreamView stream, long than) => most > than && stream.HasMore(_first, _last, than);
 
     /// <summary>Writes some.</summary>

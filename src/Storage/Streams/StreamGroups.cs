@@ -92,7 +92,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
 
     /// <summary>Ends what is pending with a consumer that is about to be removed, some of it at a time.</summary>
     /// <param name="at">The default one at first, then where to go on.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">How many at most.</param>
     /// <returns>True when nothing is left.</returns>
     public bool EndPending(uint group, uint consumer, ref IdCursor at, int most)
     {
@@ -226,8 +226,8 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         return at.IsEnd ? StreamId.Zero : pending.IdAt(at);
     }
 
-    /// <summary>The first entry pending in a group behind an id; 0-0: there is none.</summary>
-    public StreamId PendingBehind(uint group, StreamId id) =>
+    /// <summary>The first entry pending in a group after an id; 0-0: there is none.</summary>
+    public StreamId PendingAfter(uint group, StreamId id) =>
         id.TryNext(out StreamId first) ? PendingFrom(group, first) : StreamId.Zero;
 
     /// <summary>Notes that a group has read an entry, if it has not before.</summary>

@@ -17,7 +17,7 @@ public readonly record struct StreamKeep
     internal StreamTrim Trim => _trim;
 
     /// <summary>The newest ones.</summary>
-    /// <param name="maxLength">At most so many.</param>
+    /// <param name="maxLength">How many entries stay, at most.</param>
     /// <param name="isApproximate">Only whole leaves go, of up to 100 entries: a few more stay, and it costs
     /// less.</param>
     public static StreamKeep Newest(long maxLength, bool isApproximate = false)

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Changes the entries of the stream of a held key.</summary>
@@ -80,8 +82,8 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         return removed;
     }
 
-    /// <summary>The same in pieces.</summary>
-    /// <param name="removed">How many have been, 0 at first.</param>
+    /// <summary>Removes entries from the front, some at a time. Needs no memory.</summary>
+    /// <param name="removed">How many have been removed, 0 at first.</param>
     /// <returns>True when it has ended.</returns>
     public bool Trim<TBudget>(in StreamTrim trim, ref long removed, ref TBudget budget)
         where TBudget : struct, IStepBudget
@@ -97,16 +99,17 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         return isDone;
     }
 
-    /// <summary>Says what the stream has been. For XSETID, and for one that is put together again.</summary>
+    /// <summary>Sets the history of the stream. For XSETID, and for a stream that is read back.</summary>
     /// <param name="lastId">Not below any entry.</param>
-    /// <param name="added">-1: leaves it.</param>
+    /// <param name="added">Null: leaves it.</param>
     /// <param name="maxDeletedId">0-0: leaves it.</param>
-    public void SetHistory(StreamId lastId, long added, StreamId maxDeletedId)
+    public void SetHistory(StreamId lastId, long? added, StreamId maxDeletedId)
     {
+        Debug.Assert(added is null or >= 0, "entries were added, or none");
         _value.BeginChange(isWatched: false);
         LargeStream stream = Stream;
         stream.LastId = lastId;
-        if (added >= 0) stream.Added = added;
+        if (added is { } entries) stream.Added = entries;
         if (!maxDeletedId.IsZero) stream.MaxDeletedId = maxDeletedId;
     }
 }

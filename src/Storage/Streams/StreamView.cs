@@ -46,7 +46,7 @@ internal readonly unsafe ref struct StreamView
 
     /// <summary>Counts the entries from one id to another, both included, leaf by leaf.</summary>
     /// <param name="at">Where the count goes on; it begins with <see cref="From"/>.</param>
-    /// <param name="most">At most about so many in this call.</param>
+    /// <param name="most">About how many to count in this call.</param>
     /// <param name="count">Goes up.</param>
     /// <returns>True when all have been counted.</returns>
     public bool Count(ref StreamPlace at, StreamId last, long most, ref long count)
@@ -79,7 +79,8 @@ internal readonly unsafe ref struct StreamView
     /// <summary>The place of the first entry whose id is not below one.</summary>
     public StreamPlace From(StreamId id) => _stream.From(id);
 
-    /// <summary>Counts the entries from one id to another, both included, but stops at about so many.</summary>
+    /// <summary>Counts the entries from one id to another, both included, but stops soon after <paramref
+    /// name="most"/>.</summary>
     public long CountSome(StreamId first, StreamId last, long most)
     {
         long count = 0;
@@ -93,7 +94,7 @@ internal readonly unsafe ref struct StreamView
         return count;
     }
 
-    /// <summary>Whether there are more than so many entries from one id to another.</summary>
+    /// <summary>Whether there are more than <paramref name="than"/> entries from one id to another.</summary>
     public bool HasMore(StreamId first, StreamId last, long than) =>
         Length > than && CountSome(first, last, than + 1) > than;
 
@@ -105,7 +106,7 @@ internal readonly unsafe ref struct StreamView
         return found;
     }
 
-    /// <summary>Finds the last entry, which may be well ahead of <see cref="LastId"/>.</summary>
+    /// <summary>Finds the last entry, whose id may be well below <see cref="LastId"/>.</summary>
     public bool TryGetLast(out StreamId id)
     {
         var walk = Between(StreamId.Zero, StreamId.Max, isBackward: true);
@@ -114,8 +115,8 @@ internal readonly unsafe ref struct StreamView
         return found;
     }
 
-    /// <summary>Whether there is an entry behind an id.</summary>
-    public bool HasBehind(StreamId id)
+    /// <summary>Whether there is an entry after an id.</summary>
+    public bool HasAfter(StreamId id)
     {
         if (Length == 0 || LastId <= id) return false;
         return TryGetLast(out StreamId last) && last > id;

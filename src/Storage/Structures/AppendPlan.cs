@@ -12,7 +12,7 @@ internal struct AppendPlan
     /// <summary>What the new leaf has, or what the last one must be widened to; 0: it has room.</summary>
     public int Capacity;
 
-    /// <summary>What a free piece has that will do, too.</summary>
+    /// <summary>The fewest bytes that a free piece may have to be taken instead.</summary>
     public int Least;
 
     /// <summary>Bytes that Redis' listpack gets more.</summary>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.InteropServices;
 
@@ -5,22 +6,22 @@ namespace Kv.Storage;
 
 /// <summary>Which items of a region have been drawn: their names, in native memory that the store is charged
 /// for.</summary>
-/// <remarks>Open addressing, at most half full. No item has the name 0, which is in front of all pieces: an empty
-/// slot.</remarks>
+/// <remarks>Open addressing, at most half full. A slot of 0 is empty: no item has that name.</remarks>
 internal unsafe struct DrawnItems : IDisposable
 {
     private MemoryBudget? _budget;
     private uint* _slots;
     private int _log;
 
-    /// <summary>Bytes for so many items.</summary>
+    /// <summary>Bytes that the table takes for <paramref name="count"/> items.</summary>
     public static long BytesFor(long count) => sizeof(uint) * SlotsFor(count);
 
     /// <summary>Gets the memory.</summary>
-    /// <param name="count">At most so many items.</param>
+    /// <param name="count">The most items that will be added.</param>
     /// <returns>False when there is none.</returns>
     public bool TryBegin(MemoryBudget budget, long count)
     {
+        Debug.Assert(_slots == null && count >= 0, "the memory is taken once");
         if (budget.RefusesAllocation()) return false;
         long slots = SlotsFor(count);
         _slots = (uint*)NativeMemory.AllocZeroed((nuint)slots, sizeof(uint));
@@ -34,6 +35,7 @@ internal unsafe struct DrawnItems : IDisposable
     /// <returns>Whether it is new.</returns>
     public readonly bool Add(uint name)
     {
+        Debug.Assert(_slots != null && name != 0, "there is memory, and 0 is no item");
         uint mask = (1u << _log) - 1;
         // Ends: half of the slots are empty.
         for (uint slot = (name * 0x9E3779B1) >> (32 - _log); ; slot = (slot + 1) & mask)

@@ -5,16 +5,16 @@ namespace Kv.Storage;
 /// <summary>When fields of hashes expire.</summary>
 internal static unsafe class FieldExpiry
 {
-    /// <summary>Of a field that lives as long as its hash.</summary>
+    /// <summary>The expiry of a field that lives as long as its hash.</summary>
     public const long None = -1;
 
-    /// <summary>Of a hash without a field that expires.</summary>
+    /// <summary>The earliest expiry of a hash without a field that expires.</summary>
     public const long Never = long.MaxValue;
 
     /// <summary>The latest that a client may ask for, unix milliseconds: 46 bits.</summary>
     public const long ClientMaxMs = (1L << 46) - 1;
 
-    /// <summary>Whether its time has come.</summary>
+    /// <summary>Whether a field with this expiry has expired.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsPast(long expiryMs, long nowMs) => (ulong)expiryMs <= (ulong)nowMs;      // none is the largest
 

@@ -15,7 +15,7 @@ namespace Kv.Storage;
 /// expires.</summary>
 internal readonly unsafe ref struct FieldTable
 {
-    /// <summary>Bytes of its head, which count in another region, too: a cursor is right whatever the size of the
+    /// <summary>Bytes of its head that stay right in a copy of the region: a cursor is right whatever the size of the
     /// table.</summary>
     public const int KeptHeadBytes = 32;
 
@@ -43,7 +43,7 @@ internal readonly unsafe ref struct FieldTable
     private ref ulong Cursor => ref *(ulong*)(_region.Head + MemberTable.HeadBytes + 16);
     private ref uint ExpiriesRef => ref *(uint*)(_region.Head + MemberTable.HeadBytes + 24);
 
-    /// <summary>The same of a region, for those who only ask for that.</summary>
+    /// <summary>When the first field of the hash in a region expires, or earlier.</summary>
     public static long EarliestOf(Region region)
     {
         byte* head = region.Head + MemberTable.HeadBytes;
@@ -53,6 +53,7 @@ internal readonly unsafe ref struct FieldTable
     /// <summary>Writes an item out of what was reserved.</summary>
     public uint Write(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, long expiryMs)
     {
+        Debug.Assert(expiryMs >= FieldExpiry.None, "an expiry is a time, or none");
         bool hasExpiry = expiryMs != FieldExpiry.None;
         uint item = _region.Take(HashItem.SizeOf(field.Length, value.Length, hasExpiry));
         HashItem.WritePayload(MemberItem.Write(_region.At(item), field), value, expiryMs, hasExpiry);
@@ -69,6 +70,7 @@ internal readonly unsafe ref struct FieldTable
     /// <returns>When it would have expired, or -1.</returns>
     public long Replace(uint* place, ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, bool keepExpiry, long nowMs)
     {
+        Debug.Assert(MemberItem.MemberOf(Members.ItemAt(place)).SequenceEqual(field), "the place is of this field");
         byte* old = Members.ItemAt(place), payload = MemberItem.PayloadOf(old);
         long oldMs = HashItem.Read(payload, out _),
             expiryMs = keepExpiry && !FieldExpiry.IsPast(oldMs, nowMs) ? oldMs : FieldExpiry.None;
@@ -94,6 +96,8 @@ internal readonly unsafe ref struct FieldTable
     /// <param name="expiryMs">Unix milliseconds; -1: none, which needs no memory.</param>
     public void SetExpiry(uint* place, long expiryMs)
     {
+        Debug.Assert(*place != 0 && expiryMs >= FieldExpiry.None,
+            "the field is there, and an expiry is a time, or none");
         byte* item = Members.ItemAt(place), payload = MemberItem.PayloadOf(item);
         long oldMs = HashItem.Read(payload, out var value);
         byte* at = HashItem.ExpiryOf(payload);
@@ -118,6 +122,7 @@ internal readonly unsafe ref struct FieldTable
     /// <summary>Removes the field at a place.</summary>
     public void Remove(uint* place, ulong hash)
     {
+        Debug.Assert(*place != 0, "the field is there");
         uint item = *place;
         byte* start = _region.At(item);
         int size = HashItem.SizeOf(start);
@@ -127,11 +132,12 @@ internal readonly unsafe ref struct FieldTable
     }
 
     /// <summary>Removes what has expired in some buckets, going on where the last call ended.</summary>
-    /// <param name="bucketsMax">At most so many are looked at.</param>
+    /// <param name="bucketsMax">At most this many buckets are looked at.</param>
     /// <param name="more">Whether the pass is not done: until it is, the earliest expiry stays as it was.</param>
     /// <returns>How many were removed.</returns>
     public long RemoveExpired(long nowMs, long bucketsMax, out bool more)
     {
+        Debug.Assert(bucketsMax > 0, "each call looks at a bucket");
         if (Cursor == 0) EarliestSoFar = FieldExpiry.Never;
         byte** found = stackalloc byte*[BatchMax];
         long removed = 0;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -31,10 +32,11 @@ internal static unsafe class HashItem
         return (int)(payload - item) + prefix + value.Length;
     }
 
-    /// <summary>Writes what stands behind the field.</summary>
+    /// <summary>Writes what follows the field's name.</summary>
     /// <param name="expiryMs">Unix milliseconds; -1: none, and no room for one, unless it is asked for.</param>
     public static void WritePayload(byte* payload, ReadOnlySpan<byte> value, long expiryMs, bool hasExpiry)
     {
+        Debug.Assert(hasExpiry || expiryMs == FieldExpiry.None, "an expiry needs room");
         if (!hasExpiry)
         {
             LengthPrefix.WriteWith(payload, value);
@@ -47,7 +49,7 @@ internal static unsafe class HashItem
         value.CopyTo(new Span<byte>(payload + ValueOffset, value.Length));
     }
 
-    /// <summary>Reads what stands behind the field.</summary>
+    /// <summary>Reads what follows the field's name.</summary>
     /// <returns>When it expires: unix milliseconds, or -1.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long Read(byte* payload, out ReadOnlySpan<byte> value)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -38,12 +39,13 @@ internal readonly unsafe struct IdNode(byte* start)
 
     public void Begin(int level, int capacity)
     {
+        Debug.Assert(capacity is > 0 and <= Max && (level == 0 || capacity == Max), "an inner node is a whole one");
         new Span<byte>(start, HeaderBytes).Clear();
         Level = (ushort)level;
         Capacity = (ushort)capacity;
     }
 
-    /// <summary>How many ids are below one.</summary>
+    /// <summary>How many ids of the node are below <paramref name="id"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public int CountBelow(StreamId id)
     {
@@ -67,9 +69,11 @@ internal readonly unsafe struct IdNode(byte* start)
         return at < Count && Ids[at] == id ? at : at - 1;
     }
 
-    /// <summary>Copies entries to another place, also of the same node.</summary>
+    /// <summary>Copies entries to another node, or within this one.</summary>
     public void CopyTo(int from, IdNode target, int to, int count, int payload)
     {
+        Debug.Assert(count <= 0 || (from >= 0 && to >= 0 && to + count <= target.Capacity),
+            "entries stay within the nodes");
         if (count <= 0) return;
         Copy(Ids + from, target.Ids + to, count * StreamId.Bytes);
         Copy(Payload(from, payload), target.Payload(to, payload), count * payload);
@@ -78,6 +82,7 @@ internal readonly unsafe struct IdNode(byte* start)
     /// <summary>Makes room for an entry, which the caller fills.</summary>
     public void Open(int at, int payload)
     {
+        Debug.Assert((uint)at <= (uint)Count && !IsFull, "there is room for one more");
         CopyTo(at, this, at + 1, Count - at, payload);
         Count++;
     }
@@ -85,6 +90,7 @@ internal readonly unsafe struct IdNode(byte* start)
     /// <summary>Takes an entry out.</summary>
     public void Close(int at, int payload)
     {
+        Debug.Assert((uint)at < (uint)Count, "there is such an entry");
         CopyTo(at + 1, this, at, Count - at - 1, payload);
         Count--;
     }

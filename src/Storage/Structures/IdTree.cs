@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -19,10 +20,10 @@ internal struct IdTreeHead
 /// <summary>Ids in order, each with a few bytes: the leaves of a stream, what is pending in a group, what is pending
 /// with a consumer.</summary>
 /// <remarks>
-/// A B+tree in the region of a stream. An id behind all others goes straight into the last leaf, and leaves that were
-/// filled so stay full: that is how entries and deliveries come. Neighbours of one parent that have together less than
-/// 3/4 of a node become one. Pointers hold until the next reservation. <see cref="Insert"/> takes what was reserved
-/// (<see cref="ReserveBytes"/>); nothing else needs memory.
+/// A B+tree in the region of a stream. An id above all others goes straight into the last leaf, and leaves that were
+/// filled that way stay full: entries and deliveries come in that order. Neighbours of one parent that have together
+/// less than 3/4 of a node become one. Pointers hold until the next reservation. <see cref="Insert"/> takes what was
+/// reserved (<see cref="ReserveBytes"/>); nothing else needs memory.
 /// </remarks>
 internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payload)
 {
@@ -38,10 +39,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     public IdNode NodeAt(uint node) => new(region.At(node));
 
-    /// <summary>Bytes of a region to reserve for so many inserts.</summary>
-    /// <param name="isBehind">All of them come in order, behind all that there are.</param>
+    /// <summary>Bytes of a region to reserve for this many inserts.</summary>
+    /// <param name="isBehind">Whether all of them come in order, above all ids that there are.</param>
     public long ReserveBytes(long inserts, bool isBehind)
     {
+        Debug.Assert(inserts >= 0, "inserts are counted");
         long node = IdNode.BytesFor(IdNode.Max, Math.Max(payload, ChildBytes));
         long needed = 0, room = 0;
         if (head->Height == 0)
@@ -77,7 +79,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return at < leaf.Count && leaf.Ids[at] == id ? leaf.Payload(at, payload) : null;
     }
 
-    /// <summary>The first entry whose id is not below one.</summary>
+    /// <summary>The first entry whose id is not below <paramref name="id"/>.</summary>
     public IdCursor From(StreamId id)
     {
         if (IsEmpty) return default;
@@ -87,7 +89,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return at < leaf.Count ? new IdCursor(name, at) : new IdCursor(leaf.Next, 0);
     }
 
-    /// <summary>The last entry whose id is not above one; the first of all if there is none.</summary>
+    /// <summary>The last entry whose id is not above <paramref name="id"/>; the first of all if there is
+    /// none.</summary>
     public IdCursor UpTo(StreamId id)
     {
         if (IsEmpty) return default;
@@ -118,15 +121,17 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     public byte* PayloadAt(IdCursor cursor) => NodeAt(cursor.Node).Payload(cursor.Place, payload);
 
-    /// <summary>Goes to the next entry; behind the last one the cursor is at the end.</summary>
+    /// <summary>Goes to the next entry; after the last one the cursor is at the end.</summary>
     public void MoveNext(ref IdCursor cursor)
     {
+        Debug.Assert(!cursor.IsEnd && cursor.Place < NodeAt(cursor.Node).Count, "the cursor is at an entry");
         IdNode leaf = NodeAt(cursor.Node);
         cursor = cursor.Place + 1 < leaf.Count
             ? new IdCursor(cursor.Node, cursor.Place + 1) : new IdCursor(leaf.Next, 0);
     }
 
-    /// <summary>Counts the ids that are not below one, but stops at about so many.</summary>
+    /// <summary>Counts the ids that are not below <paramref name="id"/>, but stops soon after <paramref
+    /// name="most"/>.</summary>
     public long CountSome(StreamId id, long most)
     {
         long count = 0;
@@ -146,6 +151,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     /// <returns>Its payload, for the caller to fill.</returns>
     public byte* Insert(StreamId id)
     {
+        Debug.Assert(Find(id) == null, "the id is not there");
         head->Count++;
         if (head->Root != 0)
         {
@@ -211,10 +217,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     /// <summary>Gives all nodes back, some at a time.</summary>
     /// <param name="leaf">0 at first, then where to go on. As long as it has not ended, the tree is good for nothing
     /// else.</param>
-    /// <param name="most">At most so many, and goes down by how many there were.</param>
+    /// <param name="most">At most this many nodes; goes down by how many there were.</param>
     /// <returns>True when it has ended.</returns>
     public bool Clear(ref uint leaf, ref int most)
     {
+        Debug.Assert(most > 0, "each call gives a node back");
         if (head->Height == 0)
         {
             Clear();
@@ -256,7 +263,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return bytes;
     }
 
-    /// <summary>Bytes of nodes that trees of a region have put by.</summary>
+    /// <summary>Bytes of nodes that the trees of a region keep for later.</summary>
     public static long SpareBytes(Region region)
     {
         uint* counts = LargeStream.SpareCounts(region);
@@ -264,8 +271,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
             + (counts[2] * SizeOf(IdNode.Max, LargestPayload));
     }
 
-    /// <summary>Gives nodes that were put by back to the region.</summary>
-    /// <param name="most">At most so many.</param>
+    /// <summary>Gives nodes that were kept for later back to the region.</summary>
+    /// <param name="most">At most this many.</param>
     public static void GiveSpare(Region region, int most)
     {
         for (int list = 0; list < 3; list++)
@@ -284,7 +291,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     /// <summary>Moves nodes out of pages that are to be emptied.</summary>
     /// <param name="next">An id of the leaf that is next; goes up.</param>
-    /// <param name="most">At most so many leaves, with what is above them; goes down.</param>
+    /// <param name="most">At most this many leaves, with what is above them; goes down.</param>
     /// <param name="isDone">Whether that was the last.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     public bool MoveNodes(ref PieceMover mover, ref StreamId next, ref int most, out bool isDone)
@@ -326,7 +333,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return true;
     }
 
-    /// <summary>Throws when these are others than are counted. For tests.</summary>
+    /// <summary>Throws when the nodes kept for later are not as many as are counted. For tests.</summary>
     public static void CheckSpare(Region region)
     {
         for (int list = 0; list < 3; list++)
@@ -401,7 +408,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return leaf.Payload(place, payload);
     }
 
-    /// <summary>Puts a node behind one that was split.</summary>
+    /// <summary>Puts a new node after the one that was split.</summary>
     private void AddChild(ref IdPath path, int level, StreamId id, uint child)
     {
         // Ends: a level further up each round.
@@ -434,15 +441,18 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     private static void PutChild(IdNode node, int place, StreamId id, uint child)
     {
+        Debug.Assert(child != 0 && node.Level != 0, "a child goes into an inner node");
         node.Open(place, ChildBytes);
         node.Ids[place] = id;
         node.Children[place] = child;
     }
 
-    /// <summary>Gives a node that is full one behind it, with half of the entries; with none, where the next one comes
-    /// behind all others.</summary>
+    /// <summary>Splits a full node: a new one after it gets half of the entries; or none, where the next entry comes
+    /// after all others.</summary>
     private uint Split(uint name, int place, int bytes)
     {
+        Debug.Assert(NodeAt(name).IsFull && NodeAt(name).Capacity == IdNode.Max,
+            "only a whole node that is full is split");
         IdNode node = NodeAt(name);
         uint right = TakeNode(node.Level, IdNode.Max);
         IdNode other = NodeAt(right);
@@ -462,6 +472,8 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     private uint Grow(uint name)
     {
+        Debug.Assert(head->Height == 0 && NodeAt(name).Capacity < IdNode.Max,
+            "only a tree of one leaf has a short one");
         IdNode node = NodeAt(name);
         uint grown = TakeNode(0, node.Capacity * 2);
         IdNode other = NodeAt(grown);
@@ -505,6 +517,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     private bool TryJoin(IdNode parent, int place)
     {
+        Debug.Assert(place >= 0 && place + 1 < parent.Count, "two neighbours are joined");
         IdNode left = NodeAt(parent.Children[place]), right = NodeAt(parent.Children[place + 1]);
         if (left.Count + right.Count > SpareMax) return false;
         // From where on the first child has ids, its parent knows.
@@ -538,6 +551,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     private uint TakeNode(int level, int capacity)
     {
+        Debug.Assert(level >= 0 && capacity is > 0 and <= IdNode.Max, "nodes have a size");
         int bytes = level == 0 ? payload : ChildBytes;
         ref uint spare = ref LargeStream.SpareNodes(region)[SpareList(bytes)];
         uint name = capacity == IdNode.Max ? spare : 0;
@@ -555,9 +569,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return name;
     }
 
-    /// <summary>Whole nodes are kept: a region does not find pieces of just their size again.</summary>
+    /// <summary>Gives a node back, or keeps it for later if it is a whole one: a region does not find pieces of exactly
+    /// that size again.</summary>
     private void GiveNode(uint name)
     {
+        Debug.Assert(name != 0, "there is a node to give back");
         IdNode node = NodeAt(name);
         int bytes = node.Level == 0 ? payload : ChildBytes;
         if (node.Capacity != IdNode.Max)

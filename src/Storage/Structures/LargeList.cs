@@ -12,7 +12,7 @@ namespace Kv.Storage;
 /// equally long a leaf has no slots. An element of over 1,024 bytes has a leaf of its own. A leaf without elements is
 /// given back, neighbours that are sparse become one, and one in between that has much spare gives that back. One that
 /// is full becomes a larger one, as long as there is one, and is divided then: so it stays about as large as what is in
-/// it. Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails behind it.
+/// it. Threads: the owner of the record's lock. Every change begins with a reservation; nothing fails after it.
 /// Cost: push, pop: O(1). Index: a sum over the counts of leaves, then O(1). In the middle: as much as a leaf has.
 /// </remarks>
 internal readonly unsafe struct LargeList(Region region)
@@ -22,6 +22,9 @@ internal readonly unsafe struct LargeList(Region region)
 
     /// <summary>Most bytes of an element that shares a leaf.</summary>
     public const int SharedBytesMax = 1024;
+
+    /// <summary>Where <see cref="EndRemoval"/> begins.</summary>
+    public const int RemovalEnds = -1;
 
     private const int LeafStep = 512, EighthShift = 3, LastShift = 6, SparseBytes = LeafBytesMax / 2, SpareShift = 4,
         MuchSpareShift = 3;
@@ -56,6 +59,8 @@ internal readonly unsafe struct LargeList(Region region)
     /// <param name="left">At which end.</param>
     public static long PushBytes(Region region, bool left, in ListPush push)
     {
+        Debug.Assert(push.Count > 0 && push.Bytes <= push.Count * push.Longest,
+            "the elements are as they were counted");
         long leafBytes = 0, tight = 0, lengthened = 0;
         if (!region.IsNone)
         {
@@ -63,8 +68,8 @@ internal readonly unsafe struct LargeList(Region region)
             bool hasEnd = list.TryEnd(left, out ListLeaf end);
             if (!push.HasAlone && hasEnd && MayPush(end, left, end.SizeFor(push))) return 0;
             leafBytes = list.Directory.LeafBytes;
-            // Behind an element that is alone the first leaf has room for one; the next one for the others, and a step
-            // more for being one of more.
+            // After an element that is alone the first leaf has room for one element; the next leaf for the others, and
+            // a step more for being one of several.
             if (hasEnd && end.IsAlone) tight = 4 * LeafStep;
             else if (hasEnd && !push.HasAlone && list.IsLastPiece(left))
             {
@@ -128,6 +133,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Counts elements that have been put into the last leaf.</summary>
     public void CountPushed(int count)
     {
+        Debug.Assert(count >= 0 && Leaves != 0, "they are in a leaf");
         ListDirectory directory = Directory;
         directory.Counts[directory.Leaves - 1] += (uint)count;
         directory.Count += count;
@@ -178,8 +184,8 @@ internal readonly unsafe struct LargeList(Region region)
         {
             long claimed = leaf.ClaimedBytes + leaf.SizeFor(push);
             lengthened = Math.Min(LeafBytesMax, RoundUp(Math.Max(claimed, leaf.Capacity + more))) - leaf.Capacity;
-            // Longer than that it does not become: all that it has no room for, at worst less than an element's, begins
-            // another.
+            // It does not become longer than that: what it has no room for, at worst one element more, begins another
+            // leaf.
             behind = claimed <= LeafBytesMax
                 ? 0 : Math.Min(behind, claimed - LeafBytesMax + ListLeaf.SizeOf(push.Longest));
         }
@@ -228,6 +234,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Puts an element at a place, from 0 to <see cref="Count"/>.</summary>
     public void Insert(long index, ReadOnlySpan<byte> element)
     {
+        Debug.Assert((ulong)index <= (ulong)Count, "it goes between elements of the list");
         if (index == 0 || index == Count)
         {
             Push(index == 0, element);
@@ -269,6 +276,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Whether an element can be exchanged where it is.</summary>
     public bool CanReplace(long index, int length)
     {
+        Debug.Assert(length >= 0, "an element has a length");
         ListLeaf leaf = Directory.Leaf(Directory.Find(index, out int offset));
         if (leaf.IsAlone)
             return Region.SizeOf(ListLeaf.HeaderBytes + leaf.Alone.Length) == Region.SizeOf(
@@ -313,7 +321,7 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     /// <summary>Takes elements out, and the leaves that become empty.</summary>
-    /// <returns>The leaf where they began, or what comes behind it now.</returns>
+    /// <returns>The leaf where they began, or the one that follows it now.</returns>
     private int TakeOut(long index, long count)
     {
         ListDirectory directory = Directory;
@@ -356,6 +364,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <summary>Gives back what a leaf has spare, if that is much.</summary>
     private void Shrink(int at)
     {
+        Debug.Assert((uint)at < (uint)Leaves, "there is such a leaf");
         ListDirectory directory = Directory;
         ListLeaf leaf = directory.Leaf(at);
         if (leaf.IsAlone || leaf.Count == 0) return;
@@ -396,17 +405,18 @@ internal readonly unsafe struct LargeList(Region region)
         int at = 0;
         long removed = RemoveEqual(element, most, fromRight, ref at, int.MaxValue);
         if (removed == 0) return 0;
-        at = -1;
+        at = RemovalEnds;
         EndRemoval(ref at, int.MaxValue);
         return removed;
     }
 
-    /// <summary>The same in some leaves. Leaves those that become empty for <see cref="EndRemoval"/> to take out;
-    /// nothing else is done before.</summary>
+    /// <summary>Takes out elements of some leaves that equal one. Leaves that become empty stay for <see
+    /// cref="EndRemoval"/> to take out; nothing else is done before.</summary>
     /// <param name="first">How many leaves have been looked at, from the end where it begins.</param>
-    /// <param name="leavesMost">At most so many are.</param>
+    /// <param name="leavesMost">At most this many leaves are looked at.</param>
     public long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first, int leavesMost)
     {
+        Debug.Assert(most > 0 && first >= 0 && leavesMost > 0, "each call looks at a leaf");
         ListDirectory directory = Directory;
         long left = most;
         int leaves = directory.Leaves, end = (int)Math.Min(leaves, (long)first + leavesMost);
@@ -426,11 +436,12 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     /// <summary>Takes out the leaves that have become empty, and joins sparse neighbours.</summary>
-    /// <param name="at">-1 to begin; then which leaf is looked at next.</param>
-    /// <param name="leavesMost">At most so many leaves are looked at.</param>
+    /// <param name="at"><see cref="RemovalEnds"/> to begin; then which leaf is looked at next.</param>
+    /// <param name="leavesMost">At most this many leaves are looked at.</param>
     /// <returns>True when it has ended.</returns>
     public bool EndRemoval(ref int at, int leavesMost)
     {
+        Debug.Assert(leavesMost > 0 && at < Math.Max(1, Leaves), "the removal goes on where it ended");
         ListDirectory directory = Directory;
         if (at < 0)
         {
@@ -446,10 +457,12 @@ internal readonly unsafe struct LargeList(Region region)
         return true;
     }
 
-    /// <summary>Elements from a place on, it included, up to the end of so many leaves.</summary>
+    /// <summary>Counts the elements from <paramref name="index"/> on, to the end of its leaf and of <paramref
+    /// name="leaves"/> - 1 more.</summary>
     /// <param name="backwards">From the place towards the first.</param>
     public long CountIn(long index, int leaves, bool backwards)
     {
+        Debug.Assert(leaves > 0, "at least the leaf of the element");
         ListDirectory directory = Directory;
         int at = directory.Find(index, out int offset);
         long count = backwards ? offset + 1 : directory.Counts[at] - (long)offset;
@@ -530,6 +543,7 @@ internal readonly unsafe struct LargeList(Region region)
     /// <returns>Where the left part is.</returns>
     private int SplitAt(int at, int offset, int size)
     {
+        Debug.Assert(offset > 0 && offset < Directory.Counts[at], "both parts have elements");
         ListDirectory directory = Directory;
         ListLeaf leaf = directory.Leaf(at);
         int has = (int)directory.Counts[at], moved = leaf.BytesBehind(offset);
@@ -585,6 +599,7 @@ internal readonly unsafe struct LargeList(Region region)
 
     private void Move(int from, int to)
     {
+        Debug.Assert(Math.Abs(from - to) == 1, "neighbours become one");
         ListDirectory directory = Directory;
         directory.Counts[to] += directory.Counts[from];
         directory.Counts[from] = 0;
@@ -592,8 +607,8 @@ internal readonly unsafe struct LargeList(Region region)
     }
 
     /// <summary>Moves leaves out of pages that are to be emptied.</summary>
-    /// <param name="leaf">The one that is next; goes up.</param>
-    /// <param name="most">At most so many.</param>
+    /// <param name="leaf">The leaf that is next; goes up.</param>
+    /// <param name="most">At most this many leaves.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     public bool MoveLeaves(ref PieceMover mover, ref ulong leaf, int most)
     {
@@ -609,6 +624,7 @@ internal readonly unsafe struct LargeList(Region region)
 
     private uint TakeAlone(ReadOnlySpan<byte> element)
     {
+        Debug.Assert(element.Length > SharedBytesMax, "a short element shares a leaf");
         uint name = _region.Take(ListLeaf.HeaderBytes + element.Length);
         ListLeaf.WriteAlone(_region.At(name), element);
         Directory.LeafBytes += Region.SizeOf(ListLeaf.HeaderBytes + element.Length);
@@ -617,6 +633,7 @@ internal readonly unsafe struct LargeList(Region region)
 
     private uint TakeLeaf(long bytes, bool isReversed)
     {
+        Debug.Assert(bytes >= ListLeaf.HeaderBytes, "a leaf has room for its header");
         ListDirectory directory = Directory;
         int size = (int)Math.Min(LeafBytesMax, RoundUp(bytes));
         uint name = _region.Take(size);

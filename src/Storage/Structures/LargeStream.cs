@@ -51,7 +51,7 @@ internal readonly unsafe struct LargeStream(Region region)
 
     public StreamLeaf LeafAt(uint name) => new(region.At(name));
 
-    /// <summary>The first entry whose id is not below one, deleted or not.</summary>
+    /// <summary>The first entry whose id is not below <paramref name="id"/>, deleted or not.</summary>
     public StreamPlace From(StreamId id)
     {
         uint name = LeafOf(id);
@@ -61,7 +61,7 @@ internal readonly unsafe struct LargeStream(Region region)
         return at < leaf.Count ? new StreamPlace(name, at) : new StreamPlace(leaf.Next, 0);
     }
 
-    /// <summary>The last entry whose id is not above one, deleted or not.</summary>
+    /// <summary>The last entry whose id is not above <paramref name="id"/>, deleted or not.</summary>
     public StreamPlace UpTo(StreamId id)
     {
         uint name = LeafOf(id);
@@ -85,15 +85,16 @@ internal readonly unsafe struct LargeStream(Region region)
         return true;
     }
 
-    /// <summary>The place behind one; the end behind the last.</summary>
+    /// <summary>The place after <paramref name="place"/>; the end after the last.</summary>
     public StreamPlace After(StreamPlace place)
     {
+        Debug.Assert(!place.IsEnd, "something follows an entry only");
         StreamLeaf leaf = LeafAt(place.Leaf);
         return place.Index + 1 < leaf.Count ? new StreamPlace(place.Leaf, place.Index + 1)
             : new StreamPlace(leaf.Next, 0);
     }
 
-    /// <summary>The place ahead of one; the end ahead of the first.</summary>
+    /// <summary>The place before <paramref name="place"/>; the end before the first.</summary>
     public StreamPlace Before(StreamPlace place) =>
         place.Index > 0 ? new StreamPlace(place.Leaf, place.Index - 1) : Before(LeafAt(place.Leaf));
 
@@ -194,10 +195,11 @@ internal readonly unsafe struct LargeStream(Region region)
     public long ReserveBytes(StreamLeaf leaf) =>
         leaf.LeastCapacity + Index.ReserveBytes(Index.IsEmpty ? 2 : 1, isBehind: true);
 
-    /// <summary>Puts a copy of a leaf of another stream behind the others, no larger than it has to be. Room was
+    /// <summary>Puts a copy of a leaf of another stream after the others, no larger than it has to be. Room was
     /// reserved.</summary>
     public void Append(StreamLeaf leaf)
     {
+        Debug.Assert(LastLeaf == 0 || LeafAt(LastLeaf).First < leaf.First, "leaves come in order");
         int capacity = leaf.LeastCapacity;
         uint name = region.Take(capacity);
         leaf.CopyTo(region.At(name), capacity);
@@ -217,10 +219,11 @@ internal readonly unsafe struct LargeStream(Region region)
 
     /// <summary>Removes entries from the front.</summary>
     /// <param name="removed">How many have been removed, 0 at first; goes up.</param>
-    /// <param name="leavesMost">At most so many leaves are taken out.</param>
+    /// <param name="leavesMost">At most this many leaves are taken out.</param>
     /// <returns>False: there is more to do.</returns>
     public bool Trim(in StreamTrim trim, ref long removed, long leavesMost)
     {
+        Debug.Assert(removed >= 0 && leavesMost > 0, "each call takes a leaf");
         long before = removed;
         bool isDone = true;
         // Ends: each round takes a leaf out, or is the last.
@@ -340,6 +343,7 @@ internal readonly unsafe struct LargeStream(Region region)
     /// <summary>Makes a leaf the last one.</summary>
     private void Link(uint name)
     {
+        Debug.Assert(name != 0 && name != LastLeaf, "a leaf is linked once");
         uint before = LastLeaf;
         LeafAt(name).Previous = before;
         LastLeaf = name;
@@ -370,6 +374,7 @@ internal readonly unsafe struct LargeStream(Region region)
     /// <summary>Makes the last leaf longer, where it is or elsewhere.</summary>
     private void Widen(int capacity, int least)
     {
+        Debug.Assert(least <= capacity && capacity > LeafAt(LastLeaf).Capacity, "the leaf becomes longer");
         uint name = LastLeaf;
         StreamLeaf leaf = LeafAt(name);
         int old = leaf.Capacity;
@@ -397,8 +402,8 @@ internal readonly unsafe struct LargeStream(Region region)
     }
 
     /// <summary>Moves leaves out of pages that are to be emptied.</summary>
-    /// <param name="next">The first id of the leaf that is next, or an id ahead of it; goes up.</param>
-    /// <param name="most">At most so many; goes down.</param>
+    /// <param name="next">The first id of the leaf that is next, or an id before it; goes up.</param>
+    /// <param name="most">At most this many leaves; goes down.</param>
     /// <param name="isDone">Whether that was the last.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     public bool MoveLeaves(ref PieceMover mover, ref StreamId next, ref int most, out bool isDone)
@@ -428,6 +433,7 @@ internal readonly unsafe struct LargeStream(Region region)
 
     private void RemoveLeaf(uint name)
     {
+        Debug.Assert(Leaves > 0, "a leaf that goes was counted");
         StreamLeaf leaf = LeafAt(name);
         if (leaf.Previous != 0) LeafAt(leaf.Previous).Next = leaf.Next;
         else FirstLeaf = leaf.Next;

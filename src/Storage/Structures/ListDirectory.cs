@@ -61,9 +61,10 @@ internal readonly unsafe struct ListDirectory(Region region)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ListLeaf Leaf(int index) => new(_region.At(Names[index]));
 
-    /// <summary>Bytes that must be reserved before so many leaves are added.</summary>
+    /// <summary>Bytes that must be reserved before <paramref name="more"/> leaves are added.</summary>
     public static long ReserveBytes(Region region, long more)
     {
+        Debug.Assert(more >= 0, "leaves are added");
         if (region.IsNone) return (long)CapacityFor(more) * EntryBytes;
         ref ListHead head = ref new ListDirectory(region).Head;
         return HasRoom(in head, more) ? 0 : (long)CapacityFor(head.Leaves + more) * EntryBytes;
@@ -72,6 +73,7 @@ internal readonly unsafe struct ListDirectory(Region region)
     /// <summary>Makes room for leaves, out of what was reserved.</summary>
     public void MakeRoom(long more)
     {
+        Debug.Assert(more >= 0, "leaves are added");
         ref ListHead head = ref Head;
         if (HasRoom(in head, more)) return;
         uint capacity = CapacityFor(head.Leaves + more), first = (capacity - head.Leaves) / 2,
@@ -135,7 +137,7 @@ internal readonly unsafe struct ListDirectory(Region region)
         head.Leaves -= (uint)count;
     }
 
-    /// <summary>Takes out those without elements.</summary>
+    /// <summary>Takes out the leaves without elements.</summary>
     public void RemoveEmpty()
     {
         uint* counts = Counts, names = Names;
@@ -208,11 +210,12 @@ internal readonly unsafe struct ListDirectory(Region region)
 
     private static bool HasRoom(in ListHead head, long more) => (head.Leaves + more) * 4 <= head.Capacity * 3L;
 
-    // Half full with those that are added: the next doubling is as many leaves away.
+    // Half full with the leaves that are added: the next doubling is as many leaves away.
     private static uint CapacityFor(long leaves) => (uint)Math.Max(CapacityMin, leaves * 2);
 
     private void Recentre()
     {
+        Debug.Assert(Head.Leaves < Head.Capacity, "there is a gap to move");
         ref ListHead head = ref Head;
         uint first = (head.Capacity - head.Leaves) / 2;
         Move(0, (int)first - (int)head.First, Leaves);

@@ -8,7 +8,7 @@ namespace Kv.Storage;
 //  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
 //  | capacity | slots | reversed 1 uniform 1 first 14| listpack or width| element | element |   spare   | end 1 | end 0 |
 //  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
-//   capacity   bytes of all this                                          bytes, one behind the other     slots of 2 bytes, from the end on:
+//   capacity   bytes of all this                                          bytes, one after another       slots of 2 bytes, from the end on:
 //   slots      how many slots are in use                                  nothing in between              where each element ends, from byte 8
 //   first      slots at the front whose elements are gone; their bytes are free, too
 //   reversed   the elements are in the order of the list from the last to the first
@@ -24,10 +24,9 @@ namespace Kv.Storage;
 /// <summary>A piece of a list: elements with a table of where they end. The element at any place, and both ends, in
 /// O(1).</summary>
 /// <remarks>
-/// A view of bytes. For a reader without the lock they may be torn: only <see cref="TryGet"/> and <see cref="CountIn"/>
-/// are for him. Changes are for the owner of the lock.
-/// What is added at the end that grows is appended (LPUSH: the leaf is reversed); at the other end, or in between, the
-/// shorter way of doing without is to move bytes, as in any array.
+/// A view of bytes. For a reader without the lock they may be torn: such a reader uses <see cref="TryGet"/> and <see
+/// cref="CountIn"/> only. Changes are for the owner of the lock. What is added at the end that grows is appended
+/// (LPUSH: the leaf is reversed); at the other end, or in between, bytes are moved, as in any array.
 /// Cost: an element has 2 bytes beside its own, where all are equally long none.
 /// </remarks>
 internal readonly unsafe struct ListLeaf(byte* start)
@@ -54,13 +53,13 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <summary>Whether it is one element that has a leaf of its own.</summary>
     public bool IsAlone => Word(0) == 0;
 
-    /// <summary>The element of such a leaf.</summary>
+    /// <summary>The element of a leaf that <see cref="IsAlone"/>.</summary>
     public Span<byte> Alone => new(_start + HeaderBytes, Unsafe.ReadUnaligned<int>(_start + 4));
 
     /// <summary>Bytes that the elements take, slots included.</summary>
     public int UsedBytes => IsUniform ? DataBytes : SlottedBytes;
 
-    /// <summary>The same if each has a slot.</summary>
+    /// <summary>Bytes that the elements take if each has a slot.</summary>
     public int SlottedBytes => DataBytes + (Count * SlotBytes);
 
     /// <summary>Bytes in front of the elements, and slots, whose elements are gone.</summary>
@@ -73,7 +72,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         set => SetWord(6, Math.Min(value, ushort.MaxValue));
     }
 
-    /// <summary>The same with what is free in front of them, and the header.</summary>
+    /// <summary>Bytes from the start to the last element, and the slots: all but what is spare.</summary>
     public int ClaimedBytes => HeaderBytes + DataEnd + AllSlotsBytes;
 
     /// <summary>The slot of what was appended last, for the look-ahead: whatever the bytes say, which may be
@@ -126,6 +125,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     /// <param name="mayBeUniform">Whether it has no slots as long as its elements are equally long.</param>
     public static ListLeaf Begin(byte* start, int capacity, bool isReversed, bool mayBeUniform = false)
     {
+        Debug.Assert(capacity is >= HeaderBytes and <= BytesMax, "ends fit in 16 bits");
         var leaf = new ListLeaf(start);
         leaf.SetWord(0, capacity);
         leaf.SetWord(2, 0);
@@ -164,8 +164,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
     public static int CountIn(byte* start, int room) =>
         room < HeaderBytes ? 0 : Math.Max(0, new ListLeaf(start).Count);
 
-    /// <summary>The same of the element at a place, of a leaf with slots: nothing beyond the room is looked
-    /// at.</summary>
+    /// <summary>Finds the element at a place of a leaf with slots whose bytes may be torn: nothing beyond the room is
+    /// looked at.</summary>
     public static bool TryGet(byte* start, int room, long index, out ReadOnlySpan<byte> element)
     {
         element = default;
@@ -183,14 +183,15 @@ internal readonly unsafe struct ListLeaf(byte* start)
         return true;
     }
 
-    /// <summary>Whether so many bytes (<see cref="SizeFor(int)"/>) can be appended without moving any.</summary>
+    /// <summary>Whether <paramref name="bytes"/> (<see cref="SizeFor(int)"/>) can be appended without moving
+    /// any.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool CanAppend(long bytes) => bytes <= SpareBytes;
 
-    /// <summary>Whether so many bytes more fit in at all.</summary>
+    /// <summary>Whether <paramref name="bytes"/> more fit in at all.</summary>
     public bool Fits(long bytes) => bytes <= Capacity - HeaderBytes - UsedBytes;
 
-    /// <summary>Says that the room is larger than it was: the slots move to its end.</summary>
+    /// <summary>Makes use of a room that is larger than it was: the slots move to its end.</summary>
     public void Widen(int capacity)
     {
         Debug.Assert(capacity >= Capacity && capacity <= BytesMax, "the room is larger, and ends fit in 16 bits");
@@ -199,7 +200,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         SetWord(0, capacity);
     }
 
-    /// <summary>Says that the room is smaller than it was, and still enough.</summary>
+    /// <summary>Makes do with a room that is smaller than it was, and still enough.</summary>
     public void Narrow(int capacity)
     {
         Compact();
@@ -226,7 +227,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         SetEnd(slots, end + element.Length);
     }
 
-    /// <summary>Puts an element at a place; those from there on come behind it. There must be room.</summary>
+    /// <summary>Puts an element at a place, before those from there on. There must be room.</summary>
     public void Insert(int index, ReadOnlySpan<byte> element)
     {
         Debug.Assert(!IsAlone && (uint)index <= (uint)Count, "it goes between elements of a shared leaf");
@@ -258,7 +259,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
         return true;
     }
 
-    /// <summary>Whether an element may be exchanged for one of so many bytes.</summary>
+    /// <summary>Whether there is room to exchange an element for another one.</summary>
+    /// <param name="length">Bytes of the other one.</param>
     public bool CanReplace(int index, int length)
     {
         int change = length - this[index].Length;
@@ -306,7 +308,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
     }
 
     /// <summary>Takes out those that equal an element.</summary>
-    /// <param name="most">At most so many.</param>
+    /// <param name="most">The most that are taken out.</param>
     /// <param name="fromRight">Begin with the last.</param>
     /// <returns>How many there were.</returns>
     public int RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight)
@@ -406,8 +408,8 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     private int BytesOfNewSlots => IsUniform ? Slots * SlotBytes : 0;
 
-    /// <summary>Prepares for an element that comes next: the first one says how wide all are, one of another width that
-    /// all need slots.</summary>
+    /// <summary>Prepares for the next element: the first one decides how wide all are, one of another width that all
+    /// need slots.</summary>
     private void SetUniformity(int length)
     {
         if (!IsUniform) return;
@@ -425,7 +427,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
         for (int place = 0; place < slots; place++) SetEnd(place, (place + 1) * width);
     }
 
-    /// <summary>Moves the elements to the front, so that all that is spare is behind them.</summary>
+    /// <summary>Moves the elements to the front, so that all that is spare follows them.</summary>
     private void Compact()
     {
         int first = First, slots = Slots, start = DataStart, moved = slots - first;
@@ -469,6 +471,7 @@ internal readonly unsafe struct ListLeaf(byte* start)
 
     private void SetEnd(int place, int end)
     {
+        Debug.Assert(end is >= 0 and <= BytesMax, "an end fits in 16 bits");
         if (!IsUniform) Unsafe.WriteUnaligned(SlotAt(place), (ushort)end);
     }
 

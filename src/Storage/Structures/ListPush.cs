@@ -2,8 +2,8 @@ namespace Kv.Storage;
 
 /// <summary>Elements that a command pushes at one end of a list: those that are still to come.</summary>
 /// <param name="Count">How many.</param>
-/// <param name="Bytes">Of all of them.</param>
-/// <param name="Longest">Of the longest, or more.</param>
+/// <param name="Bytes">Bytes of all of them.</param>
+/// <param name="Longest">Bytes of the longest, or more.</param>
 internal readonly record struct ListPush(long Count, long Bytes, int Longest)
 {
     /// <summary>A single element.</summary>
@@ -27,6 +27,6 @@ internal readonly record struct ListPush(long Count, long Bytes, int Longest)
     /// <summary>With one element more.</summary>
     public ListPush With(int length) => new(Count + 1, Bytes + length, Math.Max(Longest, length));
 
-    /// <summary>What comes behind an element.</summary>
+    /// <summary>What is still to come after an element.</summary>
     public ListPush Behind(int length) => this with { Count = Count - 1, Bytes = Bytes - length };
 }

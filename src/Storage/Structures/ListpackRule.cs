@@ -10,7 +10,7 @@ internal static class ListpackRule
 
     private const int SafeBytes = 8192;
 
-    /// <summary>Whether a listpack that gets elements is one no more.</summary>
+    /// <summary>Whether a list is too large for one listpack once it has got some elements.</summary>
     /// <param name="limit">list-max-listpack-size.</param>
     /// <param name="bytes">Of the listpack, and of the elements as they are sent.</param>
     /// <param name="count">Of the elements then.</param>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
@@ -11,13 +12,13 @@ namespace Kv.Storage;
 /// </remarks>
 internal unsafe ref struct MemberBatch
 {
-    /// <summary>At most so many.</summary>
+    /// <summary>The most members of a batch.</summary>
     public const int CountMax = 16;
 
     /// <summary>One in three to six places has a member.</summary>
     private const int DrawsMax = 64;
 
-    /// <summary>So many members are looked at for some that are chosen: a few microseconds.</summary>
+    /// <summary>The most members that one call looks at to choose some: a few microseconds.</summary>
     private const int LookedMax = 1024;
 
     private fixed ulong _items[CountMax], _hashes[CountMax], _buckets[CountMax];
@@ -57,13 +58,14 @@ internal unsafe ref struct MemberBatch
     }
 
     /// <summary>Takes members at random, each as likely as another each time; may be none.</summary>
-    /// <param name="most">At most so many.</param>
-    public void Draw(in MemberTable table, Random random, long most)
+    /// <param name="most">At most this many.</param>
+    public void Draw(in MemberTable table, ref Dice dice, long most)
     {
+        Debug.Assert(most > 0 && table.Count != 0, "there is a member to draw");
         byte** buckets = stackalloc byte*[DrawsMax];
         int* places = stackalloc int[DrawsMax];
         int draws = (int)Math.Min(DrawsMax, 4 * most), count = 0;
-        for (int i = 0; i < draws; i++) buckets[i] = table.Draw(random, out places[i]);
+        for (int i = 0; i < draws; i++) buckets[i] = table.Draw(ref dice, out places[i]);
         for (int i = 0; i < draws && count < CountMax && count < most; i++)
         {
             byte* item = table.ItemIn(buckets[i], places[i]);
@@ -73,17 +75,18 @@ internal unsafe ref struct MemberBatch
         Count = count;
     }
 
-    /// <summary>Takes some of the next members of a walk, any of so many as likely as another in the end; may be
-    /// none.</summary>
+    /// <summary>Takes some of the next members of a walk; when the walk ends, every set of that size was equally
+    /// likely. May be none.</summary>
     /// <param name="unseen">Members that the walk has not come to.</param>
-    /// <param name="wanted">So many of them will be taken.</param>
-    public void Choose(ref MemberTable.Walk walk, Random random, ref long unseen, ref long wanted)
+    /// <param name="wanted">How many of them are still to be taken; goes down.</param>
+    public void Choose(ref MemberTable.Walk walk, ref Dice dice, ref long unseen, ref long wanted)
     {
+        Debug.Assert(wanted <= unseen, "no more are wanted than the walk comes to");
         int count = 0;
         for (int looked = 0;
             looked < LookedMax && count < CountMax && wanted > 0 && walk.Next(out byte* item); looked++)
         {
-            if (random.NextInt64(unseen--) >= wanted) continue;
+            if (dice.Below(unseen--) >= wanted) continue;
             wanted--;
             Take(ref count, item);
         }
@@ -100,7 +103,7 @@ internal unsafe ref struct MemberBatch
         Count = count;
     }
 
-    /// <summary>Leaves out what is among them twice.</summary>
+    /// <summary>Leaves out members that are in the batch twice.</summary>
     public void KeepDifferent()
     {
         int count = 0;
@@ -116,6 +119,7 @@ internal unsafe ref struct MemberBatch
 
     private void Take(ref int count, byte* item)
     {
+        Debug.Assert(count < CountMax, "there is room for one more");
         if (Sse.IsSupported) Sse.Prefetch0(item);
         _items[count++] = (ulong)item;
     }

@@ -48,7 +48,7 @@ internal readonly unsafe ref struct MemberTable
     private uint* Segments => (uint*)_region.Head + 2;
     private ref uint LongestChain => ref ((uint*)_region.Head)[30];
 
-    /// <summary>A name for the hash of a member, for the calls below.</summary>
+    /// <summary>The hash of a member, for the calls below.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong HashOf(ReadOnlySpan<byte> member) => _hash.Of(member);
 
@@ -62,9 +62,10 @@ internal readonly unsafe ref struct MemberTable
         LongestChain = 1;
     }
 
-    /// <summary>Bytes of a region to reserve for so many inserts, the items themselves aside.</summary>
+    /// <summary>Bytes of a region to reserve for this many inserts, the items themselves aside.</summary>
     public static long ReserveBytes(Region region, long inserts)
     {
+        Debug.Assert(inserts >= 0, "inserts are counted");
         uint buckets = region.IsNone ? 0 : ((uint*)region.Head)[1];
         long count = region.IsNone ? 0 : *(uint*)region.Head;
         const long bucket = BucketBytes + 56;
@@ -106,7 +107,7 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>The item at a place.</summary>
     public byte* ItemAt(uint* place) => _region.At(*place);
 
-    /// <summary>Another item of the same member.</summary>
+    /// <summary>Puts another item of its member into a place.</summary>
     public static void Replace(uint* place, uint item)
     {
         Debug.Assert(*place != 0 && item != 0, "the member is there");
@@ -139,24 +140,24 @@ internal readonly unsafe ref struct MemberTable
     }
 
     /// <summary>One member, each as likely as another. There must be one.</summary>
-    public byte* Random(Random random)
+    public byte* Random(ref Dice dice)
     {
         Debug.Assert(Count != 0, "there is one");
         // Ends: every place is as likely, and at least one in about 4 has a member (one in 12 of the smallest tables).
         while (true)
         {
-            byte* bucket = Draw(random, out int place), item = ItemIn(bucket, place);
+            byte* bucket = Draw(ref dice, out int place), item = ItemIn(bucket, place);
             if (item != null) return item;
         }
     }
 
     /// <summary>One place, each as likely as another, whether it has a member or not, for <see cref="ItemIn"/> a little
     /// later: its bucket is asked for.</summary>
-    public byte* Draw(Random random, out int place)
+    public byte* Draw(ref Dice dice, out int place)
     {
-        byte* bucket = Bucket((uint)random.NextInt64(Buckets));
+        byte* bucket = Bucket((uint)dice.Below(Buckets));
         if (Sse.IsSupported) Sse.Prefetch0(bucket);
-        place = random.Next(Places * (int)LongestChain);
+        place = (int)dice.Below(Places * LongestChain);
         return bucket;
     }
 
@@ -192,13 +193,14 @@ internal readonly unsafe ref struct MemberTable
 
     /// <summary>Moves items, and buckets that are chained, out of pages that are to be emptied.</summary>
     /// <param name="number">The bucket that is next; goes up.</param>
-    /// <param name="most">At most so many buckets.</param>
+    /// <param name="most">At most this many buckets.</param>
     /// <param name="kind">Of the collection: what is in an item.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     /// <remarks>Buckets that are split or merged between two calls may be missed, with what is in them: it moves in
     /// another round.</remarks>
     public bool MoveItems(ref PieceMover mover, ref ulong number, int most, ValueKind kind)
     {
+        Debug.Assert(kind is ValueKind.Hash or ValueKind.Set or ValueKind.SortedSet, "only these have a table");
         // Where items are long, which page one ends in is seen at the item only.
         bool areLong = Count != 0 && _region.UsedBytes / Count > RegionPages.PageBytes / 2;
         for (; number < Buckets && most > 0; number++, most--)
@@ -242,13 +244,13 @@ internal readonly unsafe ref struct MemberTable
         return true;
     }
 
-    /// <summary>Whether all buckets are behind a walk.</summary>
-    public bool IsBehindAll(ulong number) => number >= Buckets;
+    /// <summary>Whether a walk has passed all buckets.</summary>
+    public bool HasPassedAll(ulong number) => number >= Buckets;
 
     /// <summary>Looks ahead: asks for the head of a region that may have a table.</summary>
-    /// <remarks>This and the next two read what a writer may be changing, or of a region that is no more: of memory
-    /// that is there until the epoch ends, and with every offset checked, so that the worst is a prefetch for
-    /// nothing.</remarks>
+    /// <remarks>This, <see cref="PrefetchBucket"/> and <see cref="PrefetchItem"/> read what a writer may be changing,
+    /// or a region that is no more: memory that is there until the epoch ends. Every offset is checked, so that the
+    /// worst is a prefetch for nothing.</remarks>
     public static void PrefetchHead(byte* region)
     {
         if (!Sse.IsSupported) return;
@@ -325,6 +327,7 @@ internal readonly unsafe ref struct MemberTable
 
     private byte* Bucket(uint number)
     {
+        Debug.Assert(number < Buckets, "there is such a bucket");
         if (number < FirstBuckets) return _region.At(Segments[0]) + (number * BucketBytes);
         int log = BitOperations.Log2(number);
         return _region.At(Segments[log - 3]) + ((long)(number - (1u << log)) * BucketBytes);
@@ -336,6 +339,7 @@ internal readonly unsafe ref struct MemberTable
 
     private void Append(byte* bucket, uint item, byte tag)
     {
+        Debug.Assert(item != 0 && tag != 0, "a place with a tag has an item");
         // Ends: at the first empty place, of a new bucket at the latest.
         for (uint chain = 2; ; chain++)
         {
@@ -398,6 +402,7 @@ internal readonly unsafe ref struct MemberTable
     /// full.</summary>
     private void Merge()
     {
+        Debug.Assert(Buckets > FirstBuckets, "the first buckets stay");
         uint from = Buckets - 1;
         int log = BitOperations.Log2(from);
         byte* source = Bucket(from), target = Bucket(from - (1u << log));
@@ -446,9 +451,9 @@ internal readonly unsafe ref struct MemberTable
         NextRef(to) = 0;
         while (next != 0)
         {
-            uint behind = NextOf(_region.At(next));
+            uint after = NextOf(_region.At(next));
             _region.Give(next, BucketBytes);
-            next = behind;
+            next = after;
         }
     }
 
@@ -518,7 +523,7 @@ internal readonly unsafe ref struct MemberTable
         public bool Next(out byte* item)
         {
             item = null;
-            // Ends: at a member, or behind the last bucket.
+            // Ends: at a member, or after the last bucket.
             while (true)
             {
                 for (; _place < Places; _place++)

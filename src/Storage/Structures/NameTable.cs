@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -18,7 +19,7 @@ internal struct NameTableHead
 /// An array that is searched by halves: a stream has few of them, and those who list them want the order. Records stay
 /// where they are. Pointers hold until the next reservation.
 /// </remarks>
-/// <param name="recordBytes">Of a record, ahead of its name.</param>
+/// <param name="recordBytes">Bytes of a record before its name.</param>
 internal readonly unsafe struct NameTable(Region region, NameTableHead* head, int recordBytes)
 {
     private const uint FirstCapacity = 2;
@@ -66,6 +67,7 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
     /// <summary>Adds a record, of zeros, out of what was reserved.</summary>
     public uint Insert(int place, ReadOnlySpan<byte> name)
     {
+        Debug.Assert((uint)place <= (uint)Count && Find(name) == 0, "the name is not there, and has a place");
         if (head->Count == head->Capacity) Grow();
         uint record = region.Take(recordBytes + sizeof(int) + name.Length);
         byte* at = region.At(record);
@@ -83,6 +85,7 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
     /// <summary>Takes a record out and gives it back.</summary>
     public void RemoveAt(int place)
     {
+        Debug.Assert((uint)place < (uint)Count, "there is such a record");
         uint* records = Records;
         uint record = records[place];
         long behind = (Count - place - 1) * (long)sizeof(uint);

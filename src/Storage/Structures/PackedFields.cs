@@ -19,7 +19,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
 {
     private const int HeaderBytes = 1 + sizeof(long), ExpiryBytes = 6;
 
-    /// <summary>What a field takes more as soon as one of the hash has an expiry, and one that has.</summary>
+    /// <summary>What a field takes more once any field of the hash has had an expiry: one without, and one
+    /// with.</summary>
     public const int NoExpirySize = 1, ExpirySize = 1 + ExpiryBytes;
 
     private readonly PackedRun _run = run;
@@ -47,7 +48,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     public byte* Find(ReadOnlySpan<byte> field) => _run.FindFrom(First, field, SkipElements);
 
     /// <summary>The field at a place.</summary>
-    /// <returns>What is behind it; null at the end.</returns>
+    /// <returns>What follows it; null at the end.</returns>
     public byte* Next(byte* at, out ReadOnlySpan<byte> field, out ReadOnlySpan<byte> value, out long expiryMs)
     {
         value = default;
@@ -103,6 +104,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     /// <summary>Gives the field at a place another value.</summary>
     public PackedFields ReplaceValue(byte* at, ReadOnlySpan<byte> value)
     {
+        Debug.Assert(at >= First && at < _run.End, "the field is there");
         at = _run.Next(at, out _);
         byte* behind = _run.Next(at, out _);
         var run = _run.Splice(at, (int)(behind - at), LengthPrefix.SizeWith(value.Length), 0);
@@ -112,7 +114,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
 
     /// <summary>Gives the field at a place an expiry, or takes it; there must be room for one
     /// (<see cref="Begin"/>).</summary>
-    /// <param name="expiryMs">Unix milliseconds, of 48 bits; -1: none.</param>
+    /// <param name="expiryMs">Unix milliseconds, of 48 bits; <see cref="FieldExpiry.None"/>: none.</param>
     public PackedFields SetExpiry(byte* at, long expiryMs)
     {
         Debug.Assert(HasExpiries, "there is room for one");
@@ -136,6 +138,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     /// <summary>Takes the field at a place out.</summary>
     public PackedFields Remove(byte* at)
     {
+        Debug.Assert(at >= First && at < _run.End, "the field is there");
         byte* behind = Next(at, out _, out _, out long expiryMs);
         var fields = new PackedFields(_run.Splice(at, (int)(behind - at), 0, -2));
         if (expiryMs != FieldExpiry.None && expiryMs == fields.EarliestMs) fields.FindEarliest();

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 
@@ -29,23 +30,24 @@ internal static unsafe class PackedScore
     /// <summary>Bytes that a score takes.</summary>
     public static int SizeOf(double score) => SizeOfTagged(TagOf(score, out _));
 
-    /// <summary>The same of one that is there; not more than 9, whatever the bytes are.</summary>
+    /// <summary>Bytes of the score at a place; at most 9, whatever the bytes are.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static int SizeAt(byte* at) => SizeOfTagged(*at);
 
     /// <summary>Writes a score.</summary>
-    /// <returns>What is behind it.</returns>
+    /// <returns>What follows it.</returns>
     public static byte* Write(byte* at, double score)
     {
+        Debug.Assert(!double.IsNaN(score), "a score is a number");
         int tag = TagOf(score, out long number);
         *at++ = (byte)tag;
-        // Byte by byte: what is behind is the next element's.
+        // Byte by byte: what follows is the next element's.
         for (int left = (tag & WidthMask) + 1; left != 0; left--, number >>= 8) *at++ = (byte)number;
         return at;
     }
 
-    /// <summary>Reads a score, and looks at the 6 bytes ahead of it; of one that a writer changes meanwhile, at up to 7
-    /// behind it (memory of the log).</summary>
+    /// <summary>Reads a score. Looks at the 6 bytes before it, too; at up to 7 after it, if a writer changes it
+    /// meanwhile (memory of the log).</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static double Read(byte* at)
     {
@@ -62,7 +64,7 @@ internal static unsafe class PackedScore
 
     private static int TagOf(double score, out long number)
     {
-        // A conversion out of range gives the nearest number, of what is none 0: the comparison tells.
+        // A conversion out of range gives the nearest number, and 0 for NaN: the comparison below finds both out.
         number = (long)score;
         if (number == score) return TagOf(Whole, number);
         number = (long)Math.Round(score * Million);

@@ -25,7 +25,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         LengthPrefix.SizeWith(memberLength) + PackedScore.SizeOf(score);
 
     /// <summary>The element at a place.</summary>
-    /// <returns>What is behind it; null at the end.</returns>
+    /// <returns>What follows it; null at the end.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public byte* Next(byte* at, out ReadOnlySpan<byte> member, out double score)
     {
@@ -40,8 +40,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         }
 
         member = new ReadOnlySpan<byte>(start, length);
-        // Of what may be looked at ahead of a score, at most a byte is ahead of the run: the key's, or the record's
-        // word's.
+        // Of the bytes looked at before a score, at most one is before the run: the key's, or the record's word's.
         score = PackedScore.Read(start + length);
         return behind;
     }
@@ -69,7 +68,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         }
     }
 
-    /// <summary>What is behind a member and its score; null when they do not end before the end.</summary>
+    /// <summary>What follows a member and its score; null when they do not end before the end.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static byte* Behind(byte* member, int length, byte* end)
     {
@@ -78,7 +77,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         return behind <= end ? behind : null;
     }
 
-    /// <summary>How many elements are ahead of one.</summary>
+    /// <summary>How many elements are before <paramref name="element"/>.</summary>
     public int CountBefore(byte* element)
     {
         int count = 0;
@@ -93,7 +92,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
         return count;
     }
 
-    /// <summary>How many elements are ahead of a place, and where the next one is.</summary>
+    /// <summary>How many elements are before a place, and where the next one is.</summary>
     public int CountBefore(in ScoreBound bound, out byte* place)
     {
         int count = 0;
@@ -120,11 +119,12 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     /// <summary>Gives an element another score. There must be capacity for it.</summary>
     public void Move(byte* element, double score, ReadOnlySpan<byte> member)
     {
+        Debug.Assert(Find(member, out _) == element, "the element is the member's");
         byte* behind = Next(element, out _, out _);
         int had = (int)(behind - element);
         CountBefore(ScoreBound.BeforeElement(score, member), out byte* place);
-        // What is between the old place and the new one moves by what the element had; what is behind both, by what it
-        // needs more.
+        // What is between the old place and the new one moves by the bytes that the element had; what follows both, by
+        // the bytes that it needs more.
         if (place > behind)
         {
             Buffer.MemoryCopy(behind, element, place - behind, place - behind);
@@ -146,15 +146,16 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     /// <summary>Takes an element out.</summary>
     public void Remove(byte* element) => Remove(element, 1);
 
-    /// <summary>Takes elements out that stand one behind the other.</summary>
+    /// <summary>Takes out elements that follow each other.</summary>
     public void Remove(byte* first, int count)
     {
+        Debug.Assert(first >= First && count > 0, "there are elements to take out");
         byte* behind = first;
         for (int i = 0; i < count; i++) behind = Next(behind, out _, out _);
         run.Splice(first, (int)(behind - first), 0, -count);
     }
 
-    /// <summary>Where the element of a number is; at most behind the last.</summary>
+    /// <summary>Where the element of a rank is; after the last one where there are not as many.</summary>
     public byte* At(long rank)
     {
         byte* at = run.First;
@@ -163,7 +164,7 @@ internal readonly unsafe struct PackedScores(PackedRun run)
     }
 
     /// <summary>Writes an element.</summary>
-    /// <returns>What is behind it.</returns>
+    /// <returns>What follows it.</returns>
     public static byte* Write(byte* place, double score, ReadOnlySpan<byte> member) =>
         PackedScore.Write(LengthPrefix.WriteWith(place, member), score);
 }

@@ -1,10 +1,11 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
 /// <summary>Moves pieces of a region out of pages that are to be emptied, as far as what was reserved goes.</summary>
 /// <param name="region">In the moving phase of a round.</param>
-/// <param name="bytes">Reserved for it.</param>
+/// <param name="bytes">Bytes that were reserved for it.</param>
 internal unsafe ref struct PieceMover(Region region, long bytes)
 {
     /// <summary>Longer pieces stay: their pages are their own, but for the first and the last.</summary>
@@ -24,10 +25,11 @@ internal unsafe ref struct PieceMover(Region region, long bytes)
 
     /// <summary>Copies a piece elsewhere if it has to move. The old one is still there, for the caller to give
     /// back.</summary>
-    /// <param name="moved">The other piece, or the same one.</param>
+    /// <param name="moved">The copy; <paramref name="piece"/> itself if it need not move.</param>
     /// <returns>False when not enough is reserved: nothing has changed, and nothing else is to be moved now.</returns>
     public bool TryCopy(uint piece, int bytes, out uint moved, bool aligned = false)
     {
+        Debug.Assert(piece != 0 && bytes > 0, "a piece has a name and a length");
         moved = piece;
         int size = Region.SizeOf(bytes);
         if (size > PieceBytesMax || !_region.Pages.IsClosed(piece, (uint)size / Region.UnitBytes)) return true;

@@ -31,40 +31,41 @@ internal readonly unsafe ref struct ScoreBound
         get => _side >= Side.First;
     }
 
-    /// <summary>Ahead of everything.</summary>
+    /// <summary>Before everything.</summary>
     public static ScoreBound First => new(Side.First, 0, default);
 
-    /// <summary>Behind everything.</summary>
+    /// <summary>After everything.</summary>
     public static ScoreBound Last => new(Side.Last, 0, default);
 
-    /// <summary>Ahead of all that have a score.</summary>
+    /// <summary>Before all that have this score.</summary>
     public static ScoreBound BeforeScore(double score) => new(Side.BeforeScore, score, default);
 
-    /// <summary>Behind all that have a score.</summary>
+    /// <summary>After all that have this score.</summary>
     public static ScoreBound AfterScore(double score) => new(Side.AfterScore, score, default);
 
-    /// <summary>Ahead of where an element is, or would be.</summary>
+    /// <summary>Before where an element is, or would be.</summary>
     public static ScoreBound BeforeElement(double score, ReadOnlySpan<byte> member) =>
         new(Side.BeforeElement, score, member);
 
-    /// <summary>Behind where an element is, or would be.</summary>
+    /// <summary>After where an element is, or would be.</summary>
     public static ScoreBound AfterElement(double score, ReadOnlySpan<byte> member) =>
         new(Side.AfterElement, score, member);
 
-    /// <summary>Ahead of a member, by its bytes alone.</summary>
+    /// <summary>Before a member, by its bytes alone.</summary>
     public static ScoreBound BeforeMember(ReadOnlySpan<byte> member) => new(Side.BeforeMember, 0, member);
 
-    /// <summary>Behind a member, by its bytes alone.</summary>
+    /// <summary>After a member, by its bytes alone.</summary>
     public static ScoreBound AfterMember(ReadOnlySpan<byte> member) => new(Side.AfterMember, 0, member);
 
-    /// <summary>Whether an element is ahead of this place.</summary>
+    /// <summary>Whether this place is behind an element.</summary>
     public bool IsBehind(double score, ReadOnlySpan<byte> member)
     {
         if (!IgnoresScore && score != Score) return score < Score;
         return IsBehindMember(member);
     }
 
-    /// <summary>The same of an element whose score is this one's, or does not count.</summary>
+    /// <summary>Whether this place is behind an element whose score is <see cref="Score"/>, or does not
+    /// count.</summary>
     public bool IsBehindMember(ReadOnlySpan<byte> member) => _side switch
     {
         Side.BeforeScore or Side.First => false,

@@ -8,7 +8,7 @@ internal unsafe struct ScoreCursor(ScoreTree tree, uint leaf, int place)
 
     public readonly double Score => _leaf.Scores[_place];
 
-    /// <summary>What its item is called in the region.</summary>
+    /// <summary>The name of its item in the region.</summary>
     public readonly uint Name => _leaf.Items[_place];
 
     public readonly byte* Item => tree.Region.At(_leaf.Items[_place]);

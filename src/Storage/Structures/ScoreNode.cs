@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
 
@@ -36,7 +37,7 @@ internal readonly unsafe struct ScoreNode(byte* start)
     /// <summary>Most entries.</summary>
     public int Max => Level == 0 ? LeafMax : InnerMax;
 
-    /// <summary>Fewer than these, and it takes some from beside it, or gives it all.</summary>
+    /// <summary>With fewer entries it takes some from its neighbour, or gives it all.</summary>
     public int Min => Max / 3;
 
     /// <summary>Elements in it, or below it.</summary>
@@ -73,9 +74,11 @@ internal readonly unsafe struct ScoreNode(byte* start)
         Level = (byte)level;
     }
 
-    /// <summary>Copies entries to another place, also of the same node.</summary>
+    /// <summary>Copies entries to another node, or within this one.</summary>
     public void CopyTo(int from, ScoreNode target, int to, int count)
     {
+        Debug.Assert(from >= 0 && to >= 0 && count >= 0 && to + count <= target.Max, "entries stay within the nodes");
+        Debug.Assert(Level == target.Level, "entries stay on their level");
         Copy(Scores + from, target.Scores + to, count * sizeof(double));
         Copy(Items + from, target.Items + to, count * sizeof(uint));
         if (Level == 0) return;
@@ -86,6 +89,7 @@ internal readonly unsafe struct ScoreNode(byte* start)
     /// <summary>Makes room for an entry.</summary>
     public void Open(int at)
     {
+        Debug.Assert((uint)at <= (uint)Count && Count < Max, "there is room for one more");
         CopyTo(at, this, at + 1, Count - at);
         Count++;
     }
@@ -93,6 +97,7 @@ internal readonly unsafe struct ScoreNode(byte* start)
     /// <summary>Takes entries out.</summary>
     public void Close(int at, int count)
     {
+        Debug.Assert(at >= 0 && count > 0 && at + count <= Count, "there are such entries");
         CopyTo(at + count, this, at, Count - at - count);
         Count -= (ushort)count;
     }

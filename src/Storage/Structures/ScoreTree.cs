@@ -34,8 +34,8 @@ internal readonly unsafe struct ScoreTree(Region region)
     public ref uint Leaves => ref Head[2];
     public ref uint InnerNodes => ref Head[3];
 
-    /// <summary>Nodes that are not in use, linked by <see cref="ScoreNode.Next"/>. Kept, as a region does not find
-    /// pieces of just their size again.</summary>
+    /// <summary>Nodes that are not in use, linked by <see cref="ScoreNode.Next"/>. Kept, since a region does not find
+    /// pieces of exactly their size again.</summary>
     public ref uint Spare => ref Head[4];
     public ref uint FirstLeaf => ref Head[5];
     public ref uint LastLeaf => ref Head[6];
@@ -55,26 +55,28 @@ internal readonly unsafe struct ScoreTree(Region region)
         Root = FirstLeaf = LastLeaf = TakeNode(0);
     }
 
-    /// <summary>Bytes of a region to reserve for so many inserts, in any order.</summary>
+    /// <summary>Bytes of a region to reserve for this many inserts, in any order.</summary>
     public static long ReserveBytes(Region region, long inserts)
     {
+        Debug.Assert(inserts >= 0, "inserts are counted");
         if (region.IsNone) return (2L * ScoreNode.Bytes) + BuildBytes(inserts);
         var tree = new ScoreTree(region);
         // A node for each level and a root is the most that one insert takes.
         long nodes = inserts * (tree.Height + 2);
         if (inserts == 1) return nodes * ScoreNode.Bytes;
-        // A split leaves half-full nodes behind, of which each takes half a node of inserts to be split again. But each
-        // leaf that is there may be full; and at the first and the last a full one is left behind that is split a
-        // second time: for that it has taken a whole node of inserts, but for the first time.
+        // A split leaves half-full nodes, each of which takes half a node of inserts to be split again. But each leaf
+        // that is there may be full; and at the first and the last leaf a split leaves a full one, which may be split
+        // again: before that it has taken a whole node of inserts, except for the first time.
         const int leafInserts = (ScoreNode.LeafMax / 2) - 4, innerInserts = (ScoreNode.InnerMax / 2) - 4;
         long leaves = Math.Min(inserts, tree.Leaves) + (inserts / leafInserts) + 4;
         long inner = Math.Min(leaves, tree.InnerNodes) + (leaves / innerInserts) + (2L * (tree.Height + 3));
         return Math.Min(nodes, leaves + inner) * ScoreNode.Bytes;
     }
 
-    /// <summary>Bytes of a region to reserve for building a tree of so many elements.</summary>
+    /// <summary>Bytes of a region to reserve for building a tree of this many elements.</summary>
     public static long BuildBytes(long elements)
     {
+        Debug.Assert(elements >= 0, "elements are counted");
         long nodes = 0, level = elements;
         int fill = ScoreTreeBuilder.LeafFill;
         // Ends: each level has fewer nodes than the one below.
@@ -91,7 +93,7 @@ internal readonly unsafe struct ScoreTree(Region region)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ScoreNode NodeAt(uint node) => new(region.At(node));
 
-    /// <summary>How many entries of a node are ahead of a place.</summary>
+    /// <summary>How many entries of a node are before a place.</summary>
     public int CountIn(ScoreNode node, in ScoreBound bound)
     {
         if (bound.IgnoresScore) return CountIn(node, in bound, 0, node.Count);
@@ -119,7 +121,7 @@ internal readonly unsafe struct ScoreTree(Region region)
         return low;
     }
 
-    /// <summary>How many elements are ahead of a place.</summary>
+    /// <summary>How many elements are before a place.</summary>
     public long CountBefore(in ScoreBound bound)
     {
         long count = 0;
@@ -155,6 +157,7 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>The way to the element at a place.</summary>
     public void FindPath(long rank, ref ScorePath path)
     {
+        Debug.Assert((ulong)rank < (ulong)Count, "there is such an element");
         uint name = Root;
         for (int level = (int)Height; level > 0; level--)
         {
@@ -167,7 +170,7 @@ internal readonly unsafe struct ScoreTree(Region region)
         path.Set(0, name, (int)rank);
     }
 
-    /// <summary>The way to a place: in the leaf, how many are ahead of it.</summary>
+    /// <summary>The way to a place: in the leaf, how many elements are before it.</summary>
     public void FindPath(in ScoreBound bound, ref ScorePath path)
     {
         uint name = Root;
@@ -185,6 +188,7 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>A node without entries, out of what was reserved.</summary>
     public uint TakeNode(int level)
     {
+        Debug.Assert((uint)level < ScorePath.LevelsMax, "a tree of scores has few levels");
         uint node = Spare;
         if (node == 0)
         {
@@ -205,6 +209,7 @@ internal readonly unsafe struct ScoreTree(Region region)
     /// <summary>Takes a node that nothing leads to any more.</summary>
     public void GiveNode(uint node)
     {
+        Debug.Assert(node != 0 && node != Spare, "a node is given back once");
         if (NodeAt(node).Level == 0) Leaves--;
         else InnerNodes--;
         NodeAt(node).Next = Spare;
@@ -212,9 +217,10 @@ internal readonly unsafe struct ScoreTree(Region region)
         SpareNodes++;
     }
 
-    /// <summary>Has the tree lead to another item of the same element.</summary>
+    /// <summary>Puts another item of an element into the tree.</summary>
     public void Rename(double score, uint item, uint renamed)
     {
+        Debug.Assert(item != 0 && renamed != 0 && item != renamed, "an element gets another item");
         var path = default(ScorePath);
         FindPath(ScoreBound.AfterElement(score, MemberItem.MemberOf(region.At(item))), ref path);
         path.Set(0, path.Node(0), path.Place(0) - 1);
@@ -228,8 +234,8 @@ internal readonly unsafe struct ScoreTree(Region region)
     }
 
     /// <summary>Moves nodes out of pages that are to be emptied: leaf after leaf, and what is above them.</summary>
-    /// <param name="rank">Of the first element of the leaf that is next; goes up.</param>
-    /// <param name="most">At most so many leaves.</param>
+    /// <param name="rank">The rank of the first element of the leaf that is next; goes up.</param>
+    /// <param name="most">At most this many leaves.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     public bool MoveNodes(ref PieceMover mover, ref ulong rank, int most)
     {

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Makes a tree out of elements that come in order: leaves nine tenths full, then the levels above
@@ -11,9 +13,11 @@ internal unsafe struct ScoreTreeBuilder(ScoreTree tree)
     private int _level;
     private uint _child, _first, _last;     // next to be put under one of the level; the level's nodes
 
-    /// <summary>Adds what comes behind all the others.</summary>
+    /// <summary>Adds the next element, after all others.</summary>
     public readonly void Append(double score, uint item)
     {
+        Debug.Assert(_level == 0 && item != 0, "elements come before the levels above them");
+        Debug.Assert(!double.IsNaN(score), "a score is a number");
         ScoreNode leaf = _tree.NodeAt(_tree.LastLeaf);
         if (leaf.Count == LeafFill)
         {
@@ -30,10 +34,11 @@ internal unsafe struct ScoreTreeBuilder(ScoreTree tree)
     }
 
     /// <summary>Ends it: the levels above the leaves.</summary>
-    /// <param name="nodes">At most so many nodes are put under others in this call.</param>
+    /// <param name="nodes">At most this many nodes are put under others in this call.</param>
     /// <returns>True when the tree is whole.</returns>
     public bool Finish(int nodes = int.MaxValue)
     {
+        Debug.Assert(nodes > 0, "each call puts a node under another");
         if (_level == 0) BeginLevel(_tree.FirstLeaf);
         // Ends: each level has fewer nodes than the one below.
         while (_child != 0)

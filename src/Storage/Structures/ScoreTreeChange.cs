@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //  insert   a full node gives its upper half to a new one; at an end of the tree it keeps all, or gives all, so that elements
@@ -11,6 +13,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
     /// <summary>Adds an element that is not there.</summary>
     public void Insert(double score, uint item, ReadOnlySpan<byte> member)
     {
+        Debug.Assert(!double.IsNaN(score) && item != 0, "a score is a number");
         var path = default(ScorePath);
         tree.FindPath(ScoreBound.AfterElement(score, member), ref path);
         uint child = path.Node(0);
@@ -49,6 +52,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
     /// <remarks>One node may be needed for each level and one more, as for an insert.</remarks>
     public void Move(double oldScore, double newScore, uint item, ReadOnlySpan<byte> member)
     {
+        Debug.Assert(!double.IsNaN(newScore) && item != 0, "a score is a number");
         var path = default(ScorePath);
         FindElement(oldScore, member, ref path);
         ScoreNode leaf = tree.NodeAt(path.Node(0));
@@ -69,6 +73,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
     /// <param name="count">How many, of that leaf.</param>
     public void Remove(ref ScorePath path, int count)
     {
+        Debug.Assert(count > 0 && path.Place(0) + count <= tree.NodeAt(path.Node(0)).Count, "they are of one leaf");
         uint child = path.Node(0);
         tree.NodeAt(child).Close(path.Place(0), count);
         for (int level = 1; level <= tree.Height; level++)
@@ -128,6 +133,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
 
     private uint Split(uint name, int kept)
     {
+        Debug.Assert(tree.NodeAt(name).Count == tree.NodeAt(name).Max, "only a full node is split");
         ScoreNode node = tree.NodeAt(name);
         uint added = tree.TakeNode(node.Level);
         ScoreNode right = tree.NodeAt(added);
@@ -144,7 +150,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
         return added;
     }
 
-    /// <summary>Says in an inner entry what is below it.</summary>
+    /// <summary>Writes into an inner entry what is below it.</summary>
     private void Describe(ScoreNode node, int at, uint child, uint total)
     {
         ScoreNode below = tree.NodeAt(child);
@@ -182,6 +188,7 @@ internal readonly unsafe struct ScoreTreeChange(ScoreTree tree)
     /// <summary>Takes an empty node out of the tree.</summary>
     private void Drop(ScoreNode node, int at, uint child)
     {
+        Debug.Assert(node.Children[at] == child && tree.NodeAt(child).Count == 0, "only an empty child is dropped");
         ScoreNode below = tree.NodeAt(child);
         if (below.Level == 0)
         {

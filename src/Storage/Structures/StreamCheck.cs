@@ -55,7 +55,7 @@ internal static unsafe class StreamCheck
         Require(!stream.Index.IsEmpty || leaves <= 1, "several leaves have no index");
         Require(live == stream.Length, $"{live} entries are there, {stream.Length} are counted");
         Require(first == stream.FirstId, $"the first entry is {first}, not {stream.FirstId}");
-        Require(last <= stream.LastId, "an entry is behind the last id");
+        Require(last <= stream.LastId, "an entry is above the last id");
         return bytes;
     }
 

@@ -1,7 +1,9 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
-/// <summary>Copies a stream to another region, as much at a time as one likes: without the pieces that are free, and
-/// the nodes that its trees have put by.</summary>
+/// <summary>Copies a stream to another region, some at a time: without the pieces that are free, and the nodes that its
+/// trees keep for later.</summary>
 /// <remarks>Leaves stay what they are, with the entries that were deleted: where they end is what ~ trims by. Groups
 /// and consumers get other names in the region.</remarks>
 internal unsafe struct StreamCopy
@@ -30,10 +32,11 @@ internal unsafe struct StreamCopy
     /// <summary>Copies, from where it left off.</summary>
     /// <param name="from">Has not changed since the first call.</param>
     /// <param name="to">Empty at first, and nobody else's.</param>
-    /// <param name="work">About so much at once.</param>
+    /// <param name="work">About how much to do, as pending entries.</param>
     /// <returns>False when there is no memory.</returns>
     public bool TryCopy(LargeStream from, ref Region to, MemoryBudget budget, int work)
     {
+        Debug.Assert(!IsDone && work > 0, "each call copies something");
         if (_stage == Stage.Begin)
         {
             new LargeStream(to).BeginCopy(from);

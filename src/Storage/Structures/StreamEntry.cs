@@ -19,7 +19,7 @@ internal unsafe ref struct StreamEntry
 
     public int FieldCount { get; }
 
-    /// <summary>Where the next pair is; behind the last one, the end of the entry.</summary>
+    /// <summary>Where the next pair is; after the last one, the end of the entry.</summary>
     internal readonly byte* Content => _at;
 
     /// <summary>The next pair.</summary>

@@ -15,9 +15,9 @@ namespace Kv.Storage;
 //  +------+--------+------------+-------------+------+
 //
 //  pending of a group:     a tree of ids, each with   | delivered, unix ms 8 | deliveries 8 | consumer 4 |
-//  pending of a consumer:  a tree of the same ids, with nothing: the group's has the rest
+//  pending of a consumer:  a tree of its ids, without payloads: the group's tree has the rest
 
-/// <summary>What is kept of an entry that a consumer has got and not acknowledged.</summary>
+/// <summary>What is known of an entry that a consumer has got and not acknowledged.</summary>
 [StructLayout(LayoutKind.Sequential, Pack = 4)]
 internal struct PendingEntry
 {
@@ -44,10 +44,8 @@ internal readonly unsafe struct StreamGroup(Region region, uint name)
 
     public bool Exists => name != 0;
 
-    /// <summary>What it is called in the region.</summary>
+    /// <summary>The name of its record in the region.</summary>
     public uint Record => name;
-
-    /// <summary>The last id that was delivered to any consumer.</summary>
     public ref StreamId LastId => ref *(StreamId*)At;
 
     /// <summary>How many entries of all that there ever were are up to there.</summary>
@@ -86,7 +84,7 @@ internal readonly unsafe struct StreamConsumer(Region region, uint name)
 
     public bool Exists => name != 0;
 
-    /// <summary>What it is called in the region.</summary>
+    /// <summary>The name of its record in the region.</summary>
     public uint Record => name;
 
     /// <summary>When it last asked for anything, unix ms.</summary>

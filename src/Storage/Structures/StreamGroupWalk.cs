@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Where a <see cref="StreamGroupWalk"/> is.</summary>
@@ -11,7 +13,7 @@ internal enum StreamStop : byte
     /// <summary>At something that is pending in it.</summary>
     Pending,
 
-    /// <summary>Behind all that is pending in it, ahead of its consumers.</summary>
+    /// <summary>After all that is pending in it, before its consumers.</summary>
     Consumers,
 
     /// <summary>At a consumer of it.</summary>
@@ -20,13 +22,13 @@ internal enum StreamStop : byte
     /// <summary>At something that is pending with the consumer.</summary>
     Held,
 
-    /// <summary>That was all.</summary>
+    /// <summary>After everything.</summary>
     End,
 }
 
-/// <summary>Comes by all that the groups of a stream have, in the order in which it is told and written: each group,
-/// what is pending in it, its consumers, and what is pending with each of them.</summary>
-/// <remarks>It knows places, no addresses: it goes on in a later turn, if the stream has not changed.</remarks>
+/// <summary>Visits every group, consumer and pending entry of a stream, in the order RDB stores them: each group, what
+/// is pending in it, its consumers, and what is pending with each of them.</summary>
+/// <remarks>It keeps places, no addresses: it can go on in a later turn, if the stream has not changed.</remarks>
 internal unsafe struct StreamGroupWalk
 {
     private int _group, _consumer;
@@ -36,6 +38,8 @@ internal unsafe struct StreamGroupWalk
     /// <summary>Goes to the next stop.</summary>
     public StreamStop Next(LargeStream stream)
     {
+        Debug.Assert(_stop is StreamStop.Begin or StreamStop.End || _group < stream.Groups.Count,
+            "the stream has not changed");
         switch (_stop)
         {
             case StreamStop.Begin:
@@ -59,7 +63,7 @@ internal unsafe struct StreamGroupWalk
         }
     }
 
-    /// <summary>The same, but passes over what is still pending in the group, or with the consumer.</summary>
+    /// <summary>Goes to the next stop that is not one more pending entry of this group or consumer.</summary>
     public StreamStop Pass(LargeStream stream) =>
         _stop is StreamStop.Group or StreamStop.Pending ? _stop = StreamStop.Consumers
         : _stop is StreamStop.Consumer or StreamStop.Held ? NextConsumer(stream) : Next(stream);
@@ -67,13 +71,13 @@ internal unsafe struct StreamGroupWalk
     /// <summary>The group.</summary>
     public readonly StreamGroup GroupOf(LargeStream stream) => new(stream.Region, stream.Groups[_group]);
 
-    /// <summary>The consumer, at one and at what it has.</summary>
+    /// <summary>The consumer, while at a consumer or at what is pending with it.</summary>
     public readonly StreamConsumer ConsumerOf(LargeStream stream) => GroupOf(stream).ConsumerAt(_consumer);
 
     /// <summary>The id of what is pending.</summary>
     public readonly StreamId IdOf(LargeStream stream) => GroupOf(stream).Pending.IdAt(_at);
 
-    /// <summary>What is kept of it, at something that is pending in the group.</summary>
+    /// <summary>What is known of a pending entry, while at one of the group.</summary>
     public readonly PendingEntry* EntryOf(LargeStream stream) => (PendingEntry*)GroupOf(stream).Pending.PayloadAt(_at);
 
     private StreamStop At(IdCursor at, StreamStop stop, LargeStream stream)

@@ -43,28 +43,32 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Entries that are not deleted.</summary>
     public int Live => Count - Deleted;
 
-    /// <summary>Bytes of Redis' listpack of the same entries.</summary>
+    /// <summary>Bytes that Redis' listpack of these entries would have.</summary>
     public int ListpackBytes => ListpackBase + ListpackRule.SizeOf(Live) + ListpackRule.SizeOf(Deleted);
 
     /// <summary>Bytes that are not in use.</summary>
     public int Spare => Capacity - Used - (Count * PlaceBytes);
 
-    /// <summary>Bytes of the smallest piece that would have room for the same.</summary>
+    /// <summary>Bytes of the smallest piece that would have room for these entries.</summary>
     public int LeastCapacity => CapacityFor(Used - HeaderBytes, Count, 0);
 
     private int PlaceBytes => Capacity > NarrowMax ? sizeof(uint) : sizeof(ushort);
 
-    /// <summary>Bytes, a multiple of 8, that a leaf should have for so much behind its header.</summary>
-    /// <param name="atLeast">No fewer than these.</param>
+    /// <summary>Bytes, a multiple of 8, that a leaf should have.</summary>
+    /// <param name="content">Bytes of its fields and entries.</param>
+    /// <param name="entries">How many places it needs.</param>
+    /// <param name="atLeast">The fewest bytes.</param>
     public static int CapacityFor(long content, int entries, long atLeast)
     {
+        Debug.Assert(content >= 0 && entries >= 0, "bytes and places are counted");
         long narrow = HeaderBytes + content + ((long)entries * sizeof(ushort));
         long bytes = Math.Max(narrow, atLeast);
         if (bytes + 7 > NarrowMax) bytes = Math.Max(narrow + ((long)entries * sizeof(ushort)), atLeast);
         return (int)((bytes + 7) & ~7L);
     }
 
-    /// <summary>The most that a piece may have which is taken for a leaf of so much: places keep their width.</summary>
+    /// <summary>The most bytes of a piece that is taken for a leaf of <paramref name="capacity"/>: places keep their
+    /// width.</summary>
     public static int MostFor(int capacity) =>
         capacity <= NarrowMax ? Math.Min(capacity + (capacity / 8), NarrowMax & ~7)
         : (int)Math.Min(capacity + (capacity / 8L), int.MaxValue & ~7);
@@ -72,6 +76,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Begins a leaf without entries.</summary>
     public static StreamLeaf Begin(byte* piece, int capacity, StreamId first)
     {
+        Debug.Assert(capacity >= HeaderBytes && capacity % Region.UnitBytes == 0, "a leaf is a whole piece");
         new Span<byte>(piece, HeaderBytes).Clear();
         var leaf = new StreamLeaf(piece);
         leaf.Capacity = capacity;
@@ -80,15 +85,17 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         return leaf;
     }
 
-    /// <summary>Bytes of an entry ahead of its fields and values.</summary>
+    /// <summary>Bytes of an entry before its fields and values.</summary>
     public static int HeadBytes(StreamId first, StreamId id, bool isSame, int fields) =>
         1 + Varint.SizeOf(id.Ms - first.Ms) + Varint.SizeOf(NumberOf(first, id))
         + (isSame ? 0 : Varint.SizeOf((ulong)fields));
 
-    /// <summary>Puts an entry behind the others. There is room.</summary>
-    /// <returns>Where its fields and values go; <see cref="Used"/> is then what the caller says.</returns>
+    /// <summary>Begins an entry after the others. There is room.</summary>
+    /// <returns>Where its fields and values go; the caller then ends the entry (<see cref="EndAt"/>).</returns>
     public byte* Append(StreamId id, bool isSame, int fields)
     {
+        Debug.Assert(Count == 0 || IdOf(Count - 1) < id, "ids go up");
+        Debug.Assert(!isSame || fields == FieldCount, "fields that are the leaf's are as many");
         SetPlace(Count, Used);
         Count++;
         byte* at = start + Used;
@@ -127,7 +134,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         }
     }
 
-    /// <summary>How many entries have an id below one.</summary>
+    /// <summary>How many entries have an id below <paramref name="id"/>.</summary>
     public int CountBelow(StreamId id)
     {
         int low = 0, high = Count;
@@ -201,7 +208,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
             end = entry.Content;
         }
 
-        Require(start + Used == end, "bytes are behind the last entry");
+        Require(start + Used == end, "bytes follow the last entry");
         Require(deleted == Deleted, $"{deleted} entries are deleted, {Deleted} are counted");
     }
 

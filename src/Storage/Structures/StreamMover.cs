@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Moves what a stream consists of out of pages that are to be emptied: leaves, and the nodes of all of its
@@ -11,11 +13,12 @@ internal readonly unsafe struct StreamMover(LargeStream stream)
     /// <summary>Moves some.</summary>
     /// <param name="walk">Where it goes on, zeros at first: an id 16, leaves, index or which group 8, which of its
     /// trees 8.</param>
-    /// <param name="most">At most so many pieces.</param>
+    /// <param name="most">At most this many pieces.</param>
     /// <param name="isDone">Whether that was the last.</param>
     /// <returns>False when the mover has not enough reserved.</returns>
     public bool Move(ref PieceMover mover, ulong* walk, int most, out bool isDone)
     {
+        Debug.Assert(most > 0, "each call moves something");
         ref StreamId next = ref *(StreamId*)walk;
         ref ulong stage = ref walk[2], tree = ref walk[3];
         isDone = false;

@@ -31,7 +31,7 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
     /// <summary>How much rarer a use is counted the higher the count is, where it is a frequency.</summary>
     public int LogFactor { get; init; } = 10;
 
-    /// <summary>After so many minutes a frequency is one less; 0: it never fades.</summary>
+    /// <summary>Minutes after which a frequency is one less; 0: it never fades.</summary>
     public int DecayMinutes { get; init; } = 1;
 
     public bool Evicts => Worth != EvictionWorth.Nothing;
@@ -58,7 +58,7 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
     /// <summary>The heat of a key of which somebody says how much it was used: how often, of 255, or how long ago.
     /// What the policy does not go by is passed over.</summary>
     /// <param name="heat">As it is.</param>
-    public int ToldHeat(int heat, int? frequency, long? idleSeconds) => Worth switch
+    public int HeatFrom(int heat, int? frequency, long? idleSeconds) => Worth switch
     {
         EvictionWorth.Frequency when frequency is { } often =>
             ((often * RecordWord.HeatMax) + (ValueView.FrequencyMax / 2)) / ValueView.FrequencyMax,

@@ -35,7 +35,7 @@ internal sealed class EvictionShadow(MemoryBudget budget)
     /// <summary>Reads that would have found their key, as estimated.</summary>
     public long Hits => Volatile.Read(ref _hits);
 
-    /// <summary>Begins, and says how many bytes are alive: so many would be more.</summary>
+    /// <summary>Begins, or fits the simulated store to the bytes that are alive now.</summary>
     public void Fit(long aliveBytes)
     {
         lock (_lock)

@@ -5,11 +5,11 @@ namespace Kv.Storage;
 /// <summary>Makes room at the limit: empties segments, keeps what is worth most in them, and evicts the rest.</summary>
 /// <remarks>
 /// Threads: one at a time. Policy: S3-FIFO by segments (SOSP 2023), with the bounded copying of Segcache (NSDI 2021).
-/// What sessions write is young; what has outlived the emptying of its segment is in the main queue. The young queue is
-/// emptied while it has more than a tenth of the log, else the main one, oldest segments first: so what is used once
-/// leaves soon, however much of it comes. A batch of segments is weighed, then everything goes that is worth no more
-/// than its least quarter, so at most three bytes are copied for one that is won. Survivors lose a degree of heat, and
-/// have to be used again to stay once more. Locked records stay where they are: nobody is waited for.
+/// What sessions write is young; what has outlived the emptying of its segment is in the main queue.
+/// <see cref="QueueBalance"/> says which of the two is emptied, oldest segments first. A batch of segments is weighed,
+/// then everything goes that is worth no more than its least quarter, so at most three bytes are copied for one that is
+/// won. Survivors lose a degree of heat, and have to be used again to stay once more. Locked records stay where they
+/// are: nobody is waited for.
 /// </remarks>
 internal sealed unsafe class Evictor(Store store, Survivors survivors)
 {
@@ -19,14 +19,12 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     /// <summary>Batches of one round: after it what was let go of can be freed.</summary>
     private const int BatchesPerRound = 8;
 
-    /// <summary>A batch loses one byte of so many at least.</summary>
+    /// <summary>A batch loses at least one byte in this many.</summary>
     private const int LeastShare = 4;
 
-    /// <summary>The young queue has one byte of so many of the log.</summary>
-    private const int YoungShare = 10;
-
-    /// <summary>After so many records the thread gives its processor away, if somebody wants it.</summary>
-    private const int RecordsPerSlice = 64, WeighedPerSlice = 1024;
+    /// <summary>Records that are only looked at before the thread gives its processor away, if somebody wants
+    /// it.</summary>
+    private const int WeighedPerSlice = 1024;
 
     /// <summary>Rounds that wait for sessions to give up what they write to, before keys are evicted there: their room
     /// is won later.</summary>
@@ -41,6 +39,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     private readonly List<int> _segments = [];
     private readonly Dictionary<int, (long Generation, long TickMs)> _barren = [];
     private readonly long[] _bytesByWorth = new long[EvictionRule.Worths];
+    private readonly QueueBalance _balance = new(store.Evicted);
     private EvictionRule _rule = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
     private long _evictedKeys;
     private uint _seed = 1;
@@ -62,6 +61,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         if (!store.Room.MustEvict || store.IsExpiryHeld)
         {
             store.Room.WantsSealed = false;
+            store.Room.HasForeseen();
             _roundsWithout = 0;
             HasMore = _rule.Evicts;     // what is written from here on may be too much before the round ends
             return;
@@ -84,6 +84,8 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             HasMore = true;
             store.Room.Doubt();
         }
+
+        store.Room.HasForeseen();
     }
 
     /// <summary>Lists the segments of the next batch.</summary>
@@ -117,8 +119,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
 
         if (_rule.RemembersEvicted) store.Evicted.Fit(keys);
         store.Shadow.Fit(young + main + store.Budget.BlockBytes);
-        bool youngFirst = young * YoungShare > young + main;
-        bool byQueue = _rule.HeatMax != 0;
+        bool byQueue = _rule.HeatMax != 0, youngFirst = byQueue && _balance.IsYoungNext(young, main, keys);
         _candidates.Sort((left, right) => byQueue && left.IsLater != right.IsLater
             ? (left.IsLater == youngFirst ? 1 : -1) : left.Rank.CompareTo(right.Rank));
         int count = 0;
@@ -198,6 +199,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         {
             if (!TryEmpty(candidate, most, session, out bool isEmpty)) return false;
             wins |= isEmpty;
+            store.Room.GoOnIfRoom();
             if (!store.Room.MustEvict || !store.Room.MayRetire) break;
         }
 
@@ -258,7 +260,8 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         Database database = candidate.Database;
         if (database.IsDropped) return false;
         SegmentInfo* info = store.Log.Info(candidate.Segment);
-        bool isSealed = StateOf(info) == SegmentState.Sealed, isYoung = info->Queue == SegmentQueue.Young;
+        bool isSealed = StateOf(info) == SegmentState.Sealed;
+        SegmentQueue queue = info->Queue;
         int records = 0;
         bool leaves = false, wonOutside = false;
         long secondsOld = Math.Max(0, (session.NowMs / 1000) - info->LastWriteSeconds);
@@ -266,8 +269,9 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         var scan = new LogScanner(store.Log, candidate.Segment);
         while (scan.Next(out byte* record, out ulong word))
         {
-            if ((++records & (RecordsPerSlice - 1)) == 0)
+            if (++records >= store.Room.RecordsPerSlice)
             {
+                records = 0;
                 session.GiveWay();
                 if (database.IsDropped) return false;
                 survivors.SetClock(session.NowMs);
@@ -283,7 +287,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             if (MayEvict(record, word) && WorthOf(record, word, session.NowMs) <= most)
             {
                 wonOutside |= RecordWord.HoldsPointer(word);
-                Evict(database, record, word, isYoung, session);
+                Evict(database, record, word, queue, session);
                 // What lies elsewhere is won at once: no more of it than is needed.
                 if (wonOutside && !store.Room.MustEvict) return true;
             }
@@ -305,7 +309,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         return true;
     }
 
-    private void Evict(Database database, byte* record, ulong word, bool isYoung, StoreSession session)
+    private void Evict(Database database, byte* record, ulong word, SegmentQueue queue, StoreSession session)
     {
         Debug.Assert((Record.ReadWord(record) & RecordWord.Lock) != 0, "the record is locked");
         ulong hash = database.Index.Hash.Of(Record.KeyOf(record, word));
@@ -319,7 +323,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             long bytes = RecordWord.Size(word) + OutsideOfLocked(record, word);
             store.Shadow.Add(hash, database.Id, bytes, Record.ExpiryOf(record, word));
             session.Changes.MakeAbsent(ref held);
-            if (isYoung && _rule.RemembersEvicted) store.Evicted.Add(hash, database.Id);
+            if (_rule.RemembersEvicted) store.Evicted.Add(hash, database.Id, queue);
             Volatile.Write(ref _evictedKeys, _evictedKeys + 1);
         }
 

@@ -91,7 +91,7 @@ internal sealed unsafe class ExpirySweeper(Store store)
     {
         long earliest = FieldExpiryOf(record, word, now);
         if (earliest > now) return earliest;
-        // Ends: after so many rounds at the latest.
+        // Ends: after HoldsPerRound rounds at the latest.
         for (int holds = 0; holds < HoldsPerRound; holds++)
         {
             using (HeldKey held = session.Hold(session.Key(Record.KeyOf(record, word)), DataType.Hash))

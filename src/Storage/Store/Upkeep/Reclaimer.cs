@@ -14,9 +14,6 @@ internal sealed unsafe class Reclaimer(Store store, Survivors survivors)
     private const int SegmentsPerRound = 16;
     private const double DeadShareMax = 0.25, DeadShareOfSegmentMin = 0.30;
 
-    /// <summary>After so many records the thread gives its processor away, if somebody wants it: 10 us.</summary>
-    private const int RecordsPerSlice = 64;
-
     private readonly List<(bool Always, int Dead, int Segment)> _candidates = [];
 
     /// <summary>Whether the next round may find more, though the store is short of room.</summary>
@@ -77,8 +74,9 @@ internal sealed unsafe class Reclaimer(Store store, Survivors survivors)
         var scan = new LogScanner(store.Log, segment);
         while (scan.Next(out byte* record, out ulong word))
         {
-            if ((++records & (RecordsPerSlice - 1)) == 0)
+            if (++records >= store.Room.RecordsPerSlice)
             {
+                records = 0;
                 // The segment stays: it is sealed, and this thread frees it, or the whole database.
                 session.GiveWay();
                 if (database.IsDropped) return false;

@@ -33,7 +33,7 @@ internal sealed unsafe class RegionRebuild(Store store) : IHeldUse, IDisposable
     /// <summary>Bytes that a collection has and does not need.</summary>
     public static long SpareBytes(HeldValue value) => value.Region.TouchedBytes - NeededBytes(value);
 
-    /// <summary>Whether these are so many that it is to be seen to while the store is nearly full.</summary>
+    /// <summary>Whether these bytes are enough to rebuild the region while the store is nearly full.</summary>
     public static bool MayBeWanted(HeldValue value)
     {
         long touched = value.Region.TouchedBytes;

@@ -24,7 +24,7 @@ internal sealed class StallWatch(Store store)
     public void Look()
     {
         ulong seen = 0;
-        int slot = store.Deferred.Count == 0 ? -1 : store.Epochs.FindSlowest(out seen);
+        int slot = store.Deferred.Count == 0 ? EpochTable.NoSlot : store.Epochs.FindSlowest(out seen);
         // A slot that shows the same epoch as in an earlier round has not left it since: the current one is past it.
         if (slot < 0 || slot != _slot || seen != _announced)
         {
@@ -40,6 +40,6 @@ internal sealed class StallWatch(Store store)
         if (_hasReported && _time.GetElapsedTime(_reported, now).TotalMilliseconds < ReportMs) return;
         (_hasReported, _reported) = (true, now);
         store.Options.Stalled?.Invoke(
-            new StoreStall(store.HolderOf(slot), heldMs, store.Deferred.Count, store.Deferred.Bytes));
+            new StoreStall(store.Sessions.HolderOf(slot), heldMs, store.Deferred.Count, store.Deferred.Bytes));
     }
 }

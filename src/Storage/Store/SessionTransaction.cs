@@ -1,0 +1,73 @@
+using System.Diagnostics;
+
+namespace Kv.Storage;
+
+/// <summary>The transaction of a session: how it begins, goes over to another session, and ends.</summary>
+/// <remarks>Threads: the session's.</remarks>
+internal sealed class SessionTransaction(StoreSession session, RecordChanges changes, SteppedHolds holds)
+{
+    private TransactionKeys? _own;      // kept: the next transaction uses its lists again
+
+    /// <summary>What it holds; null outside of one.</summary>
+    public TransactionKeys? Keys { get; private set; }
+
+    private TransactionKeys Own => _own ??= new TransactionKeys(session, changes, holds);
+
+    /// <inheritdoc cref="StoreSession.BeginTransaction"/>
+    public StoreStatus Begin(KeyList keys)
+    {
+        var status = Own.Locks.Acquire(keys);
+        if (status == StoreStatus.Ok) Enter();
+        return status;
+    }
+
+    /// <summary>Has the rest of it done in steps: what it holds goes over to another session, and this one has none any
+    /// more.</summary>
+    /// <returns>Null when that cannot be just now: it goes on here.</returns>
+    public HeldUse? TryBeginUse(IHeldUse use)
+    {
+        var begun = holds.TryBegin(Keys!, use);
+        if (begun != null) End();
+        return begun;
+    }
+
+    /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
+    public void Adopt(TransactionKeys other)
+    {
+        Own.Locks.TakeOver(other.Locks);
+        other.Arrivals.MoveTo(changes.Arrivals);        // they are served when the keys are free
+        changes.SetClock(other.NowMs);
+        Enter();
+    }
+
+    /// <summary>Begins one whose keys are locked one by one, in the order of locking.</summary>
+    public KeyLocks Prepare(Database?[] table, int keys)
+    {
+        Own.Locks.Begin(table, keys);
+        return Own.Locks;
+    }
+
+    /// <summary>All of those are locked: operations work on them from here on.</summary>
+    public void Enter()
+    {
+        Debug.Assert(Keys == null, "one at a time");
+        Keys = _own;
+        session.DoubtSelected();
+    }
+
+    /// <summary>Ends that; whoever has the locks lets go of them.</summary>
+    public void Leave()
+    {
+        Keys = null;
+        session.DoubtSelected();
+    }
+
+    /// <summary>Publishes what it did, and lets go of its keys.</summary>
+    public void End()
+    {
+        Leave();
+        _own!.Locks.Release();
+    }
+
+    public void Dispose() => _own?.Locks.Dispose();
+}

@@ -2,13 +2,14 @@ namespace Kv.Server.Patterns;
 
 /// <summary>Glob patterns over bytes, as KEYS, SCAN, PSUBSCRIBE and CONFIG GET take them.</summary>
 /// <remarks>
-/// <c>*</c> any bytes, <c>?</c> one byte, <c>[abc]</c> one of them, <c>[a-z]</c> a range whose ends may be swapped,
-/// <c>[^a]</c> none of them, <c>\x</c> the byte x. Malformed patterns mean what they mean to the reference: an
-/// unterminated class ends with the pattern, a backslash at the end is itself.
+/// <c>*</c> any bytes, <c>?</c> one byte, <c>[abc]</c> one of these bytes, <c>[a-z]</c> a range whose ends may be
+/// swapped, <c>[^a]</c> a byte that is none of these, <c>\x</c> the byte x. Malformed patterns mean what they mean in
+/// Redis: an unterminated class ends with the pattern, a backslash at the end is itself.
 /// <para>
-/// Between its stars a pattern has pieces of as many elements as they match bytes. The first stands at the text's
-/// beginning, the last at its end, and each of the others is taken where it is first found: a later place could leave
-/// no more to the rest. Cost: linear in the text whatever the pattern, no recursion; see <see cref="GlobSearch"/>.
+/// Between its stars a pattern has pieces, each with one element for each byte that it matches. The first piece stands
+/// at the text's beginning, the last at its end, and each of the others is taken where it is first found: a later place
+/// would leave less text to the rest. Cost: linear in the text whatever the pattern, no recursion; see
+/// <see cref="GlobSearch"/>.
 /// Clients' patterns are bounded by <see cref="BytesMax"/>, so that one comparison costs at most some 30 ns for each
 /// byte of the text.
 /// </para>
@@ -19,7 +20,7 @@ public static class GlobPattern
     public const int BytesMax = 1024;
 
     /// <summary>Whether the whole text matches the whole pattern.</summary>
-    /// <param name="ignoreCase">Compare ASCII letters without regard to case.</param>
+    /// <param name="ignoreCase">Whether to compare ASCII letters without regard to case.</param>
     public static bool IsMatch(ReadOnlySpan<byte> pattern, ReadOnlySpan<byte> text, bool ignoreCase = false) =>
         IsMatch(pattern, text, ignoreCase, out _);
 
@@ -33,7 +34,7 @@ public static class GlobPattern
             if (t == text.Length || !MatchesOne(pattern, ref p, text[t], ignoreCase)) return false;
         if (p == pattern.Length) return t == text.Length;
 
-        // Ends: each turn steps over a star and the piece behind it, or returns.
+        // Ends: each round steps over a star and the piece after it, or returns.
         while (true)
         {
             while (p < pattern.Length && pattern[p] == '*') p++;
@@ -44,7 +45,7 @@ public static class GlobPattern
             p += piece.Bytes;
             if (p == pattern.Length) return piece.MatchesAt(rest, rest.Length - piece.Elements);
             int found = piece.Find(rest, ref cost);
-            if (found < 0) return false;
+            if (found == GlobSearch.NotFound) return false;
             t += found + piece.Elements;
         }
     }
@@ -76,7 +77,7 @@ public static class GlobPattern
         bool found = false;
         byte folded = Fold(value, ignoreCase);
 
-        // Ends: every turn steps over at least one byte of the pattern.
+        // Ends: each round steps over at least one byte of the pattern.
         while (p < pattern.Length)
         {
             byte low = pattern[p];
@@ -95,7 +96,7 @@ public static class GlobPattern
 
             if (pattern.Length - p >= 3 && pattern[p + 1] == '-')
             {
-                // Signed, as the reference's chars are on x86: bytes from 0x80 on come before the others.
+                // Signed, as chars are in Redis on x86: bytes from 0x80 on come before the others.
                 sbyte first = (sbyte)low, last = (sbyte)pattern[p + 2];
                 if (first > last) (first, last) = (last, first);
                 found |= (sbyte)folded >= (sbyte)Fold((byte)first, ignoreCase)

@@ -2,19 +2,23 @@ using System.Buffers;
 
 namespace Kv.Server.Patterns;
 
-/// <summary>A piece of a glob pattern between two stars, and where a text has it first.</summary>
+/// <summary>A piece of a glob pattern between two stars; finds its first place in a text.</summary>
 /// <remarks>
-/// Cost: a plain search first: the literal bytes that the piece begins with, at most 16, are searched for with vectors,
-/// and the rest is compared where they are found. Text and pattern can be made so that this fails late at every place.
-/// Once it has cost more than the text is long and the tables below would cost, it goes on with those: one bit for each
-/// element of the piece says whether the text up to here ends with the elements up to that one, and a byte of the text
-/// moves all bits at once. That is n x m / 64 words for a text of n bytes and a piece of m elements, whatever they are;
-/// no allocation but what the pool keeps. Source: Baeza-Yates and Gonnet, "A new approach to text searching", CACM
-/// 35(10), 1992 (Shift-And).
+/// Cost: a plain search comes first: the literal bytes that the piece begins with, at most 16, are searched for with
+/// vectors, and the rest is compared where they are found. Text and pattern can be made so that this fails late at
+/// every place. Once it has cost more than the length of the text and the making of tables, the search goes on with
+/// tables of bits: the bit of an element says whether the text so far ends with the elements up to this one, and each
+/// byte of the text moves all bits at once. That is n x m / 64 words for a text of n bytes and a piece of m elements,
+/// whatever they are; the memory comes from the array pool. Source: Baeza-Yates and Gonnet, "A new approach to text
+/// searching", CACM 35(10), 1992 (Shift-And).
 /// </remarks>
 internal readonly ref struct GlobSearch
 {
-    /// <summary>More of it would make the vectors' own search quadratic; fewer would find too many places.</summary>
+    /// <summary>What <see cref="Find"/> returns when the piece is not in the text.</summary>
+    public const int NotFound = -1;
+
+    /// <summary>With a longer prefix the search with vectors would itself be quadratic; a shorter one is found at too
+    /// many places.</summary>
     private const int PrefixMax = 16;
 
     private readonly ReadOnlySpan<byte> _piece;
@@ -34,7 +38,7 @@ internal readonly ref struct GlobSearch
     /// <summary>Elements of the piece, each of which matches one byte.</summary>
     public int Elements { get; }
 
-    /// <summary>Bytes of the pattern that the piece has.</summary>
+    /// <summary>The piece's length in bytes of the pattern.</summary>
     public int Bytes => _piece.Length;
 
     private int Words => (Elements + 63) / 64;
@@ -59,39 +63,38 @@ internal readonly ref struct GlobSearch
         return new GlobSearch(pattern[..p], ignoreCase, elements, prefix, tableCost + (256L * ((elements + 63) / 64)));
     }
 
-    /// <summary>Whether the piece is at a place of the text, which has enough bytes behind it.</summary>
+    /// <summary>Whether the piece is at a place of the text, after which there are enough bytes.</summary>
     public bool MatchesAt(ReadOnlySpan<byte> text, int at)
     {
         long cost = 0;
         return MatchesAt(text, at, ref cost);
     }
 
-    /// <summary>The first place of the piece in a text that is no shorter.</summary>
-    /// <param name="cost">Grows by what it took.</param>
-    /// <returns>-1: none.</returns>
+    /// <summary>The first place of the piece in a text that is no shorter than it, or <see cref="NotFound"/>.</summary>
+    /// <param name="cost">Grows by what the search has cost.</param>
     public int Find(ReadOnlySpan<byte> text, ref long cost)
     {
         long costMax = cost + text.Length + _tableCost;
         int last = text.Length - Elements;
-        // Ends: every turn begins one byte further at least.
+        // Ends: each round begins at least one byte further on.
         for (int at = 0; at <= last; at++)
         {
             if (_prefix > 0)
             {
                 int found = text[at..].IndexOf(_piece[.._prefix]);
-                if (found < 0) return -1;
+                if (found < 0) return NotFound;
                 at += found;
-                if (at > last) return -1;
+                if (at > last) return NotFound;
             }
 
             if (MatchesAt(text, at, ref cost)) return at;
             if (cost <= costMax) continue;
             int next = FindByBits(text[(at + 1)..]);
             cost += _tableCost + (text.Length * (long)Words);
-            return next < 0 ? -1 : at + 1 + next;
+            return next == NotFound ? NotFound : at + 1 + next;
         }
 
-        return -1;
+        return NotFound;
     }
 
     /// <param name="cost">Grows by the bytes of the pattern that were looked at.</param>
@@ -105,7 +108,7 @@ internal readonly ref struct GlobSearch
         return matches;
     }
 
-    /// <summary>The same as <see cref="Find"/>, at the same cost for every text.</summary>
+    /// <summary>Does what <see cref="Find"/> does, at a cost that does not depend on the text's content.</summary>
     private int FindByBits(ReadOnlySpan<byte> text)
     {
         int words = Words;
@@ -132,7 +135,7 @@ internal readonly ref struct GlobSearch
                 if ((state[^1] & final) != 0) return at - Elements + 1;
             }
 
-            return -1;
+            return NotFound;
         }
         finally
         {
@@ -140,7 +143,7 @@ internal readonly ref struct GlobSearch
         }
     }
 
-    /// <summary>For each byte, the elements that match it.</summary>
+    /// <summary>Sets, for each byte, the bits of the elements that match it.</summary>
     private void FillMasks(Span<ulong> masks, int words)
     {
         int p = 0;

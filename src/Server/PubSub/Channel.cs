@@ -8,15 +8,15 @@ namespace Kv.Server.PubSub;
 /// Invariant: a channel is in its map exactly while it has subscribers.
 /// A list of links, so that the ten-thousandth subscriber joins and leaves in the time of the first.
 /// </remarks>
-internal sealed class Channel(byte[] name, Lock guard)
+internal class Channel(byte[] name, Lock guard)
 {
     private Subscription? _first;
 
     public readonly byte[] Name = name;
 
-    /// <summary>What it takes of the managed heap: this object, the name's header, and a place in a dictionary that is
-    /// two thirds full.</summary>
-    public int Bytes => 40 + 24 + 64 + Name.Length;
+    /// <summary>Bytes of the managed heap for this object, its name, and its place in a dictionary that is two thirds
+    /// full.</summary>
+    public virtual int Bytes => 40 + 24 + 64 + Name.Length;
 
     public readonly Lock Guard = guard;
 
@@ -25,6 +25,8 @@ internal sealed class Channel(byte[] name, Lock guard)
     public void AddLatched(Subscription subscription)
     {
         Debug.Assert(Guard.IsHeldByCurrentThread, "a channel's list belongs to its lock");
+        Debug.Assert(subscription.Channel == this && subscription.Previous == null && subscription.Next == null,
+            "a subscription is in one list, once");
         subscription.Next = _first;
         if (_first != null) _first.Previous = subscription;
         _first = subscription;
@@ -34,15 +36,17 @@ internal sealed class Channel(byte[] name, Lock guard)
     public void RemoveLatched(Subscription subscription)
     {
         Debug.Assert(Guard.IsHeldByCurrentThread, "a channel's list belongs to its lock");
+        Debug.Assert(subscription.Previous != null || _first == subscription, "who leaves has joined, once");
         if (subscription.Previous != null) subscription.Previous.Next = subscription.Next;
         else _first = subscription.Next;
         if (subscription.Next != null) subscription.Next.Previous = subscription.Previous;
         subscription.Previous = subscription.Next = null;
         Count--;
+        Debug.Assert(Count >= 0 && (Count == 0) == (_first == null), "the count is that of the list");
     }
 
     /// <summary>Hands a message to everyone who is subscribed now.</summary>
-    /// <returns>How many that were.</returns>
+    /// <returns>How many subscribers there were.</returns>
     /// <remarks>The lock is held over the whole list: all subscribers of a channel see its messages in one order, and
     /// none who has left (<see cref="ChannelMap.Leave"/> returned) is pushed to any more. Pushing only enqueues: nobody
     /// waits for a slow one.</remarks>

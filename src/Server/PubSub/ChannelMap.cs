@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.PubSub;
@@ -18,7 +19,7 @@ internal sealed class ChannelMap(Action<long>? charge = null)
     private long _count;
 
     /// <summary>Channels with at least one subscriber.</summary>
-    // Volatile: told to people only (INFO); the moment between a map's change and the count is nobody's concern.
+    // Volatile: only shown to people (INFO), so it does not matter that a map changes a moment before the count.
     public long Count => Volatile.Read(ref _count);
 
     public Subscription Join(byte[] name, ISubscriber subscriber)
@@ -32,7 +33,7 @@ internal sealed class ChannelMap(Action<long>? charge = null)
             Fault.Point("pubsub.join");
             if (isNew)
             {
-                // The last that may fail, and before the first change that would be left.
+                // The last step that may fail, and before the first change that would be left behind.
                 shard.Channels.Add(name, channel);
                 // Interlocked: shards have different locks and one count.
                 Interlocked.Increment(ref _count);
@@ -52,13 +53,14 @@ internal sealed class ChannelMap(Action<long>? charge = null)
         {
             channel.RemoveLatched(subscription);
             if (channel.Count > 0) return;
-            ShardOf(channel.Name).Channels.Remove(channel.Name, out _);
+            bool isRemoved = ShardOf(channel.Name).Channels.Remove(channel.Name, out var removed);
+            Debug.Assert(isRemoved && removed == channel, "a channel with subscribers is in its map");
             Interlocked.Decrement(ref _count);
             charge?.Invoke(-channel.Bytes);
         }
     }
 
-    /// <summary>The channel of that name, null when nobody subscribes to it.</summary>
+    /// <summary>Finds a channel; null when nobody subscribes to it.</summary>
     /// <remarks>It may lose its subscribers before the caller pushes; whoever joins after this call is too late for the
     /// message anyway.</remarks>
     public Channel? Find(ReadOnlySpan<byte> name)

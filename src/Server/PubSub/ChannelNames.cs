@@ -16,7 +16,7 @@ internal sealed class ChannelNames : IEqualityComparer<byte[]>, IAlternateEquali
 
     /// <summary>Keyed: names come from clients, and must not be chosen to collide.</summary>
     /// <remarks>The runtime's hash of text is the one it offers that has a secret of the process and withstands chosen
-    /// collisions. It takes 16-bit units; an odd last byte is mixed in behind.</remarks>
+    /// collisions. It takes 16-bit units; an odd last byte is mixed in afterwards.</remarks>
     public static int Hash(ReadOnlySpan<byte> name)
     {
         int even = string.GetHashCode(MemoryMarshal.Cast<byte, char>(name));

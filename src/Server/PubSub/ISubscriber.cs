@@ -1,6 +1,6 @@
 namespace Kv.Server.PubSub;
 
-/// <summary>Who receives what is published: a session, or whoever else subscribes within the process.</summary>
+/// <summary>A receiver of published messages: a session, or another subscriber within the process.</summary>
 internal interface ISubscriber
 {
     /// <summary>Hands over a message with one reference, to be released when it has been sent or dropped.</summary>

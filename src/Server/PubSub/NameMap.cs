@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Server.PubSub;
@@ -9,24 +10,26 @@ namespace Kv.Server.PubSub;
 /// </remarks>
 internal sealed class NameMap<TValue> where TValue : class
 {
-    /// <summary>So many names are in one dictionary; with more there are <see cref="Parts"/>, until all are
-    /// gone.</summary>
+    /// <summary>Up to <see cref="PlainMax"/> names are in one dictionary. More are in <see cref="Parts"/> dictionaries,
+    /// until the last name is gone.</summary>
     public const int PlainMax = 4096, Parts = 256;
 
-    private const int KeptPlaces = 64;
-
-    private Dictionary<byte[], TValue>[] _parts = [New()];
+    private NamePart<TValue>[] _parts = [new()];
 
     public int Count { get; private set; }
 
-    /// <summary>The values, and their names; the current one may be removed meanwhile.</summary>
-    public IEnumerable<KeyValuePair<byte[], TValue>> All => _parts.SelectMany(static part => part);
+    /// <summary>Names and values. The loop's body may remove the name it is at.</summary>
+    public IEnumerable<KeyValuePair<byte[], TValue>> All => _parts.SelectMany(static part => part.Names);
+
+    /// <summary>The parts now. A map that is split or becomes empty gets new parts; the old ones then no longer
+    /// change.</summary>
+    public NamePart<TValue>[] InParts => _parts;
 
     /// <summary>Every name.</summary>
     public byte[][] Names => [.. All.Select(static pair => pair.Key)];
 
     public bool TryGet(ReadOnlySpan<byte> name, [MaybeNullWhen(false)] out TValue value) =>
-        PartOf(name).GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(name, out value);
+        PartOf(name).Names.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(name, out value);
 
     public bool Contains(ReadOnlySpan<byte> name) => TryGet(name, out _);
 
@@ -40,29 +43,23 @@ internal sealed class NameMap<TValue> where TValue : class
 
     public bool Remove(ReadOnlySpan<byte> name, [MaybeNullWhen(false)] out TValue value)
     {
-        ref var part = ref PartOf(name);
-        if (!part.GetAlternateLookup<ReadOnlySpan<byte>>().Remove(name, out _, out value)) return false;
+        if (!PartOf(name).Remove(name, out value)) return false;
         Count--;
-        // Nothing large is kept of names that have gone; whoever walks over the old one may go on.
-        if (part.Count == 0 && part.Capacity > KeptPlaces) part = New();
-        if (Count == 0 && _parts.Length > 1) _parts = [New()];
+        Debug.Assert(Count >= 0, "the count is that of the parts");
+        if (Count == 0 && _parts.Length > 1) _parts = [new()];
         return true;
     }
 
-    private static Dictionary<byte[], TValue> New() => new(ChannelNames.Comparer);
-
-    private ref Dictionary<byte[], TValue> PartOf(ReadOnlySpan<byte> name)
-    {
-        if (_parts.Length == 1) return ref _parts[0];
-        // The high bits: a dictionary of its own has used others.
-        return ref _parts[(uint)ChannelNames.Hash(name) >> 24];
-    }
+    private NamePart<TValue> PartOf(ReadOnlySpan<byte> name) =>
+        // The high bits: a part's dictionary uses the low ones.
+        _parts.Length == 1 ? _parts[0] : _parts[(uint)ChannelNames.Hash(name) >> 24];
 
     private void Split()
     {
-        var parts = new Dictionary<byte[], TValue>[Parts];
-        for (int i = 0; i < parts.Length; i++) parts[i] = New();
-        foreach (var (name, value) in _parts[0]) parts[(uint)ChannelNames.Hash(name) >> 24].Add(name, value);
+        Debug.Assert(_parts.Length == 1, "a map is split once");
+        var parts = new NamePart<TValue>[Parts];
+        for (int i = 0; i < parts.Length; i++) parts[i] = new();
+        foreach (var (name, value) in _parts[0].Names) parts[(uint)ChannelNames.Hash(name) >> 24].Add(name, value);
         _parts = parts;
     }
 }

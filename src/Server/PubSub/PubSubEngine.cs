@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Patterns;
 using Kv.Storage;
 
@@ -11,7 +12,7 @@ namespace Kv.Server.PubSub;
 /// Locks: a channel's, one at a time; nothing of the server runs under it but <see cref="ISubscriber.Push"/>.
 /// </remarks>
 /// <param name="charge">Accounts for the native bytes of messages that are on their way.</param>
-/// <param name="chargeManaged">Accounts for subscriptions and what they are of, which are managed objects.</param>
+/// <param name="chargeManaged">Accounts for subscriptions, channels and patterns, which are managed objects.</param>
 internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeManaged = null)
 {
     /// <summary>A <see cref="Subscription"/> of 48 bytes and its place in a dictionary that is two thirds
@@ -35,7 +36,7 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     public long MessageBytes => Volatile.Read(ref _messageBytes);
 
     /// <summary>Subscribes to one channel or pattern.</summary>
-    /// <returns>False when it was subscribed already.</returns>
+    /// <returns>False when the subscriber had this subscription already.</returns>
     public bool Subscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, ISubscriber subscriber, SubscriptionSet set)
     {
         var own = set.Of(kind);
@@ -54,7 +55,7 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
         }
         catch
         {
-            Leave(kind, subscription);      // whoever cannot end it must not have it
+            Leave(kind, subscription);      // a subscription that is not in the set could never be ended
             throw;
         }
 
@@ -65,19 +66,19 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     }
 
     /// <summary>Ends one subscription. When this returns, nothing more is pushed for it.</summary>
-    /// <remarks>What was pushed before is the caller's to deliver ahead of its answer.</remarks>
+    /// <remarks>The caller delivers what was pushed before, and then replies.</remarks>
     /// <returns>Whether there was one.</returns>
     public bool Unsubscribe(SubscriptionKind kind, ReadOnlySpan<byte> name, SubscriptionSet set)
     {
-        Fault.Point("pubsub.leave");        // behind it nothing throws: links are untied, names removed
+        Fault.Point("pubsub.leave");        // nothing after it throws: links are untied, names removed
         if (!set.Of(kind).Remove(name, out var subscription)) return false;
         Leave(kind, subscription);
         chargeManaged?.Invoke(-SubscriptionBytes);
-        if (set.Count == 0) Interlocked.Decrement(ref _subscribers);
+        if (set.Count == 0) CountOut();
         return true;
     }
 
-    /// <summary>Ends all subscriptions of one that goes away or starts over.</summary>
+    /// <summary>Ends all subscriptions of a subscriber that goes away or starts over (RESET).</summary>
     public void UnsubscribeAll(SubscriptionSet set)
     {
         if (set.Count == 0) return;
@@ -94,11 +95,19 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
             }
         }
 
-        Interlocked.Decrement(ref _subscribers);
+        Debug.Assert(set.Count == 0, "all of them have ended");
+        CountOut();
+    }
+
+    private void CountOut()
+    {
+        long left = Interlocked.Decrement(ref _subscribers);
+        Debug.Assert(left >= 0, "who has no subscription any more was counted when the first began");
     }
 
     /// <summary>Sends a message to the subscribers of a channel and of every pattern that matches it.</summary>
-    /// <returns>To how many; one that has both receives both.</returns>
+    /// <returns>How many copies were sent: a client subscribed to the channel and a matching pattern gets
+    /// two.</returns>
     public long Publish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
     {
         var publishing = BeginPublish(channel, payload);
@@ -106,25 +115,25 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
         return publishing.Receivers;
     }
 
-    /// <summary>Sends a message to the subscribers of a channel; to those of the patterns that match it the result
-    /// does.</summary>
-    /// <returns>What is left to do.</returns>
+    /// <summary>Sends a message to the subscribers of a channel.</summary>
+    /// <returns>Sends it to the subscribers of matching patterns (<see cref="Publishing.GoOn"/>).</returns>
     public Publishing BeginPublish(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload)
     {
         Fault.Point("pubsub.publish");
         long receivers = _channels.Find(channel) is { } found
             ? Push(found, SharedMessage.Encode("message"u8, channel, payload, Account)) : 0;
-        return new Publishing(this, _patterns.All, receivers);
+        return new Publishing(this, _patterns.Walk(), receivers);
     }
 
     /// <summary>Sends a message to the subscribers of a pattern, if it matches.</summary>
-    /// <returns>To how many.</returns>
+    /// <returns>To how many subscribers.</returns>
     internal int PublishTo(Channel pattern, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) =>
         GlobPattern.IsMatch(pattern.Name, channel)
             ? Push(pattern, SharedMessage.Encode("pmessage"u8, pattern.Name, channel, payload, Account))
             : 0;
 
-    /// <summary>The same for shard channels, which have no patterns.</summary>
+    /// <summary>Sends a message to the subscribers of a shard channel; patterns do not match those.</summary>
+    /// <returns>To how many subscribers.</returns>
     public long PublishShard(ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload) =>
         _shardChannels.Find(channel) is { } found
             ? Push(found, SharedMessage.Encode("smessage"u8, channel, payload, Account))
@@ -157,7 +166,8 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
     private void Account(long bytes)
     {
         // Interlocked: publishers take and receivers free on different threads.
-        Interlocked.Add(ref _messageBytes, bytes);
+        long all = Interlocked.Add(ref _messageBytes, bytes);
+        Debug.Assert(all >= 0, "what is freed was taken");
         charge?.Invoke(bytes);
     }
 }

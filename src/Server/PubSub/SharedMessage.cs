@@ -17,7 +17,7 @@ namespace Kv.Server.PubSub;
 /// </remarks>
 internal sealed unsafe class SharedMessage
 {
-    /// <summary>The object, and what the heap keeps of a block.</summary>
+    /// <summary>The object, and the heap's own bytes for a block.</summary>
     public const int OverheadBytes = 48 + 16;
 
     private readonly byte* _block;
@@ -42,15 +42,16 @@ internal sealed unsafe class SharedMessage
     /// <summary>All but the first byte.</summary>
     public ReadOnlySpan<byte> Body => new(_block + 1, Length - 1);
 
-    /// <summary>Appends the message in the writer's version; it pays for no reply.</summary>
+    /// <summary>Appends the message in the writer's version of the protocol; it does not count as a reply.</summary>
     public void WriteTo(ReplyWriter reply)
     {
+        Debug.Assert(Volatile.Read(ref _references) > 0, "whoever writes a message holds a reference");
         reply.WriteRaw([Prefix(reply.Version == RespVersion.Resp3)], 0);
         reply.WriteRaw(Body, 0);
     }
 
-    /// <summary>A message of the given parts; the caller holds the only reference.</summary>
-    /// <param name="charge">Told of the native bytes, positive when taken and negative when freed.</param>
+    /// <summary>Makes a message of three parts; the caller holds the only reference.</summary>
+    /// <param name="charge">Called with the native bytes: positive when they are taken, negative when freed.</param>
     /// <exception cref="OverflowException">The parts together pass 2 GB.</exception>
     public static SharedMessage Encode(
         ReadOnlySpan<byte> kind, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload, Action<long>? charge)
@@ -65,7 +66,8 @@ internal sealed unsafe class SharedMessage
         return message;
     }
 
-    /// <summary>The same with the pattern that matched: what pattern subscribers receive.</summary>
+    /// <summary>Makes a message for subscribers of a pattern, which names the pattern, too; the caller holds the only
+    /// reference.</summary>
     public static SharedMessage Encode(
         ReadOnlySpan<byte> kind, ReadOnlySpan<byte> pattern, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> payload,
         Action<long>? charge)
@@ -81,10 +83,11 @@ internal sealed unsafe class SharedMessage
         return message;
     }
 
-    /// <summary>Takes further references, one for each subscriber it is about to be pushed to.</summary>
+    /// <summary>Takes references for the subscribers to whom the message is about to be pushed.</summary>
     public void AddReferences(int count)
     {
         // Interlocked: receivers release on other threads while the publisher still adds for the next pattern.
+        Debug.Assert(count >= 0, "references are given back by Release");
         int now = Interlocked.Add(ref _references, count);
         Debug.Assert(now > count, "a message was revived after its last reference went");
     }

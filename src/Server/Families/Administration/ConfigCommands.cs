@@ -44,6 +44,7 @@ internal static class ConfigCommands
                     Usage = "parameter value [parameter value ...]",
                     Summary = "Changes options while the server runs: all that are given, or none.",
                     Complexity = "O(N), N the options given", Since = "2.0.0", Group = CommandGroup.Server,
+                    Secrets = IsSecret,
                     Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale,
                     Tips = ["request_policy:all_nodes", "response_policy:all_succeeded"],
                 },
@@ -98,6 +99,10 @@ internal static class ConfigCommands
         if (result.Error is { } error) context.Fail(Encoding.UTF8.GetBytes(error));
         else context.Reply.WriteOk();
     }
+
+    private static bool IsSecret(in CommandArguments args, int index) =>
+        index >= 3 && index % 2 == 1 && OptionTable.TryDecode(args[index - 1].Span, out string name)
+        && OptionTable.Find(name) is { IsSecret: true };
 
     private static void Rewrite(ref CommandContext context)
     {

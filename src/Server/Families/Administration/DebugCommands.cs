@@ -290,7 +290,7 @@ internal static class DebugCommands
     private static bool TryStopOthers(ref CommandContext context)
     {
         if (context.InTransaction) return true;
-        // Ends: after so many tries.
+        // Ends: after PauseTriesMax tries.
         for (int tries = 0; tries <= PauseTriesMax; tries++)
             if (context.Store.Presence.TryPauseOthers()) return true;
         context.Fail("ERR the other clients could not be stopped"u8);
@@ -305,7 +305,7 @@ internal static class DebugCommands
     // All clients wait while everything is walked: some 100 ns a key or element.
     private static void Integrity(ref CommandContext context)
     {
-        // Ends: after so many tries.
+        // Ends: after PauseTriesMax tries.
         for (int tries = 0; !context.Store.Presence.TryPauseOthers(); tries++)
         {
             if (tries < PauseTriesMax) continue;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Kv.Server.Sessions;
@@ -7,8 +8,8 @@ namespace Kv.Server.Network;
 
 /// <summary>A thread that accepts connections and hands them to the workers in turn. It sleeps unless somebody
 /// connects.</summary>
-/// <remarks>Threads: its own. No error of accept ends it: most concern a connection that is gone again, and without
-/// descriptors it tries again a little later.</remarks>
+/// <remarks>Threads: its own. No error of accept ends it: most concern a connection that has gone already, and when
+/// there are no descriptors it tries again a little later.</remarks>
 internal sealed unsafe class Acceptor
 {
     private const int BackOffMs = 10;
@@ -34,7 +35,7 @@ internal sealed unsafe class Acceptor
 
     public void Start() => _thread.Start();
 
-    /// <summary>Accepts from this socket, too. From any thread.</summary>
+    /// <summary>Begins to accept from a socket. From any thread.</summary>
     public void Add(Socket listener)
     {
         listener.Blocking = false;
@@ -48,7 +49,7 @@ internal sealed unsafe class Acceptor
         }
     }
 
-    /// <summary>Accepts from it no more, and closes it. From any thread.</summary>
+    /// <summary>Stops accepting from a socket, and closes it. From any thread.</summary>
     public void Remove(Socket listener)
     {
         lock (_guard)
@@ -63,6 +64,7 @@ internal sealed unsafe class Acceptor
     /// <summary>Ends the thread; the listeners have been removed.</summary>
     public void Stop()
     {
+        lock (_guard) Debug.Assert(_listeners.Count == 0, "the listeners have been removed");
         Volatile.Write(ref _stopping, 1);
         _poller.Ring();
         _thread.Join();
@@ -73,7 +75,7 @@ internal sealed unsafe class Acceptor
         // Volatile: the bell's system call orders the flag before the wait's end.
         while (Volatile.Read(ref _stopping) == 0)
         {
-            int count = _poller.Wait(-1);
+            int count = _poller.Wait(Poller.NoTimeout);
             for (int i = 0; i < count; i++)
             {
                 ulong data = _poller.DataOf(i);
@@ -88,14 +90,15 @@ internal sealed unsafe class Acceptor
 
     private bool AcceptAll(ulong number)
     {
-        // The lock is held while connections are accepted, so that nobody closes the socket under them; it is free but
-        // for a CONFIG SET.
+        // The lock is held while connections are accepted, so that nobody closes the socket meanwhile; only CONFIG SET
+        // ever wants it.
         lock (_guard) return !_listeners.TryGetValue(number, out var listener) || AcceptAll(listener);
     }
 
-    /// <returns>False when it is best to wait a little before the next one.</returns>
+    /// <returns>False when it is best to wait a little before accepting again.</returns>
     private bool AcceptAll(Socket listener)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "a socket that is accepted from is not closed");
         byte* address = stackalloc byte[SocketAddress.BytesMax];
         for (int i = 0; i < BatchMax; i++)
         {
@@ -144,7 +147,7 @@ internal sealed unsafe class Acceptor
     {
         Libc.EAgain => Next.Wait,
         Libc.EMFile or Libc.ENFile or Libc.ENoBufs or Libc.ENoMem => Next.BackOff,
-        _ => Next.Accept,       // the connection is gone again, or its network is: so is the error
+        _ => Next.Accept,       // the error is that of one connection, which has gone
     };
 
     private void Admit(int descriptor, SocketAddress peer, Socket listener)
@@ -207,10 +210,10 @@ internal sealed unsafe class Acceptor
         /// <summary>Try the next connection at once; at most <see cref="BatchMax"/> times a turn.</summary>
         Accept,
 
-        /// <summary>None is there: sleep until one is.</summary>
+        /// <summary>No connection is there: sleep until one is.</summary>
         Wait,
 
-        /// <summary>There is one, and nothing to take it with: again a little later.</summary>
+        /// <summary>No descriptor or memory for a connection: try again a little later.</summary>
         BackOff,
     }
 }

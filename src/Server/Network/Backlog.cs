@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Storage;
 
@@ -11,11 +12,11 @@ namespace Kv.Server.Network;
 /// <remarks>Threads: the session's own. Exists only while something waits.</remarks>
 internal sealed unsafe class Backlog
 {
-    // The first chunk is small, often it is but the head of a block; each further one holds as much as all before it,
-    // up to a point.
+    // The first chunk is small, as it often has only the header of a block; each further one holds as much as all
+    // before it together, up to ChunkBytes.
     private const int FirstChunkBytes = 1024, ChunkBytes = 64 * 1024;
 
-    // Longer ones are extents: the heap keeps what is freed below something that is not.
+    // Longer chunks are extents: the heap cannot return memory that lies below something still in use.
     private const int HeapBytesMax = 16 * 1024;
 
     private readonly Queue<Piece> _pieces = new();
@@ -39,6 +40,7 @@ internal sealed unsafe class Backlog
 
     public void Append(byte* bytes, int count)
     {
+        Debug.Assert(count >= 0, "what waits is not taken back");
         Length += count;
         if (_hasLast && _last.Block.IsNone)
         {
@@ -64,6 +66,8 @@ internal sealed unsafe class Backlog
     /// <summary>Appends a part of a block's content; takes the caller's reference.</summary>
     public void Append(Block block, int first, int length)
     {
+        Debug.Assert(!block.IsNone && first >= 0 && length >= 0 && first + (long)length <= block.Capacity,
+            "the part is within the block");
         Push();
         _last = new Piece { Start = block.Content + first, Length = length, Block = block };
         _hasLast = true;
@@ -72,17 +76,18 @@ internal sealed unsafe class Backlog
     }
 
     /// <summary>The bytes to be sent next.</summary>
-    /// <param name="isLast">Whether nothing else waits behind them.</param>
+    /// <param name="isLast">Whether nothing else waits after them.</param>
     public byte* Front(out int count, out bool isLast)
     {
+        Debug.Assert(!IsEmpty, "something waits");
         var piece = _pieces.Count > 0 ? _pieces.Peek() : _last;
         isLast = _pieces.Count == 0;
         count = piece.Length - _sent;
         return piece.Start + _sent;
     }
 
-    /// <summary>What is to be sent next, in one call.</summary>
-    /// <returns>How many parts that is.</returns>
+    /// <summary>Lists what is to be sent next, in one call.</summary>
+    /// <returns>The number of parts.</returns>
     public int Gather(IoVector* parts, int partsMax, int bytesMax)
     {
         int count = 0, skip = _sent;
@@ -92,9 +97,10 @@ internal sealed unsafe class Backlog
         return count;
     }
 
-    /// <summary>So many bytes have been sent.</summary>
+    /// <summary>Removes bytes that have been sent.</summary>
     public void Advance(int count, StoreSession store)
     {
+        Debug.Assert(count >= 0 && count <= Length, "no more is sent than waits");
         Length -= count;
         _sent += count;
         // Ends: each round takes a piece, and there is one as long as bytes of it have been sent.
@@ -113,6 +119,7 @@ internal sealed unsafe class Backlog
     {
         Push();
         while (_pieces.TryDequeue(out var piece)) Free(piece, store);
+        Debug.Assert(MemoryBytes == 0 && BlockBytes == 0, "what is counted is what was in the pieces");
         Length = 0;
         _sent = 0;
     }
@@ -121,6 +128,7 @@ internal sealed unsafe class Backlog
         ref int skip)
     {
         if (count == partsMax || bytesMax == 0) return false;
+        Debug.Assert(skip <= piece.Length && bytesMax > 0, "a piece that was sent whole is no longer here");
         int bytes = Math.Min(piece.Length - skip, bytesMax);
         parts[count++] = new IoVector { Start = piece.Start + skip, Bytes = (nuint)bytes };
         bytesMax -= bytes;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -6,32 +7,29 @@ using Kv.Storage;
 
 namespace Kv.Server.Network;
 
-//  a worker's receive buffer, packed: sessions stand one behind another, as many bytes as each has sent
+//  a worker's receive buffer, packed: sessions follow each other, each with as many bytes as it has sent
 //
 //   | rest of before | received  |pad| received |pad| rest | received  |pad|  ...
 //   \____ session 0 ____________/     \_ session 1 _/
 //
 //  pad: what the parser may read past the end; also keeps sessions from sharing lines
 
-/// <summary>Phase A of a worker's turn: receives, and puts what came in part aside.</summary>
+/// <summary>Phase A of a worker's turn: receives, and puts aside commands that have arrived in part.</summary>
 /// <remarks>Threads: its worker's own.</remarks>
 internal sealed unsafe class ConnectionReader : IDisposable
 {
-    /// <summary>At most so much is received from one session in a turn.</summary>
+    /// <summary>How much is received from one session at once.</summary>
     private const int ReceiveBytes = 64 * 1024;
 
-    /// <summary>The same for a large argument, which is received straight into its block.</summary>
+    /// <summary>How much of a large argument is received at once, straight into its block.</summary>
     private const int BlockBytesATurn = 1024 * 1024;
 
-    /// <summary>Received behind a large argument, or from one who has just sent one: probably it is the head of the
-    /// next one, and what comes with it has to be copied into the block.</summary>
+    /// <summary>How much is received after a large argument, or from a client that has just sent one: probably this is
+    /// the head of the next large argument, whose first bytes have to be copied into its block.</summary>
     private const int ReceiveBytesOfHead = 8 * 1024;
 
-    /// <summary>While more than so much of an argument is missing, the worker is not woken for less.</summary>
+    /// <summary>While more than this is missing of an argument, the worker is not woken for less.</summary>
     private const int WakeBytes = 256 * 1024;
-
-    /// <summary>What a client that has not said who it is may make us hold.</summary>
-    private const int UnauthenticatedBytes = 1024 * 1024;
 
     private const int BufferBytes = CommandWindow.SessionsMax
         * (PendingInput.LongBytes + ReceiveBytes + (2 * CommandParser.PaddingBytes));
@@ -72,6 +70,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
         }
         else
         {
+            Debug.Assert(_used + kept + ReceiveBytes + CommandParser.PaddingBytes <= BufferBytes,
+                "a group fits into the buffer");
             start = _buffer + _used;
             if (kept > 0) Buffer.MemoryCopy(pending.Start, start, kept, kept);
         }
@@ -120,8 +120,8 @@ internal sealed unsafe class ConnectionReader : IDisposable
         _counters.Reads++;
     }
 
-    /// <summary>Receives from a client that waits, so that its leaving is noticed whatever it has sent before; what
-    /// comes in is kept for when it goes on. Between groups only.</summary>
+    /// <summary>Receives from a client that waits, so that its end is noticed whatever it has sent before; what comes
+    /// in is kept until the client goes on. Between groups only.</summary>
     /// <returns>False when the connection has failed.</returns>
     public bool ReadAhead(EpollConnection connection, long now)
     {
@@ -135,16 +135,16 @@ internal sealed unsafe class ConnectionReader : IDisposable
 
         connection.Session.LastActiveTickMs = now;
         Count(connection.Session, received);
-        bool isKept = connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, (int)received));
+        connection.Pending.Append(new ReadOnlySpan<byte>(_buffer, (int)received));
         connection.Charge(_server.Store);
-        return isKept;
+        return true;
     }
 
     /// <summary>Whether something has arrived that is not received yet.</summary>
     public bool HasInput(EpollConnection connection) =>
         Libc.recv(connection.Descriptor, _buffer, 1, Libc.MsgPeek) > 0;
 
-    /// <summary>What a session that goes on has in store: nothing is received.</summary>
+    /// <summary>The pending input of a session that goes on; nothing is received.</summary>
     public void Resume(EpollConnection connection, out byte* input, out int length)
     {
         connection.InputStart = input = connection.Pending.Start;
@@ -155,6 +155,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <param name="consumed">Bytes that have been run.</param>
     public void Keep(EpollConnection connection, int consumed)
     {
+        Debug.Assert(consumed >= 0 && consumed <= connection.InputLength, "no more was run than was there");
         int left = connection.InputLength - consumed;
         byte* rest = connection.InputStart + consumed;
         connection.InputStart = null;
@@ -167,37 +168,28 @@ internal sealed unsafe class ConnectionReader : IDisposable
         connection.Charge(_server.Store);
     }
 
-    /// <returns>False when the client has passed what it may make us hold.</returns>
-    public bool CheckLimits(EpollConnection connection)
-    {
-        var session = connection.Session;
-        long held = connection.Pending.Length + session.Partial.TakenBytes + (session.Blocks?.Bytes ?? 0)
-            + (session.Transaction?.QueuedBytes ?? 0);
-        if (held <= (session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedBytes))
-            return true;
-        session.NoteInputLimit(held);
-        return false;
-    }
-
-    /// <summary>Throws away what a client sends after we have said goodbye.</summary>
+    /// <summary>Throws away what a client sends after our side has been closed.</summary>
     /// <returns>False when it has closed its side, too.</returns>
     public bool Drain(EpollConnection connection)
     {
-        // Behind what the others of the group have sent, which has not been run yet.
+        Debug.Assert(_used + ReceiveBytes <= BufferBytes, "a group fits into the buffer");
+        // After the input of the group's other sessions, which has not been run yet.
         nint received = Libc.recv(connection.Descriptor, _buffer + _used, ReceiveBytes, 0);
         return received > 0 || (received < 0 && Libc.LastError is Libc.EAgain or Libc.EIntr);
     }
 
     public void Dispose() => NativeMemory.AlignedFree(_buffer);
 
-    /// <summary>Receives the rest of a large argument into its block, and what comes behind it.</summary>
-    private static nint ReceiveParts(EpollConnection connection, ReceivedBlocks blocks, byte* behind, out nint most)
+    /// <summary>Receives the rest of a large argument into its block, and what comes after it.</summary>
+    /// <param name="next">Where the bytes after the argument go.</param>
+    /// <param name="most">How much there was room for.</param>
+    private static nint ReceiveParts(EpollConnection connection, ReceivedBlocks blocks, byte* next, out nint most)
     {
         var parts = stackalloc IoVector[2];
         int room = BlockBytesATurn;
         parts[0].Start = blocks.Room(ref room);
         parts[0].Bytes = (nuint)room;
-        parts[1] = new IoVector { Start = behind, Bytes = ReceiveBytesOfHead };
+        parts[1] = new IoVector { Start = next, Bytes = ReceiveBytesOfHead };
         bool isRest = room == blocks.Expected - blocks.Received;
         most = isRest ? room + ReceiveBytesOfHead : room;
         return Libc.readv(connection.Descriptor, parts, isRest ? 2 : 1);
@@ -206,13 +198,14 @@ internal sealed unsafe class ConnectionReader : IDisposable
     /// <returns>How many of the bytes were the argument's.</returns>
     private int Fill(EpollConnection connection, Session session, ReceivedBlocks blocks, int received)
     {
+        Debug.Assert(received >= 0 && blocks.IsFilling, "what was received is for the block first");
         int missing = blocks.Expected - blocks.Received, filled = Math.Min(received, missing);
         blocks.Advance(filled);
         missing -= filled;
         blocks.CompleteIfFull(session);
         connection.SendsLarge = missing == 0;
-        // A client that sends as fast as that is not slowed down by one that looks at every packet. Who is slow, and
-        // timed, is looked at.
+        // A fast client is not slowed down by a worker that looks at every packet. A slow one is looked at, and so is
+        // each one if idle clients are closed.
         int wake = missing <= WakeBytes || filled < WakeBytes / 8 || _server.Options.Timeout > 0 ? 1 : WakeBytes;
         if (wake != connection.WakeBytes)
         {

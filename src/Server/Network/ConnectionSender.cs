@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -10,25 +11,25 @@ namespace Kv.Server.Network;
 /// turn.</remarks>
 internal sealed unsafe class ConnectionSender(KvServer server, StoreSession store, WorkerCounters counters)
 {
-    /// <summary>At most so much of a backlog is sent in a turn.</summary>
+    /// <summary>How much of a backlog is sent in a turn.</summary>
     private const int FlushBytesATurn = 1024 * 1024;
 
-    /// <summary>Replies of so many bytes may wait for the end of the turn.</summary>
+    /// <summary>Replies of at most this many bytes may wait for the end of the turn.</summary>
     private const int HeldBytesMax = 512;
 
     /// <summary>Parts that one call sends.</summary>
     private const int PartsMax = 64;
 
-    /// <summary>What a client that has not said who it is may leave unread.</summary>
+    /// <summary>Bytes of replies that a client which has not authenticated may leave unread.</summary>
     private const int UnauthenticatedBytes = 1024;
 
-    /// <summary>An empty one, for replies that are held: those who send large values need no new one each
-    /// time.</summary>
+    /// <summary>An empty backlog, used again for replies that are held.</summary>
     private Backlog? _spare;
 
     /// <summary>Sends the bytes of a session's replies, and the blocks between them.</summary>
     public void Send(EpollConnection connection, SessionOutput output, int start, int end)
     {
+        Debug.Assert(start >= 0 && start <= end && end <= output.Buffer.Length, "replies are within the output");
         if (connection.State != EpollConnectionState.Open)
         {
             output.DropReferences(end);
@@ -44,9 +45,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         SendSlow(connection, output, start, end);
     }
 
-    /// <summary>Keeps replies for the end of the turn, where nothing else waits to be sent and they are
-    /// short.</summary>
-    /// <returns>False when they are to be sent now.</returns>
+    /// <summary>Keeps replies for the end of the turn, if they are short and nothing else waits to be sent.</summary>
+    /// <returns>False when the replies are to be sent now.</returns>
     public bool TryHold(EpollConnection connection, SessionOutput output, int start, int end)
     {
         if (connection.State != EpollConnectionState.Open || output.HasReference(end)) return false;
@@ -59,7 +59,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         return true;
     }
 
-    /// <summary>Sends what was kept.</summary>
+    /// <summary>Sends what <see cref="TryHold"/> has kept.</summary>
     /// <returns>False when the connection failed.</returns>
     public bool SendHeld(EpollConnection connection)
     {
@@ -96,7 +96,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         return true;
     }
 
-    /// <returns>False when the client has left more unread than it may.</returns>
+    /// <summary>Whether the client has left no more unread than it may.</summary>
     public bool CheckLimits(EpollConnection connection, long now)
     {
         var session = connection.Session;
@@ -117,6 +117,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
 
     private void SendNow(EpollConnection connection, byte* bytes, int count)
     {
+        Debug.Assert(connection.Backlog == null, "what waits is sent first");
         nint sent = Libc.send(connection.Descriptor, bytes, (nuint)count, Libc.MsgNoSignal);
         if (sent < 0)
         {
@@ -158,8 +159,8 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     }
 
     /// <summary>Sends at most as many parts as one call takes.</summary>
-    /// <param name="start">Where the bytes begin; where what has neither been sent nor put into the backlog
-    /// begins.</param>
+    /// <param name="start">Where the bytes begin; afterwards, where those begin that have neither been sent nor put
+    /// into the backlog.</param>
     private void SendParts(EpollConnection connection, SessionOutput output, ref int start, int end)
     {
         var parts = stackalloc IoVector[PartsMax];
@@ -198,6 +199,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
 
         void Add(Block block, byte* at, int bytes)
         {
+            Debug.Assert(count < PartsMax && bytes >= 0, "the parts fit into one call");
             blocks[count] = block;
             parts[count++] = new IoVector { Start = at, Bytes = (nuint)bytes };
         }

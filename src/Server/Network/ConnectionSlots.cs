@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Network;
 
 //  63        32 31         0
@@ -33,6 +35,7 @@ internal sealed class ConnectionSlots
 
     public void Add(EpollConnection connection)
     {
+        Debug.Assert(connection.Slot == EpollConnection.NoSlot, "a connection has one slot");
         if (!_free.TryPop(out int slot))
         {
             slot = Length++;
@@ -47,10 +50,11 @@ internal sealed class ConnectionSlots
 
     public void Remove(EpollConnection connection)
     {
-        if (connection.Slot < 0) return;
+        if (connection.Slot == EpollConnection.NoSlot) return;
+        Debug.Assert(_connections[connection.Slot] == connection, "a slot is its connection's until it is removed");
         _connections[connection.Slot] = null;
         _free.Push(connection.Slot);
-        connection.Slot = -1;
+        connection.Slot = EpollConnection.NoSlot;
         Count--;
     }
 

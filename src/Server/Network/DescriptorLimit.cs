@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Sessions;
 using Microsoft.Extensions.Logging;
 
@@ -5,10 +6,10 @@ namespace Kv.Server.Network;
 
 /// <summary>How many connections the process' limit of open files leaves room for.</summary>
 /// <remarks>
-/// Without a descriptor the runtime cannot start the thread that it wants now (each opens a pipe to begin), and ends
-/// the process. So clients never get the last ones: their number is bounded by what was open at the start and a margin,
-/// and a connection whose own number is too high is refused whatever the counts say. The system gives the lowest free
-/// number: one at or above <see cref="NumberMax"/> means that fewer than half of the margin are left, and somebody else
+/// Without a descriptor the runtime cannot start a thread (each opens a pipe to begin), and ends the process. So
+/// clients never get the last descriptors: their number is bounded by what was open at the start and a margin, and a
+/// connection whose own number is too high is refused whatever the counts say. The system gives the lowest free number:
+/// one at or above <see cref="NumberMax"/> means that less than half of the margin is left, and that somebody other
 /// than our clients has taken the other half.
 /// The runtime has raised the soft limit to the hard one before any code of ours runs.
 /// Threads: any; nothing changes after the start.
@@ -18,22 +19,22 @@ public sealed class DescriptorLimit
     /// <summary>What the program needs before it can count; measured: it dies with 80, runs with 90.</summary>
     private const int StartMin = 96, StartAdvice = 128;
 
-    /// <summary>An assembly that is first needed takes two for good: from here to the first client eight of them, for a
-    /// stack trace five more. A thread of the pool, the tiered compiler or a timer takes two while it starts, INFO and
+    /// <summary>Loading an assembly takes two descriptors for good: eight assemblies until the first client, five more
+    /// for a stack trace. A thread of the pool, the tiered compiler or a timer takes two while it starts, INFO and
     /// CONFIG REWRITE one.</summary>
     private const int RuntimeMargin = 48;
 
-    /// <summary>An epoll and a bell; a pipe while its thread starts, or a connection that is counted as closed and is
-    /// not yet.</summary>
+    /// <summary>A worker's epoll and bell, and two for its thread's pipe while that starts, or for a connection that is
+    /// counted as closed and is not yet.</summary>
     private const int WorkerMargin = 4;
 
-    /// <summary>Where it cannot be counted.</summary>
+    /// <summary>What is open, where it cannot be counted.</summary>
     private const int OpenAssumed = 128;
 
     private readonly long _limit, _open, _margin;
 
     /// <param name="limit">Descriptors that the process may have.</param>
-    /// <param name="open">Those it has.</param>
+    /// <param name="open">Descriptors that it has.</param>
     /// <param name="workers">Threads that serve clients and are yet to be started.</param>
     /// <param name="listeners">Sockets that listen and are yet to be opened.</param>
     internal DescriptorLimit(long limit, long open, int workers, int listeners)
@@ -44,21 +45,22 @@ public sealed class DescriptorLimit
         SocketsMax = (int)Math.Clamp(limit - open - _margin, 0, int.MaxValue);
         NumberMax = (int)Math.Clamp(limit - (_margin / 2), 0, int.MaxValue);
         ClientsMax = Math.Max(SocketsMax - (2 * Admission.ReservedMax), (int)(SocketsMax * 5L / 6));
+        Debug.Assert(ClientsMax + (2 * Admission.ReservedPlaces(ClientsMax)) <= SocketsMax, "all places have a socket");
     }
 
-    /// <summary>All sockets of clients: those served, those in places kept for administrators, those that were sent
-    /// off.</summary>
+    /// <summary>All sockets of clients: those served, those in places kept for administrators, those turned
+    /// away.</summary>
     internal int SocketsMax { get; }
 
-    /// <summary>Clients that fit beside the places kept for administrators and as many again that were sent off from
-    /// those: n + 2 min(32, n / 10) is at most <see cref="SocketsMax"/>.</summary>
+    /// <summary>Clients that fit beside the places kept for administrators and as many turned away from those places:
+    /// n + 2 min(32, n / 10) is at most <see cref="SocketsMax"/>.</summary>
     internal int ClientsMax { get; }
 
     /// <summary>A descriptor with this number or a higher one belongs to the margin.</summary>
     internal int NumberMax { get; }
 
-    /// <summary>Counts what is open.</summary>
-    /// <exception cref="IOException">Not one client fits. The message says what is needed.</exception>
+    /// <summary>Counts the open files of this process.</summary>
+    /// <exception cref="IOException">There is room for no client. The message says what is needed.</exception>
     internal static DescriptorLimit Measure(int workers, int listeners)
     {
         if (!OperatingSystem.IsLinux()) return new DescriptorLimit(int.MaxValue, OpenAssumed, workers, listeners);
@@ -67,8 +69,8 @@ public sealed class DescriptorLimit
         return limit;
     }
 
-    /// <summary>Whether a program can start a server at all. To be asked first of all: with too few files, even loading
-    /// what comes after fails.</summary>
+    /// <summary>Whether a program can start a server at all. Ask this first: with too few files even loading the
+    /// assemblies for the rest fails.</summary>
     /// <returns>What is wrong, or null.</returns>
     public static string? WhyNotStart()
     {
@@ -77,7 +79,7 @@ public sealed class DescriptorLimit
         return limit < StartMin ? TooFew(limit, StartAdvice) : null;
     }
 
-    /// <summary>Says in the log how many clients there can be when those are fewer than maxclients.</summary>
+    /// <summary>Logs how many clients there can be, if those are fewer than maxclients.</summary>
     internal void Report(ILogger log, int maxClients)
     {
         if (ClientsMax >= maxClients) return;

@@ -5,7 +5,7 @@ namespace Kv.Server.Network;
 
 /// <summary>A socket of the epoll transport and what it keeps between turns: as little as possible.</summary>
 /// <remarks>
-/// Threads: its worker's, but for <see cref="Wake"/> and the numbers told to others, where stale is good enough.
+/// Threads: its worker's, but for <see cref="Wake"/> and the numbers that others read, where stale is good enough.
 /// Cost: with its session about 400 bytes; buffers only while something waits in them.
 /// </remarks>
 internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor) : ISessionOwner
@@ -29,17 +29,20 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>1 while the connection is in the inbox: it is there at most once.</summary>
     public int InInbox;
 
-    /// <summary>Place in the worker's table, and how often that place has been used: the data of the socket's
-    /// events.</summary>
-    public int Slot = -1;
+    /// <summary>The place in the worker's table, and a number that differs from that of the connections there before:
+    /// together the data of the socket's events.</summary>
+    public int Slot = NoSlot;
     public uint Generation;
+
+    /// <summary>What <see cref="Slot"/> is while the connection is in no table.</summary>
+    public const int NoSlot = -1;
 
     /// <summary>What the worker's epoll watches for.</summary>
     public uint Interest;
 
     public EpollConnectionState State;
 
-    /// <summary>The client will send no more; what it has sent is still answered.</summary>
+    /// <summary>The client will send no more; it still gets the replies to what it has sent.</summary>
     public bool EndOfInput;
 
     /// <summary>The client will send no more, and something it has sent has not been received yet.</summary>
@@ -48,22 +51,22 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>Bytes that must have arrived before the worker is woken for them.</summary>
     public int WakeBytes = 1;
 
-    /// <summary>It has had its share of a turn, and more of its input is here: nothing is received before that has been
-    /// run.</summary>
+    /// <summary>The session has had its share of a turn, and more of its input is here: nothing is received before that
+    /// has been run.</summary>
     public bool HasMore;
 
     /// <summary>The last receive has filled all the room it had: probably more has arrived.</summary>
     public bool HasFilledRoom;
 
-    /// <summary>Its last argument was large, so that the next one is likely to be: what is received in front of that is
-    /// to be little.</summary>
+    /// <summary>The last argument was large, so the next one probably is, too: little is to be received before its
+    /// block is there.</summary>
     public bool SendsLarge;
 
-    /// <summary>What waits in the backlog was not sent because more was about to be received: it is sent at the end of
-    /// the turn.</summary>
+    /// <summary>Replies in the backlog were not sent because more input was about to be received: they are sent at the
+    /// end of the turn.</summary>
     public bool HoldsReplies;
 
-    /// <summary>In one of the worker's lists of the name.</summary>
+    /// <summary>Whether the connection is in the worker's list of this name.</summary>
     public bool IsWaiting, IsContinuing;
 
     /// <summary>Since when the backlog has been over the soft limit, or the end of lingering; 0 for neither.</summary>
@@ -75,8 +78,7 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     public Session Session { get; set; } = null!;
 
     // Others read these for CLIENT LIST and INFO: plain words, each written whole, of objects that the reference keeps
-    // alive, and no memory that they point to. Together they may be of different moments, which is as good as any one
-    // of them.
+    // alive; native memory is not touched. The figures may be of different moments.
     public long QueryBytes => Math.Max(InputLength, Pending.Length);
 
     public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
@@ -90,7 +92,7 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
 
-    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
+    /// <summary>Charges the store with what the client's buffers hold now.</summary>
     public void Charge(Store store)
     {
         long bytes = BufferBytes;
@@ -110,7 +112,7 @@ internal enum EpollConnectionState : byte
 
     Open,
 
-    /// <summary>We have said all we will; what still comes in is thrown away, so that our last words are not
+    /// <summary>Our side is closed. What still comes in is thrown away, so that the client gets the last replies and no
     /// reset.</summary>
     Lingering,
 

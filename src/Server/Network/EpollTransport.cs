@@ -41,13 +41,13 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         foreach (var worker in _workers) worker.BeginStop(deadline);
         bool ended = true;
-        // All by one deadline: a worker that is stuck in a command costs the others nothing.
+        // One deadline for all: a worker that is stuck in a command takes nothing from the others.
         foreach (var worker in _workers)
             ended &= worker.Join((int)Math.Clamp(deadline + ITransport.StopGraceMs - server.TickMs, 0, int.MaxValue));
         return ended;
     }
 
-    /// <summary>Sleeping workers learn of an option that makes them look from time to time.</summary>
+    /// <summary>Wakes the workers, since an option may now make them look at their clients from time to time.</summary>
     private string? Attend()
     {
         foreach (var worker in _workers) worker.Attend();

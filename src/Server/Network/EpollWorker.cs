@@ -6,8 +6,8 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>A thread that serves its share of the connections: it receives, executes and sends, with no hand-over in
-/// between.</summary>
+/// <summary>A thread that serves its share of the connections: it receives, executes and sends, without handing over to
+/// another thread.</summary>
 /// <remarks>
 /// A turn: wait; then for groups of at most 16 ready sessions receive once each, run the window, send once each; then
 /// what other threads left in the inbox, sessions whose wait has ended, and timers. Nothing in a turn blocks.
@@ -17,14 +17,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 {
     private const int SweepMs = 100;
 
-    /// <summary>Until so much has been received in a turn, who sends large arguments is received from more than once in
-    /// it.</summary>
+    /// <summary>Until this much has been received in a turn, clients that send large arguments are received from more
+    /// than once in it.</summary>
     private const long BytesATurn = 1024 * 1024;
 
-    /// <summary>Of those who continue so many have their share between two looks at the clock.</summary>
+    /// <summary>How many sessions that go on have their share between two looks at the clock.</summary>
     private const int ContinuingGroup = 4;
 
-    /// <summary>Three milliseconds.</summary>
+    /// <summary>How long sessions that go on may take in a turn: three milliseconds.</summary>
     private static readonly long ContinuingTicks = 3 * Stopwatch.Frequency / 1000;
 
     private readonly KvServer _server;
@@ -51,8 +51,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private bool _sweepNeeded;
     private int _stopping;
 
-    /// <summary>While the server stops: what clients with unread replies had taken, and when that was seen
-    /// first.</summary>
+    /// <summary>While the server stops: how many bytes clients with unread replies have taken, and since when it is
+    /// that many.</summary>
     private Dictionary<EpollConnection, (long Bytes, long TickMs)>? _unread;
     private long _stopDeadline;
 
@@ -77,7 +77,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     /// <summary>Makes the worker look at the options again. From any thread.</summary>
     public void Attend() => _inbox.Attend();
 
-    /// <summary>The worker answers what was received, closes its connections, and ends. From any thread.</summary>
+    /// <summary>Makes the worker run what was received, close its connections, and end. From any thread.</summary>
     public void BeginStop(long deadlineTickMs)
     {
         // Volatile: the worker that sees the flag sees the deadline.
@@ -86,7 +86,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _inbox.Attend();
     }
 
-    /// <returns>False when it has not ended by then.</returns>
+    /// <returns>False when the worker has not ended by then.</returns>
     public bool Join(int milliseconds) => _thread.Join(milliseconds);
 
     private void Run()
@@ -100,7 +100,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             }
             catch (Exception exception)
             {
-                // A mistake of ours, whatever it is, costs the sessions of the group, not the server.
+                // Whatever mistake of ours it is, it costs the sessions of the group, not the server.
                 _server.Log.LogCritical(exception, "A worker's turn failed; the connections it served are closed");
                 AbandonTurn();
             }
@@ -114,8 +114,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _poller.Dispose();
     }
 
-    /// <summary>Closes the group that was served, and sees to it that the other connections of the turn are served in
-    /// the next.</summary>
+    /// <summary>Closes the group that was served; the other connections of the turn are served in the next
+    /// one.</summary>
     private void AbandonTurn()
     {
         foreach (var connection in _group)
@@ -142,7 +142,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         RunGroups(_ready);
         if (_continuing.Count > 0) RunContinuing();
         TakeInbox();
-        if (_ready.Count > 0) RunGroups(_ready);        // those whose wait somebody has ended
+        if (_ready.Count > 0) RunGroups(_ready);        // sessions whose wait somebody has ended
         if (_waiting.Count > 0) EndWaits();
         if (_now >= _sweepDue) Sweep();
         return Volatile.Read(ref _stopping) != 0 && Stop(served);
@@ -150,14 +150,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private int WaitMs()
     {
-        // most of them wait for a long pause to end
+        // In a long pause most of those that go on wait for its end.
         if (_continuing.Count > 0) return _store.Presence.IsTurnedAway ? 1 : 0;
         if (Volatile.Read(ref _stopping) != 0) return 1;
-        long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : -1;
+        long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : Poller.NoTimeout;
         foreach (var connection in _waiting)
         {
             long left = Math.Clamp(connection.Session.ParkedUntilTickMs - _server.TickMs, 0, int.MaxValue);
-            if (wait < 0 || left < wait) wait = left;
+            if (wait == Poller.NoTimeout || left < wait) wait = left;
         }
 
         return (int)wait;
@@ -194,15 +194,15 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private void TakeInput(EpollConnection connection)
     {
-        if (connection.IsContinuing) return;        // its turn comes with what is here of it already
+        if (connection.IsContinuing) return;        // RunContinuing comes to it
         if (connection.State != EpollConnectionState.Open || (connection.Session.Gate & SessionGate.Stopped) == 0)
             _ready.Add(connection);
         else if (_reader.ReadAhead(connection, _now)) AfterTurn(connection);
         else Close(connection);
     }
 
-    /// <summary>The client of a long command has closed its side: if it has sent nothing else, it is not waited
-    /// for.</summary>
+    /// <summary>The client of a long command has closed its side. If it has sent nothing else, its connection is
+    /// closed.</summary>
     private void TakeEnd(EpollConnection connection)
     {
         connection.HasInputBeforeEnd = connection.Pending.Length > 0 || _reader.HasInput(connection);
@@ -210,13 +210,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         else Close(connection);
     }
 
-    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving, for as long as
-    /// more of them is there: several such commands of a pipeline take one turn, and their replies one call.</summary>
+    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving as long as more
+    /// has arrived: several such commands of a pipeline take one turn, and their replies one call.</summary>
     private void RunGroups(List<EpollConnection> ready)
     {
         RunAll(ready);
-        // Ends: who is in the list once more has been received from, and nobody is once so many bytes have been
-        // received in the turn.
+        // Ends: each round receives from all in the list, and nobody is added once BytesATurn have been received.
         while (_arriving.Count > 0)
         {
             (_again, _arriving) = (_arriving, _again);
@@ -234,6 +233,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private void RunGroup(List<EpollConnection> ready, int from, int to)
     {
+        Debug.Assert(to - from <= CommandWindow.SessionsMax, "a group fits into the window");
         _reader.BeginGroup();
         _window.Begin();
         int count = 0;
@@ -262,7 +262,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
             if (length == 0 && session.Steps == null && session.Held == null)
             {
-                if (connection.EndOfInput | connection.HasFilledRoom | connection.HoldsReplies) EndPart(connection);
+                // With less interest than usual it has come from an earlier part, behind a long command: that ends now.
+                if (connection.EndOfInput | connection.HasFilledRoom | connection.HoldsReplies
+                    | connection.Interest != Libc.EpollIn) EndPart(connection);
                 continue;
             }
 
@@ -276,7 +278,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             var connection = _group[i];
             _reader.Keep(connection, _window.Consumed(i));
-            // A large argument that has begun has its head in Pending: what it waits for has to be received.
+            // With the head of a large argument pending, the rest of the argument has to be received first.
             connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0
                 && connection.Session.Blocks is not { IsFilling: true };
             EndPart(connection);
@@ -289,15 +291,16 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     {
         try
         {
+            Debug.Assert(_group[index].Session == session, "a session's replies go to its own client");
             Fault.Point("reply.send");
-            // With a large argument on its way: what is answered now would wake the client for one reply of several.
+            // While a large argument arrives: sending now would wake the client for one reply of several.
             if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index])
                 && _sender.TryHold(_group[index], output, start, end)) return;
             _sender.Send(_group[index], output, start, end);
         }
         catch (Exception exception)
         {
-            // A hole in its replies is the end of a connection, and of no other: the group's replies stand in one
+            // With a reply missing this connection must end, but no other one of the group, whose replies share the
             // buffer.
             _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed",
                 session.Id);
@@ -309,7 +312,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private bool MayReceiveMore(EpollConnection connection) =>
         connection.HasFilledRoom && !connection.EndOfInput && _counters.BytesIn - _bytesInAtBegin < BytesATurn;
 
-    /// <summary>Ends a connection's part of a group: it has another one in this turn, or its turn is over.</summary>
+    /// <summary>Ends a connection's part in a group: it takes part in another group of this turn, or its turn is
+    /// over.</summary>
     private void EndPart(EpollConnection connection)
     {
         var session = connection.Session;
@@ -337,7 +341,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void AfterTurnSlow(EpollConnection connection, Session session)
     {
         bool isOpen = !connection.HoldsReplies || _sender.SendHeld(connection);
-        if (!isOpen || !_sender.CheckLimits(connection, _now) || !_reader.CheckLimits(connection))
+        if (!isOpen || !_sender.CheckLimits(connection, _now) || !InputLimit.Allows(session, connection.Pending))
         {
             Close(connection);
             return;
@@ -360,7 +364,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (session.IsParked)
         {
-            // Who waits until he is woken comes by way of the inbox: thousands may, and none is looked at before.
+            // A session that waits until it is woken comes through the inbox: thousands may wait so at no cost.
             if (!connection.IsWaiting && session.ParkedUntilTickMs != long.MaxValue)
             {
                 _waiting.Add(connection);
@@ -375,34 +379,36 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
-        // Who waits is read from, too: that a client has left stands behind all that it has sent.
+        // A client that waits is read from, too: its end comes after all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
         bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
         SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0)
             | (looksForEnd ? Libc.EpollRdHup : 0));
     }
 
-    /// <summary>Says goodbye: our side is closed, and what still comes in is drained for a while. Closing at once could
-    /// reset the connection and take the last replies from the client.</summary>
+    /// <summary>Closes our side, and drains what still comes in for a while. Closing the socket at once could reset the
+    /// connection, and the client would lose the last replies.</summary>
     private void Linger(EpollConnection connection)
     {
+        Debug.Assert(connection.State == EpollConnectionState.Open && connection.Backlog == null,
+            "our side is closed once, after the last reply");
         connection.State = EpollConnectionState.Lingering;
         connection.SinceTickMs = _now + 1000;
         _lingering++;
-        // Before the client can see its end: whoever reads that finds the session gone and the socket counted.
+        // Before the client can see the end: whoever has seen it finds the session gone and the socket counted.
         _server.Connections.BeginLinger();
         EndSession(connection);
         Libc.shutdown(connection.Descriptor, Libc.ShutWrite);
         SetInterest(connection, Libc.EpollIn);
     }
 
-    /// <summary>Those who have more to do and need no more input for it: one after another, a few milliseconds a turn.
-    /// Who comes to the end of the list again waits for all the others in it, and those who wait for input wait for no
-    /// more than that.</summary>
+    /// <summary>Runs the sessions that can go on without input, one after another, for a few milliseconds a turn. A
+    /// session that is not done goes to the end of the list; all others of the worker wait no longer than these
+    /// milliseconds.</summary>
     private void RunContinuing()
     {
         long begin = Stopwatch.GetTimestamp();
-        // Ends: each round takes some of those who are in the list now; who is added meanwhile waits for the next turn.
+        // Ends: each round takes some of those in the list now; whoever is added meanwhile waits for the next turn.
         for (int left = _continuing.Count; left > 0 && Stopwatch.GetTimestamp() - begin < ContinuingTicks;)
         {
             int count = Math.Min(left, ContinuingGroup);
@@ -434,7 +440,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             }
             catch (Exception exception)
             {
-                // The others of the inbox are taken out of it, and would wait for ever.
+                // The loop goes on: the others are out of the inbox already, and would wait for ever.
                 _server.Log.LogCritical(exception, "Attending to client {Client} failed; its connection is closed",
                     connection.Session.Id);
                 _window.Begin();
@@ -448,11 +454,11 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Attend(EpollConnection connection)
     {
         var session = connection.Session;
-        // what it was given is sent
+        // A blocked client that has been served gets its reply before it is closed: its element has been taken.
         if (session.IsKilled && session.Blocked is { IsServed: true }) session.CloseAfterReply = true;
         else if (session.IsKilled)
         {
-            // Whose own worker killed it has been answered before it came here.
+            // CLIENT KILL of a client by itself: its reply was sent before it comes here.
             Close(connection);
             return;
         }
@@ -506,8 +512,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         RunGroups(_ready);
     }
 
-    /// <summary>What is looked at from time to time: idle clients, clients that do not say who they are or do not read,
-    /// and goodbyes.</summary>
+    /// <summary>Looks at what has a time limit: idle clients, clients that do not authenticate or do not read, and
+    /// lingering sockets.</summary>
     private void Sweep()
     {
         _sweepDue = _now + SweepMs;
@@ -570,12 +576,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private void SetInterest(EpollConnection connection, uint interest)
     {
+        Debug.Assert(connection.State is EpollConnectionState.Open or EpollConnectionState.Lingering,
+            "a closed descriptor may be somebody else's");
         if (connection.Interest == interest) return;
         connection.Interest = interest;
         _poller.Change(connection.Descriptor, interest, ConnectionSlots.DataOf(connection));
     }
 
-    /// <summary>The session is over, though the socket may linger.</summary>
+    /// <summary>Ends the session and frees what it holds; the socket may linger.</summary>
     private void EndSession(EpollConnection connection)
     {
         var session = connection.Session;
@@ -594,8 +602,10 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
     private void Close(EpollConnection connection)
     {
+        Debug.Assert(Environment.CurrentManagedThreadId == _thread.ManagedThreadId, "a worker closes its own clients");
         if (connection.State == EpollConnectionState.Closed) return;
         bool lingered = connection.State == EpollConnectionState.Lingering;
+        Debug.Assert(!lingered || _lingering > 0, "what lingers was counted");
         if (lingered) _lingering--;
         else EndSession(connection);
         connection.State = EpollConnectionState.Closed;

@@ -8,8 +8,8 @@ internal interface ITransport
     /// <summary>How long after shutdown-timeout a worker has to close its connections.</summary>
     const int StopGraceMs = 1000;
 
-    /// <summary>A client that takes nothing of what it is owed for so long is not waited for when the server
-    /// stops.</summary>
+    /// <summary>When the server stops, a client that has read nothing of its replies for this long is no longer waited
+    /// for.</summary>
     const int StopUnreadMs = 2000;
 
     string Name { get; }
@@ -23,7 +23,7 @@ internal interface ITransport
     /// <exception cref="ListenException">An address cannot be listened on.</exception>
     Task StartAsync(CancellationToken cancellation);
 
-    /// <summary>Stops accepting, answers what was received, closes all connections, and ends its threads.</summary>
+    /// <summary>Stops accepting, runs what was received, closes all connections, and ends its threads.</summary>
     /// <returns>False when a thread did not end within shutdown-timeout and <see cref="StopGraceMs"/>: it may still use
     /// the store.</returns>
     Task<bool> StopAsync(CancellationToken cancellation);

@@ -12,18 +12,18 @@ namespace Kv.Server.Network;
 /// other.</summary>
 /// <remarks>
 /// Threads: as a socket's stream: one reader and one writer at a time; <see cref="Stream.Dispose()"/> from any, also
-/// while the others wait. What was written before an end was disposed can still be read at the other, then comes the
-/// end of the stream; writing to an end whose other one is gone is an <see cref="IOException"/>.
+/// while those wait. After one end was disposed, the other can still read what was written before, then the end of the
+/// stream; writing there is an <see cref="IOException"/>.
 /// </remarks>
 internal sealed class InProcessStream : Stream
 {
-    /// <summary>Who writes more than this ahead of the reader waits, until half of it has been read.</summary>
+    /// <summary>A writer that is further ahead of the reader than this waits until half of it has been read.</summary>
     private const int WaitingBytesMax = 1 << 20;
 
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
     private readonly Lock _guard = new();
-    private InProcessStream _other = null!;     // set before anybody has either
+    private InProcessStream _other = null!;     // set before anybody has one of the ends
     private long _waiting;      // bytes that the other end has written and this one has not read
     private bool _isReading;
     private bool _disposed;
@@ -77,17 +77,20 @@ internal sealed class InProcessStream : Stream
         }
     }
 
-    /// <summary>Reads what is there.</summary>
-    /// <returns>How many bytes; 0 at the end of the stream; -1 when nothing is there yet.</returns>
+    /// <summary>What <see cref="ReadNow"/> returns when nothing is there yet.</summary>
+    public const int NothingYet = -1;
+
+    /// <summary>Reads what is there, without waiting.</summary>
+    /// <returns>How many bytes; 0 at the end of the stream; or <see cref="NothingYet"/>.</returns>
     public int ReadNow(Span<byte> buffer)
     {
         Debug.Assert(buffer.Length > 0, "0 is the end of the stream");
         ObjectDisposedException.ThrowIf(!TryBeginRead(), this);
         try
         {
-            if (!_input.TryRead(out var result)) return -1;
+            if (!_input.TryRead(out var result)) return NothingYet;
             int count = Take(result, buffer);
-            return count == 0 && !result.IsCompleted ? -1 : count;
+            return count == 0 && !result.IsCompleted ? NothingYet : count;
         }
         finally
         {
@@ -110,7 +113,7 @@ internal sealed class InProcessStream : Stream
         ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         ObjectDisposedException.ThrowIf(_disposed, this);
-        _other.AddWaiting(buffer.Length);       // before they are there: there are never fewer than none
+        _other.AddWaiting(buffer.Length);       // before the bytes are there, so that the count is never negative
         FlushResult result;
         try
         {
@@ -168,14 +171,17 @@ internal sealed class InProcessStream : Stream
         }
 
         _output.Complete();
-        // A read that waits is ended, and completes the input itself: a pipe's reader may not be completed under a
-        // read.
+        // Ends a read that waits; that read then completes the input, which may not be done while it runs.
         _input.CancelPendingRead();
         if (completes) _input.Complete();
         base.Dispose(disposing);
     }
 
-    private void AddWaiting(int bytes) => Interlocked.Add(ref _waiting, bytes);
+    private void AddWaiting(int bytes)
+    {
+        long waiting = Interlocked.Add(ref _waiting, bytes);
+        Debug.Assert(waiting >= 0, "no more is read than was written");
+    }
 
     private bool TryBeginRead()
     {

@@ -46,7 +46,7 @@ internal static unsafe partial class Libc
     public static void SetOption(int descriptor, int level, int name, int value) =>
         setsockopt(descriptor, level, name, &value, sizeof(int));
 
-    /// <summary>Sends some parts, one after another, in one call.</summary>
+    /// <summary>Sends several parts, one after another, in one call.</summary>
     /// <returns>Bytes sent; below 0 with <see cref="LastError"/> set.</returns>
     public static nint SendParts(int descriptor, IoVector* parts, int count, int flags)
     {
@@ -54,7 +54,7 @@ internal static unsafe partial class Libc
         return sendmsg(descriptor, &message, flags);
     }
 
-    /// <summary>Tells an epoll about a descriptor.</summary>
+    /// <summary>Adds a descriptor to an epoll, changes what it is watched for, or removes it.</summary>
     /// <returns>False with <see cref="LastError"/> set.</returns>
     public static bool Control(int epoll, int operation, int descriptor, uint events, ulong data)
     {
@@ -76,7 +76,7 @@ internal static unsafe partial class Libc
         public ulong Data;
     }
 
-    /// <summary>The same everywhere else: 16 bytes.</summary>
+    /// <summary>The kernel's struct epoll_event on all other processors: 16 bytes.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct PaddedEpollEvent
     {
@@ -84,8 +84,8 @@ internal static unsafe partial class Libc
         public ulong Data;
     }
 
-    /// <summary>The kernel's struct msghdr, of 64 bits. (musl's has a smaller count with zeros behind it: the same
-    /// bytes.)</summary>
+    /// <summary>The kernel's struct msghdr, of 64 bits. (musl's has a shorter count with zeros after it: the bytes are
+    /// the same.)</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct MessageHeader
     {

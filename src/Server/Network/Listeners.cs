@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Kv.Server.Configuration;
@@ -8,10 +9,10 @@ namespace Kv.Server.Network;
 /// <summary>The sockets that a server listens on: all that its options name, also after CONFIG SET has changed
 /// them.</summary>
 /// <remarks>
-/// Threads: any; one change at a time. A change opens what is new before it closes what is old, and keeps what stays,
-/// so that nobody is refused meanwhile. Where the system does not allow both (all addresses and one of them, on one
-/// port), the old ones are closed first, and opened again when the new ones fail. Connections are not touched by any of
-/// it. Lock order: the options' ChangeLock, then this one's, then the transport's own.
+/// Threads: any; one change at a time. A change opens the new sockets before it closes the old ones, and keeps those
+/// that stay, so that nobody is refused meanwhile. Where the system does not allow both (all addresses and one of them,
+/// on one port), the old ones are closed first, and opened again if the new ones fail. Existing connections stay as
+/// they are. Lock order: the options' ChangeLock, then this one's, then the transport's own.
 /// </remarks>
 internal sealed class Listeners(KvServer server)
 {
@@ -59,9 +60,9 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>Serves the sockets, and goes by the options from now on.</summary>
-    /// <param name="begin">Accepts from a socket.</param>
-    /// <param name="end">Accepts from it no more, and disposes it.</param>
+    /// <summary>Serves the sockets, and follows the options from now on.</summary>
+    /// <param name="begin">Begins to accept from a socket.</param>
+    /// <param name="end">Stops accepting from a socket, and disposes it.</param>
     public void Serve(Action<Socket> begin, Action<Socket> end)
     {
         var options = server.Options;
@@ -77,7 +78,7 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>Listens no more.</summary>
+    /// <summary>Stops listening.</summary>
     public void Close()
     {
         lock (_guard)
@@ -91,8 +92,8 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>The free port is the system's choice for the first address; another is asked for when it is taken on
-    /// the next one.</summary>
+    /// <summary>Listens on a port that the system chooses for the first address; if another address has it taken, asks
+    /// for another port.</summary>
     private static List<TcpListener> OpenOnFreePort(ServerOptions options)
     {
         const int AttemptsMax = 10;
@@ -112,13 +113,13 @@ internal sealed class Listeners(KvServer server)
             }
             catch (ListenException exception) when (exception.AddressInUse && attempt < AttemptsMax)
             {
-                // Ends: after so many attempts.
+                // Ends: after AttemptsMax attempts.
             }
         }
     }
 
-    /// <summary>Opens all, or none; beside those that are <paramref name="opened"/> already, which it closes when it
-    /// fails.</summary>
+    /// <summary>Opens all addresses, or none. If it fails, it also closes those that were <paramref name="opened"/>
+    /// before.</summary>
     private static List<TcpListener> OpenAll(List<WantedAddress> wanted, int backlog, List<TcpListener>? opened = null)
     {
         opened ??= [];
@@ -171,6 +172,7 @@ internal sealed class Listeners(KvServer server)
 
     private void Move(List<WantedAddress> wanted, int backlog)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "one change at a time");
         var kept = _tcp.Where(listener => wanted.Exists(want => want.EndPoint.Equals(listener.EndPoint))).ToList();
         var old = _tcp.Except(kept).ToList();
         var added = wanted.Where(want => !kept.Exists(listener => listener.EndPoint.Equals(want.EndPoint))).ToList();
@@ -192,7 +194,7 @@ internal sealed class Listeners(KvServer server)
             .OrderBy(listener => wanted.FindIndex(want => want.EndPoint.Equals(listener.EndPoint)))];
     }
 
-    /// <summary>Closes the old ones first, since they may be what is in the way.</summary>
+    /// <summary>Closes the old sockets before it opens the new ones: the old ones may be in the way.</summary>
     private List<TcpListener> Replace(List<TcpListener> old, List<WantedAddress> added, int backlog,
         List<TcpListener> kept)
     {
@@ -239,6 +241,7 @@ internal sealed class Listeners(KvServer server)
 
     private void Publish()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "one change at a time");
         var sockets = _tcp.Select(listener => listener.Socket);
         if (_unix != null) sockets = sockets.Append(_unix);
         Volatile.Write(ref _endPoints, [.. sockets.Select(socket => socket.LocalEndPoint!)]);

@@ -22,7 +22,7 @@ internal static class ListeningSocket
         }
     }
 
-    /// <returns>Null when it is optional and the machine does not have it.</returns>
+    /// <returns>Null when the address is optional and the machine does not have it.</returns>
     public static Socket? OpenTcp(IPEndPoint endpoint, int backlog, bool optional)
     {
         Socket? socket = null;
@@ -30,9 +30,8 @@ internal static class ListeningSocket
         {
             socket = new Socket(endpoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
             if (endpoint.AddressFamily == AddressFamily.InterNetworkV6) socket.DualMode = false;
-            // .NET sets SO_REUSEADDR by itself where it means that a restart need not wait for connections of the last
-            // run to be forgotten. SocketOptionName.ReuseAddress would set SO_REUSEPORT as well: two servers on one
-            // port.
+            // .NET sets SO_REUSEADDR by itself where that lets a restart begin while connections of the last run are
+            // not forgotten yet. SocketOptionName.ReuseAddress would set SO_REUSEPORT as well: two servers on one port.
             socket.Bind(endpoint);
             socket.Listen(backlog);
             return socket;
@@ -55,7 +54,7 @@ internal static class ListeningSocket
         // Linux).
         try
         {
-            File.Delete(path);      // of the last run; a live server's is taken over, as Redis does
+            File.Delete(path);      // left by the last run; that of a running server is taken over, as in Redis
             Bind(socket, path, options.UnixSocketPerm);
             socket.Listen(options.TcpBacklog);
             return socket;
@@ -68,8 +67,8 @@ internal static class ListeningSocket
         }
     }
 
-    /// <summary>Binds under a umask that leaves exactly the permission asked for: changed afterwards, the socket would
-    /// for a moment be open to all.</summary>
+    /// <summary>Binds under a umask that leaves exactly the wanted permission: if that were set afterwards, the socket
+    /// would be open to all for a moment.</summary>
     private static void Bind(Socket socket, string path, int permission)
     {
         if (permission == 0 || OperatingSystem.IsWindows())

@@ -1,13 +1,14 @@
+using System.Diagnostics;
 using System.Threading.Tasks.Sources;
 
 namespace Kv.Server.Network;
 
-/// <summary>What one loop sleeps on until anybody wakes it. Allocates nothing.</summary>
+/// <summary>A signal on which one loop sleeps until anybody wakes it. Allocates nothing.</summary>
 /// <remarks>
 /// Threads: <see cref="Clear"/> and <see cref="WaitAsync"/> are the loop's, <see cref="Set"/> is anybody's.
-/// The loop clears the signal, then looks for reasons to go on, then waits; whoever has a reason for it makes it
-/// visible, then sets the signal. All three exchange the state, a full fence: a reason that the loop did not see was
-/// set after it cleared, and the wait returns at once.
+/// The loop clears the signal, then looks for reasons to go on, then waits; whoever has a reason makes it visible, then
+/// sets the signal. All three exchange the state, a full fence: if the loop did not see a reason, the signal was set
+/// after the loop cleared it, and the wait returns at once.
 /// </remarks>
 internal sealed class LoopSignal : IValueTaskSource
 {
@@ -16,7 +17,11 @@ internal sealed class LoopSignal : IValueTaskSource
     private ManualResetValueTaskSourceCore<bool> _core;
     private int _state;
 
-    public void Clear() => Interlocked.Exchange(ref _state, None);
+    public void Clear()
+    {
+        int before = Interlocked.Exchange(ref _state, None);
+        Debug.Assert(before != IsWaited, "one loop has the signal, and it does not clear it while it waits");
+    }
 
     public ValueTask WaitAsync()
     {
@@ -25,11 +30,11 @@ internal sealed class LoopSignal : IValueTaskSource
             ? new ValueTask(this, _core.Version) : ValueTask.CompletedTask;
     }
 
-    /// <param name="here">Whether the loop may go on in this very call: for a caller that has nothing else to
-    /// do.</param>
+    /// <summary>Wakes the loop, now or when it next waits.</summary>
+    /// <param name="here">Whether the loop may run within this call: for a caller that has nothing else to do.</param>
     public void Set(bool here = false)
     {
-        // Of all who set it while the loop waits one finds that it does.
+        // Of all who set it while the loop waits, exactly one sees that it waits.
         if (Interlocked.Exchange(ref _state, IsSet) != IsWaited) return;
         _core.RunContinuationsAsynchronously = !here;
         _core.SetResult(true);

@@ -4,30 +4,45 @@ using Kv.Protocol;
 
 namespace Kv.Server.Network;
 
-/// <summary>A connection's bytes that have arrived but are not yet run: in native memory of just the size, none when
-/// empty.</summary>
+/// <summary>A connection's bytes that have arrived but are not yet run: in native memory of just their size, or
+/// none.</summary>
+/// <remarks>
+/// Cost: what has been run of a long input stays in front of the rest. The rest moves when it has become short, or
+/// when there is no room after it and it is no longer than what has been run: so no more bytes are moved than are run.
+/// <code>
+/// _buffer         _first                          _capacity
+/// +---------------+-------------------------------+-----------------+
+/// | has been run  | _length bytes, from Start on  | Room            | padding for the parser
+/// +---------------+-------------------------------+-----------------+
+/// </code>
+/// </remarks>
 internal unsafe struct PendingInput
 {
-    /// <summary>From here on the bytes stay in this buffer and more are received behind them; shorter ones go through
-    /// the worker's.</summary>
+    /// <summary>From this length on the bytes stay in this buffer and more are received after them; shorter input goes
+    /// through the worker's buffer.</summary>
     public const int LongBytes = 16 * 1024;
 
-    /// <summary>No connection keeps more, whatever client-query-buffer-limit says: lengths are ints.</summary>
+    /// <summary>No connection keeps more from one turn to the next, whatever client-query-buffer-limit says: lengths
+    /// are ints.</summary>
     public const int BytesMax = int.MaxValue - (1024 * 1024);
 
-    private byte* _start;
+    private byte* _buffer;
+    private long _first, _capacity;
     private int _length;
-    private int _capacity;
 
-    public readonly byte* Start => _start;
+    public readonly byte* Start => _buffer + _first;
 
     public readonly int Length => _length;
 
-    public readonly int Capacity => _capacity;
+    public readonly long Capacity => _capacity;
 
     public readonly bool IsLong => _length >= LongBytes;
 
+    /// <summary>How many more bytes fit.</summary>
+    public readonly long Room => _capacity - _first - _length;
+
     /// <summary>Replaces the content.</summary>
+    /// <param name="bytes">From elsewhere, or a part of the content.</param>
     public void Set(byte* bytes, int length)
     {
         if (length == 0)
@@ -36,66 +51,66 @@ internal unsafe struct PendingInput
             return;
         }
 
-        if (bytes == _start)
+        if (bytes >= Start && bytes <= Start + _length)
         {
+            Debug.Assert(length <= Start + _length - bytes, "it is a part of the content");
+            _first = bytes - _buffer;
             _length = length;
+            if (IsLong) return;
+            MoveToFront();
+            SetCapacity(length);
             return;
         }
 
-        if (bytes > _start && bytes < _start + _capacity)
-        {
-            Buffer.MemoryCopy(bytes, _start, length, length);       // the rest of what is here already; may overlap
-            _length = length;
-            if (!IsLong) EnsureCapacity(length);
-            return;
-        }
-
-        // A long command goes on growing; a short one is passed through the worker's buffer, and needs no room.
-        EnsureCapacity(length);
-        Buffer.MemoryCopy(bytes, _start, length, length);
+        // No room for more: a short content goes through the worker's buffer, and for a long one Reserve makes room.
+        _first = 0;
+        SetCapacity(length);
+        Buffer.MemoryCopy(bytes, _buffer, length, length);
         _length = length;
     }
 
-    /// <summary>Room for more behind the content (and the parser's padding).</summary>
+    /// <summary>Makes room for more bytes after the content (and for the parser's padding).</summary>
+    /// <returns>Where they go.</returns>
     public byte* Reserve(int bytes)
     {
-        if (_capacity - _length < bytes)
-            EnsureCapacity((int)Math.Min(Math.Max((long)_length + bytes, 2L * _length),
-                Array.MaxLength - CommandParser.PaddingBytes));
-        return _start + _length;
+        if (Room < bytes && _first >= _length) MoveToFront();
+        // Twice the content, so that the next bytes find room; more than BytesMax is never kept.
+        if (Room < bytes) SetCapacity(_first + Math.Max((long)_length + bytes, Math.Min(2L * _length, BytesMax)));
+        return Start + _length;
     }
-
-    /// <summary>How many more bytes fit.</summary>
-    public readonly int Room => _capacity - _length;
 
     public void Commit(int bytes)
     {
         Debug.Assert(bytes >= 0 && bytes <= Room, "there was room");
-        _length += bytes;
+        _length = checked(_length + bytes);
     }
 
     /// <summary>Appends bytes from elsewhere.</summary>
-    /// <returns>False when that would be more than <see cref="BytesMax"/>.</returns>
-    public bool TryAppend(ReadOnlySpan<byte> bytes)
+    public void Append(ReadOnlySpan<byte> bytes)
     {
-        if (bytes.Length > BytesMax - _length) return false;
         bytes.CopyTo(new Span<byte>(Reserve(bytes.Length), bytes.Length));
-        _length += bytes.Length;
-        return true;
+        Commit(bytes.Length);
     }
 
     public void Clear()
     {
-        NativeMemory.Free(_start);
-        _start = null;
-        _length = _capacity = 0;
+        NativeMemory.Free(_buffer);
+        _buffer = null;
+        _length = 0;
+        _first = _capacity = 0;
     }
 
-    private void EnsureCapacity(int capacity)
+    private void MoveToFront()
+    {
+        Buffer.MemoryCopy(Start, _buffer, _length, _length);        // may overlap
+        _first = 0;
+    }
+
+    /// <summary>Gives the buffer at least a size, and less than before if it is more than twice that.</summary>
+    private void SetCapacity(long capacity)
     {
         if (capacity <= _capacity && _capacity <= 2 * capacity) return;
-        _start = (byte*)NativeMemory.Realloc(_start, (nuint)capacity + CommandParser.PaddingBytes);
+        _buffer = (byte*)NativeMemory.Realloc(_buffer, (nuint)(capacity + CommandParser.PaddingBytes));
         _capacity = capacity;
     }
-
 }

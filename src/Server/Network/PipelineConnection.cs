@@ -12,27 +12,28 @@ namespace Kv.Server.Network;
 /// <summary>A client over a socket's stream, or one inside of the process: one loop on the thread pool that receives,
 /// runs and writes.</summary>
 /// <remarks>
-/// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that a
-/// client which sends everything before it reads is served. <see cref="_guard"/> orders those two.
-/// What arrives is received into the buffer of a lease, of which there are few.
+/// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that
+/// clients are served that send everything before they read. <see cref="_guard"/> orders the loop and the writer.
+/// Input is received into the buffer of a lease, of which there are few.
 /// </remarks>
 internal sealed class PipelineConnection : ISessionOwner
 {
     private const int UnauthenticatedOutputBytes = 1024;
-    private const int UnauthenticatedInputBytes = 1024 * 1024;
     private const int WriteBytes = 64 * 1024;
 
-    /// <summary>Replies of up to so many bytes go straight to the writer: what a window writes between two flushes, and
-    /// one more reply.</summary>
+    /// <summary>Replies of at most this many bytes go straight to the writer: what a window writes between two flushes,
+    /// and one more reply.</summary>
     private const int DirectBytes = 512 * 1024;
 
-    /// <summary>A large argument is received straight into its block, so much of it at once.</summary>
+    /// <summary>How much of a large argument is received at once, straight into its block.</summary>
     private const int BlockBytesAtOnce = 1024 * 1024;
 
     private const int DrainMs = 1000, DrainBytes = 16 * 1024;
 
-    /// <summary>A timer that came a moment too early comes again after so long.</summary>
+    /// <summary>A timer that came a moment too early comes again after this time.</summary>
     private const int TimerAgainMs = 50;
+
+    private const long NotSeen = -1;
 
     private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
 
@@ -52,7 +53,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private bool _lingers;
     private int _hasPassedLimit;
     private long _overSoftSince;
-    private long _flushes, _flushesSeen = -1, _flushesSeenTickMs;
+    private long _flushes, _flushesSeen = NotSeen, _flushesSeenTickMs;
     private long _charged, _inWriter;
 
     public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
@@ -68,7 +69,7 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>Bytes that have arrived and are not yet run.</summary>
     public PendingInput Pending;
 
-    /// <summary>It has had its share of a turn, and more of its input is here.</summary>
+    /// <summary>The session has had its share of a turn, and more of its input is here.</summary>
     public bool HasMore;
 
     /// <summary>In a run: all bytes not yet run, here or in the lease's buffer.</summary>
@@ -76,12 +77,12 @@ internal sealed class PipelineConnection : ISessionOwner
 
     public Session Session { get; set; } = null!;
 
-    // From any thread, as those of EpollConnection.
+    // Read from any thread, as those of EpollConnection.
     public long QueryBytes => Math.Max(InputLength, Pending.Length);
 
     public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
 
-    // Volatile: the writing thread's; a moment old is good enough.
+    // Volatile: _inWriter is the writing thread's; a value of a moment ago is good enough.
     public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
 
     public int OutputPieces =>
@@ -101,7 +102,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private void Wake() => _signal.Set();
 
-    /// <summary>Answers what was received, and ends.</summary>
+    /// <summary>Makes the loop run what was received, and end.</summary>
     public void BeginStop()
     {
         _stopping = true;
@@ -116,19 +117,20 @@ internal sealed class PipelineConnection : ISessionOwner
         Wake();
     }
 
-    /// <summary>While the server stops: whether the client has taken nothing of what it is owed for a while. By one
+    /// <summary>While the server stops: whether the client has read nothing of its replies for a while. By one
     /// thread.</summary>
     public bool LeavesUnread(long now)
     {
-        if (!_isWriting) return false;      // stale is good enough: it is asked again and again
+        if (!_isWriting) return false;      // stale is good enough: this is called again and again
         long flushes = Volatile.Read(ref _flushes);
         if (flushes != _flushesSeen) (_flushesSeen, _flushesSeenTickMs) = (flushes, now);
         return now - _flushesSeenTickMs >= ITransport.StopUnreadMs;
     }
 
-    /// <summary>Whether the client has been silent, nameless or not reading for longer than it may.</summary>
+    /// <summary>Whether the client has been idle, unauthenticated or not reading for longer than it may.</summary>
     public bool IsOverdue(long now)
     {
+        if (_failed) return false;      // it is being closed, and has been counted
         var options = _server.Options;
         long timeoutMs = options.Timeout * 1000L, authMs = options.AuthTimeout * 1000L;
         if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal
@@ -156,7 +158,7 @@ internal sealed class PipelineConnection : ISessionOwner
         catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException
             or OperationCanceledException or InvalidOperationException)
         {
-            // The client has gone; nobody is there to be told.
+            // The client has gone: nobody is left to reply to.
         }
         catch (Exception exception)
         {
@@ -166,7 +168,7 @@ internal sealed class PipelineConnection : ISessionOwner
         await EndAsync().ConfigureAwait(false);
     }
 
-    /// <summary>Takes the replies of a run: into the stream when that keeps up, else into the backlog.</summary>
+    /// <summary>Takes the replies of a run, into the stream if it keeps up, else into the backlog.</summary>
     internal void Send(WindowLease lease, SessionOutput output, int start, int end)
     {
         if (_failed)
@@ -216,7 +218,7 @@ internal sealed class PipelineConnection : ISessionOwner
         }
     }
 
-    /// <summary>Whether what is here is to be gone on with before more is read.</summary>
+    /// <summary>Whether the session goes on with what is here before more is read.</summary>
     private bool GoesOnAlone => HasMore || (Session.Gate & SessionGate.Stopped) != 0;
 
     private async Task LoopAsync()
@@ -226,8 +228,8 @@ internal sealed class PipelineConnection : ISessionOwner
             _signal.Clear();
             if (Session.IsKilled) return;
             await WriteMessagesAsync().ConfigureAwait(false);
-            // Who does not read would have us wait until he does.
-            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
+            // Checked before the loop waits: for a client that does not read it would wait for ever.
+            if (!InputLimit.Allows(Session, Pending) || !IsOutputAllowed(_server.TickMs))
             {
                 Abort();
                 return;
@@ -235,16 +237,16 @@ internal sealed class PipelineConnection : ISessionOwner
 
             if (GoesOnAlone)
             {
-                // A client that has left while it waits for others is served no more.
+                // A client that has left while it waits for others is no longer served.
                 if (_input.HasEnded && Session.WaitsForOthers) return;
-                // Nor one that has left in the middle of a long command that only reads, and has sent nothing else.
+                // Nor is one that has left in the middle of a long command that only reads, and has sent nothing else.
                 if (Session.EndsWithClient && Pending.Length == 0 && _input.IsAtEnd()) return;
                 if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
                 await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
 
-            // What is pending is a command that has not come whole, and may never.
+            // What is pending now is an incomplete command, which may never be completed.
             if (_input.HasEnded || (_stopping && !_input.HasArrived)) return;
             if (_input.CanReceive()) await ReceiveAsync().ConfigureAwait(false);
             else await _signal.WaitAsync().ConfigureAwait(false);
@@ -286,21 +288,21 @@ internal sealed class PipelineConnection : ISessionOwner
         lock (_guard) ChargeLatched();
     }
 
-    /// <summary>Waits with a session that is parked, and receives meanwhile: that the client has left stands behind all
-    /// that it has sent.</summary>
-    /// <returns>False when it has left or sent too much, or the server stops.</returns>
+    /// <summary>Waits with a session that is parked, and receives meanwhile: the client's end comes after all that it
+    /// has sent.</summary>
+    /// <returns>False when the client has left or sent too much, or the server stops.</returns>
     private async ValueTask<bool> WaitAsync()
     {
         using var timer = Session.ParkedUntilTickMs == long.MaxValue ? null : WakeIn(LeftOfWaitMs);
         while (true)
         {
-            // Ends: whoever serves the client, or ends its wait, wakes this; so do a kill, the server's end and the
+            // Ends: whoever serves the client or ends its wait wakes this loop; so do a kill, the server's end and the
             // timer.
             _signal.Clear();
             if (Session.TryEndWait(_server.TickMs)) return true;
             if (_failed || _stopping || (_input.HasEnded && Session.WaitsForOthers)) return false;
             await WriteMessagesAsync().ConfigureAwait(false);
-            if (!IsInputAllowed() || !IsOutputAllowed(_server.TickMs))
+            if (!InputLimit.Allows(Session, Pending) || !IsOutputAllowed(_server.TickMs))
             {
                 Abort();
                 return false;
@@ -316,7 +318,7 @@ internal sealed class PipelineConnection : ISessionOwner
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
         {
-            if (!lease.TryReadAhead(this)) Abort();
+            lease.ReadAhead(this);
         }
         finally
         {
@@ -331,7 +333,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private int LeftOfWaitMs => (int)Math.Clamp(Session.ParkedUntilTickMs - _server.TickMs, 1, int.MaxValue);
 
-    /// <summary>Waits for what a stopped session waits for, then runs what it has in store.</summary>
+    /// <summary>Waits until a stopped session can go on, then runs it.</summary>
     private async ValueTask GoOnAsync()
     {
         if (Session.OutputPaused && Session.Steps is not { Holds: true })
@@ -341,8 +343,8 @@ internal sealed class PipelineConnection : ISessionOwner
         }
 
         Debug.Assert(!Session.IsParked, "who is parked waits elsewhere");
-        // Who goes on asks for the thread again, behind all who wait for one: else a few long commands had all threads
-        // for themselves.
+        // The loop asks for a thread again, after all others that wait for one: else a few long commands would keep all
+        // threads.
         await Task.Yield();
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         bool isTurnedAway;
@@ -394,9 +396,10 @@ internal sealed class PipelineConnection : ISessionOwner
         blocks.CompleteIfFull(Session);
     }
 
-    /// <summary>Has the stream take what was written; what it does not take at once is left to a writer.</summary>
+    /// <summary>Gives the stream what was written; a writer goes on with what it does not take at once.</summary>
     private void BeginWritingLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && !_isWriting, "there is one writer");
         if (_backlog.IsEmpty)
         {
             var flush = _writer.FlushAsync();
@@ -449,6 +452,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private unsafe bool TakeLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && _isWriting, "the one writer takes");
         _inWriter = 0;
         if (_backlog.IsEmpty) return false;
         using var guard = _server.Store.Enter();
@@ -470,6 +474,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private void CountSentLatched(WorkerCounters counters)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer count under the lock");
         Session.BytesOut += _inWriter;
         counters.BytesOut += _inWriter;
         counters.Writes++;
@@ -477,28 +482,20 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private void PauseLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is unread");
         if (_backlog.Length + _inWriter > _server.Options.ClientOutputPause) Session.OutputPaused = true;
         ChargeLatched();
     }
 
-    /// <summary>Keeps the store's account of what the client's buffers hold.</summary>
-    // The writing thread may read the input's size while the loop changes it: the loop charges anew when it is done.
+    /// <summary>Charges the store with what the client's buffers hold now.</summary>
+    // The writing thread may read the input's size while the loop changes it: the loop charges again when it is done.
     private void ChargeLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "what is charged is under the lock");
         long bytes = BufferBytes;
         if (bytes == _charged) return;
         _server.Store.Charge(bytes - _charged);
         _charged = bytes;
-    }
-
-    private bool IsInputAllowed()
-    {
-        long held = Pending.Length + Session.Partial.TakenBytes + (Session.Blocks?.Bytes ?? 0)
-            + (Session.Transaction?.QueuedBytes ?? 0);
-        if (held <= (Session.Authenticated ? _server.Options.ClientQueryBufferLimit : UnauthenticatedInputBytes))
-            return true;
-        Session.NoteInputLimit(held);
-        return false;
     }
 
     private bool IsOutputAllowed(long now)
@@ -506,7 +503,7 @@ internal sealed class PipelineConnection : ISessionOwner
         long bytes = OutputBytes;
         if (!Session.Authenticated && bytes > UnauthenticatedOutputBytes) return false;
         if (_server.Options.ClientOutputBufferLimit.Allows(Session.Kind, bytes, now, ref _overSoftSince)) return true;
-        // Interlocked: the loop and the sweep look, and it is one disconnection.
+        // Interlocked: both the loop and the sweep look, and one disconnection is counted once.
         if (Interlocked.Exchange(ref _hasPassedLimit, 1) != 0) return false;
         _server.Counters.CountOutputLimitClose();
         if (_server.LogBrakes.OutputLimit.TryTake(now, out string more))
@@ -519,14 +516,15 @@ internal sealed class PipelineConnection : ISessionOwner
         return false;
     }
 
-    /// <summary>Receives on for a moment after our last words, so that closing does not reset them.</summary>
+    /// <summary>Receives for a moment after the last reply, so that closing does not reset the connection before the
+    /// client has it.</summary>
     private async Task DrainAsync()
     {
         long until = _server.TickMs + DrainMs;
         using var timer = WakeIn(DrainMs);
         while (true)
         {
-            // Ends: when the client closes its side, or patience does.
+            // Ends: when the client closes its side, or the time has passed.
             _signal.Clear();
             if (_failed || _stopping || _input.HasEnded || _server.TickMs >= until) return;
             if (_input.CanReceive()) Discard();
@@ -540,8 +538,8 @@ internal sealed class PipelineConnection : ISessionOwner
         _input.Receive(scratch);
     }
 
-    /// <summary>The session is over, though the socket lingers. Before the client can see its end: whoever reads that
-    /// finds the session gone and the socket counted.</summary>
+    /// <summary>Ends the session, while the socket lingers. Called before the client can see the end: whoever has seen
+    /// it finds the session gone and the socket counted.</summary>
     private void BeginLinger()
     {
         _lingers = true;

@@ -6,9 +6,10 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>Any stream on any system: an asynchronous loop for each client, on the thread pool of .NET.</summary>
+/// <summary>Serves any stream on any system: an asynchronous loop for each client, on the thread pool of
+/// .NET.</summary>
 /// <param name="server">Whose clients they are.</param>
-/// <param name="listens">False: only what is attached is served, beside another transport that listens.</param>
+/// <param name="listens">False when another transport listens, and this one serves only attached streams.</param>
 internal sealed class PipelineTransport(KvServer server, bool listens = true) : ITransport
 {
     private const int BackOffMs = 10;
@@ -41,7 +42,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         return Task.CompletedTask;
     }
 
-    /// <summary>Serves a stream that did not come from a listener. Disposes it at the end.</summary>
+    /// <summary>Serves a stream, and disposes it at the end.</summary>
     public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal,
         bool isReserved = false)
     {
@@ -52,7 +53,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             LocalAddress = local,
             IsLocal = isLocal,
             IsReserved = isReserved,
-            Descriptor = socket == null ? -1 : (int)socket.Handle,
+            Descriptor = socket == null ? Session.NoDescriptor : (int)socket.Handle,
             Authenticated = server.Options.RequirePass.Length == 0,
         };
         server.Connections.Add(connection.Session);
@@ -61,12 +62,12 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
     }
 
     /// <summary>Makes a connection inside of the process.</summary>
-    /// <returns>The client's end; it is told as a client of a socket is when there is no place for it.</returns>
+    /// <returns>The client's end. When there is no place for the client it reads the error that others get.</returns>
     public Stream Connect()
     {
         const string nowhere = "in-process:0";
         var (client, end) = InProcessStream.CreatePair();
-        if (Admission.Refusal(server, descriptor: -1, isLocal: true, out bool isReserved) is { } refusal)
+        if (Admission.Refusal(server, Session.NoDescriptor, isLocal: true, out bool isReserved) is { } refusal)
         {
             end.Write(refusal);
             end.Dispose();
@@ -89,8 +90,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         long deadline = server.TickMs + (server.Options.ShutdownTimeout * 1000L);
         while (!_connections.IsEmpty)
         {
-            // Ends: at the deadline every stream is closed under its loop, which then ends; or is stuck in a command,
-            // and left.
+            // Ends: at the deadline every stream is closed, and its loop ends; a loop that is stuck in a command is
+            // left behind.
             long now = server.TickMs;
             bool isLate = now >= deadline || cancellation.IsCancellationRequested;
             foreach (var (connection, _) in _connections)
@@ -147,7 +148,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         }
     }
 
-    /// <summary>Accepts with the spare descriptor, and says why it cannot be served.</summary>
+    /// <summary>Accepts a client with the spare descriptor, and sends it the error.</summary>
     private void RefuseOne(Socket listener, SpareDescriptor spare)
     {
         try
@@ -158,7 +159,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            // Gone again, or somebody else took the descriptor: the next round tries again.
+            // The client has gone, or somebody else took the descriptor: the next round tries again.
         }
         finally
         {
@@ -186,7 +187,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            socket.Dispose();       // gone before it was taken on
+            socket.Dispose();       // the client has gone already
         }
     }
 

@@ -38,9 +38,12 @@ internal sealed unsafe class Poller : IDisposable
 
     public void Remove(int descriptor) => Libc.Control(_epoll, Libc.EpollDelete, descriptor, 0, 0);
 
+    /// <summary>For <see cref="Wait"/>: until there is an event.</summary>
+    public const int NoTimeout = -1;
+
     /// <summary>Waits for events.</summary>
-    /// <param name="milliseconds">0 looks only; -1 waits for as long as it takes.</param>
-    /// <returns>How many there are; 0 when the time passed or a signal came.</returns>
+    /// <param name="milliseconds">How long at most: 0 to look only, or <see cref="NoTimeout"/>.</param>
+    /// <returns>How many there are; 0 when the time has passed or a signal came.</returns>
     public int Wait(int milliseconds) => Math.Max(Libc.epoll_wait(_epoll, _events, EventsMax, milliseconds), 0);
 
     public uint EventsOf(int index) =>
@@ -53,7 +56,7 @@ internal sealed unsafe class Poller : IDisposable
     public void Ring()
     {
         ulong one = 1;
-        // cannot fail in a way that matters: a full counter has rung already
+        // Cannot fail in a way that matters: if the counter is full, the bell has rung already.
         Libc.write(_bell, &one, sizeof(ulong));
     }
 

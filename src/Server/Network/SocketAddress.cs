@@ -8,7 +8,7 @@ namespace Kv.Server.Network;
 //   family 2 | port 2, big endian | flow 4 | IPv6 address 16 | scope 4              family 10
 //   family 2 | path                                                                 family 1
 
-/// <summary>The addresses that the kernel tells of a socket.</summary>
+/// <summary>An address of a socket, as the kernel returns it.</summary>
 internal readonly struct SocketAddress
 {
     public const int BytesMax = 128;
@@ -29,7 +29,7 @@ internal readonly struct SocketAddress
 
     public bool IsTcp => _endpoint != null;
 
-    /// <summary>On this machine: loopback, or not of TCP at all.</summary>
+    /// <summary>Whether it is on this machine: loopback, or not TCP at all.</summary>
     public bool IsLocal => _endpoint == null || IPAddress.IsLoopback(_endpoint.Address)
         || (_endpoint.Address.IsIPv4MappedToIPv6 && IPAddress.IsLoopback(_endpoint.Address.MapToIPv4()));
 

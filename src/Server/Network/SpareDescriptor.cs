@@ -1,14 +1,14 @@
 namespace Kv.Server.Network;
 
-/// <summary>A descriptor kept for the moment when there is none: a client can then be accepted and told, instead of
-/// waiting unanswered.</summary>
+/// <summary>A descriptor kept for the moment when there is no other: a client can then be accepted and sent an error,
+/// instead of waiting for ever.</summary>
 /// <remarks>Threads: one at a time.</remarks>
 internal sealed class SpareDescriptor : IDisposable
 {
     private FileStream? _spare = Open();
 
-    /// <summary>Gives the descriptor to whoever accepts next; <see cref="Renew"/> takes one again.</summary>
-    /// <returns>False when it is lent already and could not be had back: nothing can be accepted.</returns>
+    /// <summary>Frees the descriptor for the next accept; <see cref="Renew"/> takes one again.</summary>
+    /// <returns>False when there is none, since <see cref="Renew"/> has failed: nothing can be accepted.</returns>
     public bool TryLend()
     {
         if (_spare == null) return false;

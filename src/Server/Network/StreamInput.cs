@@ -6,12 +6,12 @@ namespace Kv.Server.Network;
 
 //  NotAsked --CanReceive--> Asked --something arrives, or the stream ends--> Arrived --Receive--> NotAsked
 
-/// <summary>The receiving side of a stream: says when something has arrived, and only then wants a buffer.</summary>
+/// <summary>The receiving side of a stream: learns when something has arrived, and needs a buffer only then.</summary>
 /// <remarks>
-/// Threads: the loop's that waits on the signal; the end of an empty read, on whatever thread, sets what has arrived,
-/// then the signal. Volatile: what the read has done is there before it says so.
-/// A buffer for each client that has sent something, until the client has its turn, were 50 MB of garbage when 800
-/// strangers came at once.
+/// Threads: those of the loop that waits on the signal. An empty read ends on any thread; its end sets the state, then
+/// the signal. Volatile: what the read has done is visible before the state is.
+/// (A buffer for each client that had sent something, until the client had its turn, was 50 MB of garbage when 800
+/// strangers came at once.)
 /// </remarks>
 internal sealed class StreamInput
 {
@@ -25,25 +25,25 @@ internal sealed class StreamInput
 
     /// <param name="stream">The socket's, or an end of a connection inside of the process.</param>
     /// <param name="socket">The stream's; null without one.</param>
-    /// <param name="signal">Set when something has arrived after <see cref="CanReceive"/> has said no.</param>
+    /// <param name="signal">Set when something arrives after <see cref="CanReceive"/> has returned false.</param>
     public StreamInput(Stream stream, Socket? socket, LoopSignal signal)
     {
-        Debug.Assert(socket != null || stream is InProcessStream, "both can be read from without waiting");
+        Debug.Assert(socket != null || stream is InProcessStream, "the stream can be read from without waiting");
         _stream = stream;
         _socket = socket;
         _signal = signal;
         _onArrival = OnArrival;
-        if (socket != null) socket.Blocking = false;        // for Receive; what is awaited is not concerned
+        if (socket != null) socket.Blocking = false;        // for Receive; awaited calls do not depend on it
     }
 
-    /// <summary>The client has sent all it will, and that has been received.</summary>
+    /// <summary>The client will send no more, and all it has sent has been received.</summary>
     public bool HasEnded { get; private set; }
 
-    /// <summary>Whether bytes have arrived, without waiting for more.</summary>
+    /// <summary>Whether something has arrived. Does not begin to wait for it.</summary>
     public bool HasArrived => _state == State.Arrived
         || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput);
 
-    /// <summary>Whether the client has sent all it will, and there is nothing to be received.</summary>
+    /// <summary>Whether the client will send no more, and nothing is left to receive.</summary>
     public bool IsAtEnd()
     {
         if (!CanReceive()) return false;
@@ -51,14 +51,15 @@ internal sealed class StreamInput
         if (_socket == null) return !((InProcessStream)_stream).HasInput;
         Span<byte> one = stackalloc byte[1];
         int count = _socket.Receive(one, SocketFlags.Peek, out var error);
-        // An empty read may end for bytes that have been received since: then there is neither one nor an end.
+        // The empty read may have ended for bytes that have been received since: then there is neither a byte nor an
+        // end.
         if (error is SocketError.WouldBlock or SocketError.Interrupted) _state = State.NotAsked;
         else return error != SocketError.Success || count == 0;
         return false;
     }
 
-    /// <summary>Whether something has arrived, or the stream has ended. If not, the signal is set when it
-    /// has.</summary>
+    /// <summary>Whether something has arrived, or the stream has ended. If not, the signal is set when that
+    /// happens.</summary>
     public bool CanReceive()
     {
         if (_state == State.NotAsked)
@@ -73,7 +74,7 @@ internal sealed class StreamInput
     }
 
     /// <summary>Receives what has arrived.</summary>
-    /// <returns>How many bytes; 0 at the end, and when there is nothing after all.</returns>
+    /// <returns>How many bytes; 0 at the end, and when nothing is there after all.</returns>
     /// <exception cref="IOException">The client has gone.</exception>
     public int Receive(Span<byte> room)
     {
@@ -91,7 +92,7 @@ internal sealed class StreamInput
         return error switch
         {
             SocketError.Success => count,
-            SocketError.WouldBlock or SocketError.Interrupted => -1,
+            SocketError.WouldBlock or SocketError.Interrupted => InProcessStream.NothingYet,
             _ => throw new SocketException((int)error),
         };
     }
@@ -104,6 +105,7 @@ internal sealed class StreamInput
 
     private void EndEmptyRead()
     {
+        Debug.Assert(_state == State.Asked, "an empty read ends once");
         try
         {
             _emptyRead.GetResult();

@@ -6,8 +6,8 @@ namespace Kv.Server.Network;
 /// <summary>An address to listen on, and whether it may be unavailable.</summary>
 internal readonly record struct WantedAddress(IPEndPoint EndPoint, bool Optional)
 {
-    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take its
-    /// time.</summary>
+    /// <summary>The addresses that the options name, each once. Asks the resolver for names, which may take
+    /// long.</summary>
     public static List<WantedAddress> Of(ServerOptions options, int port)
     {
         var wanted = new List<WantedAddress>();

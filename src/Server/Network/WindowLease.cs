@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -6,12 +7,12 @@ using Kv.Storage;
 
 namespace Kv.Server.Network;
 
-/// <summary>What it takes to run commands on a thread of the pool: a session of the store, a window, a receive buffer.
-/// Leased for one run at a time.</summary>
+/// <summary>What a thread of the pool needs to run commands: a session of the store, a window, a receive buffer. Leased
+/// for one run at a time.</summary>
 /// <remarks>Threads: whoever holds the lease; never held across an await.</remarks>
 internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 {
-    /// <summary>At most so much of one client's input is looked at in a run.</summary>
+    /// <summary>How much is received from a client for a run.</summary>
     public const int ReceiveBytes = 64 * 1024;
 
     private const int BufferBytes = PendingInput.LongBytes + ReceiveBytes + CommandParser.PaddingBytes;
@@ -33,7 +34,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
 
     public SessionOutput Output => _window.Output;
 
-    /// <summary>Receives what a client has sent, and runs it behind what is pending of it.</summary>
+    /// <summary>Receives what a client has sent, and runs it after the client's pending input.</summary>
     public void ReceiveAndRun(PipelineConnection connection)
     {
         ref var pending = ref connection.Pending;
@@ -52,15 +53,14 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         Run(connection, pending.Start, pending.Length);
     }
 
-    /// <summary>Receives what a client sends that waits; it is kept for when the client goes on.</summary>
-    /// <returns>False when that would be too much to keep.</returns>
-    public bool TryReadAhead(PipelineConnection connection)
+    /// <summary>Receives from a client that waits; the bytes are kept until the client goes on.</summary>
+    public void ReadAhead(PipelineConnection connection)
     {
         int received = Receive(connection, _buffer);
-        return received == 0 || connection.Pending.TryAppend(new ReadOnlySpan<byte>(_buffer, received));
+        if (received != 0) connection.Pending.Append(new ReadOnlySpan<byte>(_buffer, received));
     }
 
-    /// <summary>Goes on with what is pending of a client.</summary>
+    /// <summary>Runs a client's pending input.</summary>
     public void Run(PipelineConnection connection)
     {
         ref var pending = ref connection.Pending;
@@ -80,6 +80,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
     /// <summary>Runs a client's input; what is left becomes its pending input.</summary>
     private void Run(PipelineConnection connection, byte* start, int length)
     {
+        Debug.Assert(_connection == null && length >= 0, "a lease runs one client at a time");
         var session = connection.Session;
         _connection = connection;
         connection.InputLength = length;
@@ -99,6 +100,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         }
 
         int consumed = _window.LastConsumed;
+        Debug.Assert(consumed >= 0 && consumed <= length, "no more was run than was there");
         int left = length - consumed;
         if (session.Partial.BigBulkLength > 0 && session.Blocks is not { IsFilling: true }
             && (session.Gate & SessionGate.Stopped) == 0) left =
@@ -107,8 +109,11 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         connection.HasMore = _window.LastHasMore && left > 0 && session.Blocks is not { IsFilling: true };
     }
 
-    public void Send(int index, Session session, SessionOutput output, int start, int end) =>
+    public void Send(int index, Session session, SessionOutput output, int start, int end)
+    {
+        Debug.Assert(_connection?.Session == session, "a session's replies go to its own client");
         _connection!.Send(this, output, start, end);
+    }
 
     public void Dispose()
     {

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 
 namespace Kv.Server.Network;
 
@@ -18,16 +19,18 @@ internal sealed class WindowLeases : IDisposable
         _available = new SemaphoreSlim(count);
     }
 
-    /// <summary>Waits for a lease; give it back soon, on the same thread.</summary>
+    /// <summary>Waits for a lease. Return it soon, without waiting for anything in between.</summary>
     public async ValueTask<WindowLease> RentAsync()
     {
         if (!_available.Wait(0)) await _available.WaitAsync().ConfigureAwait(false);
         _free.TryPop(out var lease);
-        return lease!;      // one for each unit of the semaphore
+        Debug.Assert(lease != null, "there is a lease for each unit of the semaphore");
+        return lease!;
     }
 
     public void Return(WindowLease lease)
     {
+        Debug.Assert(_free.Count < _all.Length, "a lease is returned once");
         _free.Push(lease);
         _available.Release();
     }

@@ -1,12 +1,13 @@
 namespace Kv.Server.Network;
 
-/// <summary>Connections that a worker is to look at because another thread said so; and the worker's sleep, which that
+/// <summary>Connections that other threads want a worker to look at; and the worker's sleep, which a post
 /// ends.</summary>
 /// <remarks>
 /// Threads: any post; the worker takes, and sleeps.
 /// No wake-up is lost: a poster first puts the connection in (a full fence), then reads whether the worker sleeps; the
-/// worker first says that it sleeps (a full fence), then looks whether something is in. Whichever of the two comes
-/// second sees the other: either the worker finds the connection and does not sleep, or the poster rings.
+/// worker first notes that it sleeps (a full fence), then looks whether something is in. Whichever of the two comes
+/// second sees what the other has written: either the worker finds the connection and does not sleep, or the poster
+/// rings.
 /// </remarks>
 internal sealed class WorkerInbox(Poller poller)
 {
@@ -14,14 +15,14 @@ internal sealed class WorkerInbox(Poller poller)
     private int _sleeping;
     private int _attention;
 
-    /// <summary>Whether somebody wants something.</summary>
+    /// <summary>Whether nobody wants the worker's attention.</summary>
     public bool IsEmpty => Volatile.Read(ref _newest) == null && Volatile.Read(ref _attention) == 0;
 
     /// <summary>Puts a connection in, unless it is in already, and wakes the worker.</summary>
     public void Post(EpollConnection connection)
     {
-        // Interlocked: what the poster wrote before (a kill, a message) is visible to the worker that sees the 1, and
-        // the worker resets it before it looks at those, so a later post always puts the connection in again.
+        // Interlocked: what the poster wrote before (a kill, a message) is visible to the worker that sees the 1. The
+        // worker resets it before it looks at what was written, so a later post always puts the connection in again.
         if (Interlocked.Exchange(ref connection.InInbox, 1) == 0)
         {
             EpollConnection? newest;
@@ -37,7 +38,7 @@ internal sealed class WorkerInbox(Poller poller)
         Wake();
     }
 
-    /// <summary>Makes the worker go through a turn, for whatever else has changed.</summary>
+    /// <summary>Makes the worker go through a turn, because something else has changed.</summary>
     public void Attend()
     {
         Interlocked.Exchange(ref _attention, 1);
@@ -63,8 +64,8 @@ internal sealed class WorkerInbox(Poller poller)
         return oldest;
     }
 
-    /// <summary>Announces sleep.</summary>
-    /// <returns>False when something has come in: do not sleep.</returns>
+    /// <summary>Notes that the worker sleeps.</summary>
+    /// <returns>False when something has come in: the worker must not sleep.</returns>
     public bool TryBeginSleep()
     {
         Interlocked.Exchange(ref _sleeping, 1);
@@ -77,7 +78,7 @@ internal sealed class WorkerInbox(Poller poller)
 
     private void Wake()
     {
-        // Read first: while the worker is awake, nobody writes the line it reads at each turn.
+        // Read first: while the worker is awake, nobody writes this cache line, which it reads at each turn.
         if (Volatile.Read(ref _sleeping) != 0 && Interlocked.Exchange(ref _sleeping, 0) != 0) poller.Ring();
     }
 }

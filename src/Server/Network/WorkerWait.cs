@@ -6,12 +6,11 @@ namespace Kv.Server.Network;
 /// <summary>How a worker waits for work: it polls for a while, if <see cref="PollingRule"/> allows that, and then
 /// sleeps.</summary>
 /// <remarks>
-/// Waking a sleeping processor takes about 20 us each way, so that a single client's request costs less, in time and in
-/// processor, when the worker still polls as it arrives. A worker whose polling was in vain
+/// Waking a sleeping processor takes about 20 us each way, so a single client's request costs less, in time and in
+/// processor, if the worker still polls when it arrives. A worker whose polling was in vain
 /// <see cref="PollingRule.FailuresMax"/> times in a row sleeps at once, until a sleep turns out to have been so short
-/// that polling would have caught it: an idle server uses nothing. Nor does a worker poll while others want its core:
-/// it would spend the share of the processor that it needs when work comes, and those it takes the core from may be its
-/// clients.
+/// that polling would have caught its end: an idle server uses nothing. Nor does a worker poll while others want its
+/// core: it would use up the share of the processor that it needs when work comes, and the others may be its clients.
 /// </remarks>
 internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inbox, StoreSession store)
 {
@@ -21,9 +20,12 @@ internal sealed class WorkerWait(KvServer server, Poller poller, WorkerInbox inb
 
     private static long NowUs => Stopwatch.GetTimestamp() / _ticksPerUs;
 
-    /// <param name="milliseconds">How long at most; 0 looks only, -1 as long as it takes.</param>
+    /// <summary>Waits for events, or for a post to the inbox.</summary>
+    /// <param name="milliseconds">How long at most: 0 to look only, or <see cref="Poller.NoTimeout"/>.</param>
+    /// <returns>How many events there are.</returns>
     public int Wait(int milliseconds)
     {
+        Debug.Assert(milliseconds >= Poller.NoTimeout, "a wait has a length, or no limit");
         int ready = poller.Wait(0);
         if (ready > 0 || milliseconds == 0 || !inbox.IsEmpty) return ready;
 

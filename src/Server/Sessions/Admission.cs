@@ -9,23 +9,24 @@ namespace Kv.Server.Sessions;
 /// Past maxclients, min(32, maxclients / 10) further places are kept for whoever looks after the server: a client from
 /// this machine gets one, and may use the commands that administration takes (<see cref="IsAdministrative"/>). With any
 /// other command it is turned away like all others, so that applications on this machine do not use the places up.
-/// Clients that were sent off and have not closed their side yet take their places until then, and their descriptors.
-/// So that they cannot keep an administrator out, the kept places are counted without them, up to as many again.
+/// A client that was turned away keeps its place and its descriptor until it has closed its side, too ("lingering").
+/// So that such clients cannot keep an administrator out, up to as many of them as there are kept places do not count
+/// when a kept place is given.
 /// Threads: any; two that are admitted at once may both get the last place.
 /// </remarks>
 internal static class Admission
 {
     internal const int ReservedMax = 32;
 
-    /// <summary>Places behind maxclients.</summary>
+    /// <summary>Places beyond maxclients.</summary>
     public static int ReservedPlaces(int maxClients) => Math.Min(ReservedMax, maxClients / 10);
 
     /// <summary>Why a new client is refused.</summary>
-    /// <param name="descriptor">The number of its socket, -1 inside of the process: then only maxclients bounds how
-    /// many there are.</param>
-    /// <param name="isLocal">It comes from a loopback address, or by a unix socket.</param>
-    /// <param name="isReserved">It is let in, to a place kept for administrators.</param>
-    /// <returns>A whole error reply, or null when it is welcome.</returns>
+    /// <param name="descriptor">The number of the client's socket; <see cref="Session.NoDescriptor"/> for a client
+    /// within the process, whom only maxclients bounds.</param>
+    /// <param name="isLocal">Whether the client comes from a loopback address or through a unix socket.</param>
+    /// <param name="isReserved">Whether the client gets a place kept for administrators.</param>
+    /// <returns>A whole error reply, or null when the client may connect.</returns>
     public static byte[]? Refusal(KvServer server, int descriptor, bool isLocal, out bool isReserved)
     {
         var options = server.Options;
@@ -53,8 +54,8 @@ internal static class Admission
         return Frame(Errors.ProtectedMode);
     }
 
-    /// <summary>Whether a client in a kept place is to be turned away for a command; when others have left, the place
-    /// is its own.</summary>
+    /// <summary>Whether a client in a kept place is turned away because of a command. Once enough others have left, its
+    /// place is an ordinary one.</summary>
     public static bool IsTurnedAway(KvServer server, Sessions.Session session, Command command)
     {
         if (IsAdministrative(command)) return false;
@@ -75,7 +76,7 @@ internal static class Admission
         (command.Flags & (CommandFlags.Admin | CommandFlags.NoAuth)) != 0
         || (command.Container ?? command).Name is "CLIENT" or "COMMAND" or "INFO";
 
-    /// <summary>What a client is told that was accepted with the last descriptor.</summary>
+    /// <summary>The reply to a client that was accepted with the last descriptor.</summary>
     public static byte[] RefuseForDescriptors(KvServer server)
     {
         CountMaxClients(server);

@@ -6,9 +6,9 @@ namespace Kv.Server.Sessions;
 
 /// <summary>A connection as CLIENT LIST and CLIENT INFO describe it, in one line: "name=value" fields with spaces
 /// between.</summary>
-/// <remarks>Threads: any. The fields are their owner's, read while it works: each is some recent value. Fields that
-/// mean nothing here are there with 0, as tools read lines by position: a client has no reply buffer of its own (rbs,
-/// rbp, obl), replies are written in its worker's, and what the system does not take waits in pieces (oll,
+/// <remarks>Threads: any. The fields are read while the session's own thread changes them: each is some recent value.
+/// Fields that mean nothing here are written as 0, since tools read lines by position: a client has no reply buffer of
+/// its own (rbs, rbp, obl); its worker's is used, and what the system does not take waits in pieces (oll,
 /// omem).</remarks>
 internal static class ClientLine
 {
@@ -17,7 +17,7 @@ internal static class ClientLine
         long idle = Math.Max(0, session.Server.TickMs - session.LastActiveTickMs) / 1000;
         long waiting = session.OutputMemoryBytes, arguments = session.ArgumentBytes;
         var subscriptions = session.Subscriptions;
-        // null in MULTI, too: while EXEC goes on in steps, or if MULTI has come this moment
+        // May be null in MULTI, too: while EXEC goes on in steps, or just after MULTI.
         var transaction = session.Transaction;
         long queued = transaction?.QueuedBytes ?? 0;
         text.Append(CultureInfo.InvariantCulture,

@@ -3,12 +3,12 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>maxmemory-clients: while clients together make the server hold more than that, the largest are
+/// <summary>maxmemory-clients: while the server holds more than that for its clients, the largest are
 /// closed.</summary>
 /// <remarks>
 /// Threads: its timer's, and whoever changes the option. What a client holds is read as CLIENT LIST reads it, each
-/// figure of some recent moment, so a client may be closed that has just got smaller; and between two looks clients
-/// may grow by what the network brings. A client that was closed counts no more: its memory is on its way back.
+/// figure of some recent moment, so a client may be closed that has just become smaller; and between two looks clients
+/// may grow by what the network brings. A client that was closed no longer counts: its memory is on its way back.
 /// </remarks>
 internal sealed class ClientMemory : IDisposable
 {
@@ -30,7 +30,7 @@ internal sealed class ClientMemory : IDisposable
             Timeout.InfiniteTimeSpan);
     }
 
-    /// <summary>Clients that were closed for it.</summary>
+    /// <summary>Clients that were closed because of the limit.</summary>
     public long Evicted => Volatile.Read(ref _evicted);
 
     /// <summary>Goes by the options from now on.</summary>
@@ -48,8 +48,8 @@ internal sealed class ClientMemory : IDisposable
     /// <summary>CONFIG RESETSTAT.</summary>
     internal void ResetCounts() => Volatile.Write(ref _evicted, 0);
 
-    /// <summary>Bytes that clients may hold; 0: as many as they like. A share is of maxmemory, and none without
-    /// that.</summary>
+    /// <summary>Bytes that clients may hold together; 0: no limit. A percentage is of maxmemory, and no limit without
+    /// one.</summary>
     internal static long LimitOf(ServerOptions options)
     {
         long most = options.MaxMemoryClients;
@@ -95,7 +95,7 @@ internal sealed class ClientMemory : IDisposable
             }
         }
 
-        _clients.Clear();       // else it keeps those alive that leave
+        _clients.Clear();       // else sessions that have ended would stay in memory
     }
 
     private void Close(Session session, long bytes, long most)

@@ -1,6 +1,8 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Sessions;
 
-/// <summary>CLIENT PAUSE: commands of all clients wait for a while, or those that write.</summary>
+/// <summary>CLIENT PAUSE: for a while the commands of all clients wait, or only those that write.</summary>
 /// <remarks>
 /// Threads: any sets it, workers look at <see cref="IsActive"/> for each command. Volatile: a worker notices at its
 /// next command; a command that is running already is not held up.
@@ -29,13 +31,18 @@ internal sealed class ClientPause : IDisposable
     /// <summary>Clients whose command waits for the end of a pause.</summary>
     public int HeldCount => Math.Max(0, Volatile.Read(ref _held));
 
-    /// <summary>A client's command begins to wait, or is run after all, or the client has gone.</summary>
+    /// <summary>Counts a client whose command begins to wait (1), or runs after all or never will (-1).</summary>
     // Interlocked: any worker; nothing is ordered by it.
-    public void CountHeld(int change) => Interlocked.Add(ref _held, change);
+    public void CountHeld(int change)
+    {
+        Debug.Assert(change is 1 or -1, "one client at a time");
+        Interlocked.Add(ref _held, change);
+    }
 
-    /// <summary>Begins a pause or changes it; a longer or stricter one in force stays so.</summary>
+    /// <summary>Begins a pause. A pause in force becomes neither shorter nor less strict.</summary>
     public void Begin(long milliseconds, bool writesOnly)
     {
+        Debug.Assert(milliseconds >= 0, "a pause does not end before it begins");
         lock (_guard)
         {
             long now = _server.TickMs;
@@ -91,11 +98,14 @@ internal sealed class ClientPause : IDisposable
         Wake();
     }
 
-    // A timer takes at most 49 days; who asks for more is looked at then.
-    private void SetTimerLatched(long now) =>
+    // A timer takes at most 49 days; a longer pause sets it again then.
+    private void SetTimerLatched(long now)
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread && _active, "the timer is that of a pause in force");
         _timer.Change(Math.Clamp(_untilTickMs - now, 1, int.MaxValue), Timeout.Infinite);
+    }
 
-    // Others that wait (for a key, for the answer to a wrong password) go on waiting.
+    // Sessions that wait for something else (a key, the reply to a wrong password) go on waiting.
     private void Wake()
     {
         foreach (var session in _server.Connections.Snapshot())

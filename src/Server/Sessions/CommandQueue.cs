@@ -12,8 +12,8 @@ namespace Kv.Server.Sessions;
 // they are freed); a longer command has one of its own, a large one stays where it is. What is in a chunk never moves.
 
 /// <summary>The commands of a transaction, copied, in the order in which they came.</summary>
-/// <remarks>Threads: the session's own. What it holds is charged to the store. Arguments in blocks stay in those
-/// blocks, which it takes.</remarks>
+/// <remarks>Threads: the session's own. Its memory is charged to the store. Arguments in blocks stay in their blocks,
+/// which the queue takes over.</remarks>
 internal sealed unsafe class CommandQueue(Store store) : IDisposable
 {
     private const int FirstChunkBytes = 1024, ChunkBytesMax = 1024 * 1024, PieceCommands = 256;
@@ -34,7 +34,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     /// <summary>Arguments of all commands, their names included.</summary>
     public long Arguments { get; private set; }
 
-    /// <summary>Whether all of them leave their session alone.</summary>
+    /// <summary>Whether no command changes its session.</summary>
     public bool SparesSession { get; private set; } = true;
 
     /// <summary>Bytes of the commands.</summary>
@@ -45,10 +45,11 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
 
     public ref readonly QueuedCommand this[int index] => ref _commands[index / PieceCommands][index % PieceCommands];
 
-    /// <summary>What a command would add.</summary>
-    /// <param name="large">What holds the arguments of a large one.</param>
+    /// <summary>Bytes that a command would add to <see cref="Bytes"/>.</summary>
+    /// <param name="large">The holder of a large command's arguments.</param>
     public static long BytesOf(Argument* items, int count, ReceivedBlocks? blocks, LargeCommand? large)
     {
+        Debug.Assert(count > 0, "a command has a name");
         long bytes = PaddingBytes + sizeof(QueuedCommandSize) + (blocks?.Bytes ?? 0);
         if (large != null) return bytes + large.Bytes;
         bytes += (long)count * Argument.SizeBytes;
@@ -58,15 +59,18 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     }
 
     /// <summary>Adds a command.</summary>
-    /// <param name="blocks">Of its large arguments; they are the queue's from here on.</param>
-    /// <param name="large">What holds the arguments of a large one.</param>
+    /// <param name="blocks">Those of its large arguments; the queue owns them from now on.</param>
+    /// <param name="large">The holder of a large command's arguments.</param>
     public void Add(Command command, Argument* items, int count, ReceivedBlocks? blocks, LargeCommand? large)
     {
+        Debug.Assert(command.Handler != null, "what is queued can be called");
+        Debug.Assert(large == null || large.Items == items, "a large command has its table to itself");
+        Debug.Assert(blocks is not { IsFilling: true }, "what is queued has arrived");
         long bytes = BytesOf(items, count, blocks, large);
         if (large != null) Share(large);
         else items = Copy(items, count, bytes - (blocks?.Bytes ?? 0));
         if (Count == _commands.Count * PieceCommands) AddPiece();
-        _commands[Count / PieceCommands][Count % PieceCommands] = new QueuedCommand(command, items, count, blocks);
+        _commands[Count / PieceCommands][Count % PieceCommands] = new(command, items, count, blocks, large);
         Count++;
         Bytes += bytes;
         Arguments += count;
@@ -84,6 +88,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
 
     private Argument* Copy(Argument* items, int count, long bytes)
     {
+        Debug.Assert(bytes < int.MaxValue - 7, "a command that is not large fits into a chunk");
         byte* text = Take((int)bytes);
         var copies = (Argument*)text;
         text += count * Argument.SizeBytes;
@@ -125,7 +130,7 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     private void AddPiece()
     {
         _commands.Add(new QueuedCommand[PieceCommands]);
-        if (_commands.Count == 1) return;       // kept by many, and small
+        if (_commands.Count == 1) return;       // small, and kept by many sessions
         long bytes = (long)PieceCommands * sizeof(QueuedCommandSize);
         store.ChargeManaged(bytes);
         _chargedPlaces += bytes;
@@ -158,17 +163,21 @@ internal sealed unsafe class CommandQueue(Store store) : IDisposable
     }
 
     /// <summary>As large as a place in the list of commands.</summary>
-    [StructLayout(LayoutKind.Sequential, Size = 32)]
+    [StructLayout(LayoutKind.Sequential, Size = 40)]
     private struct QueuedCommandSize;
 }
 
 /// <summary>A command that waits for EXEC. Its checks are done.</summary>
-internal readonly unsafe struct QueuedCommand(Command command, Argument* items, int count, ReceivedBlocks? blocks)
+internal readonly unsafe struct QueuedCommand(Command command, Argument* items, int count, ReceivedBlocks? blocks,
+    LargeCommand? large)
 {
     /// <summary>The row (of the subcommand, inside a container).</summary>
     public Command Command { get; } = command;
 
     public ReceivedBlocks? Blocks { get; } = blocks;
+
+    /// <summary>The holder of a large command's arguments; work on them in steps takes a reference to it.</summary>
+    public LargeCommand? Large { get; } = large;
 
     public Argument* Items { get; } = items;
 

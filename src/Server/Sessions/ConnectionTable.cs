@@ -18,13 +18,13 @@ internal sealed class ConnectionTable
     /// <summary>Clients connected now.</summary>
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>Those of them that are sockets.</summary>
+    /// <summary>Clients connected now by a socket.</summary>
     public int Descriptors => Volatile.Read(ref _descriptors);
 
-    /// <summary>Sockets of clients that were sent off, and have not closed their side yet.</summary>
+    /// <summary>Sockets of clients that were turned away, and have not closed their side yet.</summary>
     public int Lingering => Volatile.Read(ref _lingering);
 
-    /// <summary>Connections accepted since the start (CONFIG RESETSTAT).</summary>
+    /// <summary>Connections accepted since the start or the last CONFIG RESETSTAT.</summary>
     public long Accepted => Volatile.Read(ref _accepted);
 
     /// <summary>Connections refused because of maxclients or protected mode.</summary>
@@ -39,9 +39,9 @@ internal sealed class ConnectionTable
     public void Add(Session session)
     {
         if (!_sessions.TryAdd(session.Id, session)) throw new InvalidOperationException("a client is added once");
-        // Interlocked: a count beside the dictionary's own, which takes all its locks to count.
+        // Interlocked, and not the dictionary's own count, which takes all its locks.
         Interlocked.Increment(ref _count);
-        if (session.Descriptor >= 0) Interlocked.Increment(ref _descriptors);
+        if (session.Descriptor != Session.NoDescriptor) Interlocked.Increment(ref _descriptors);
         Interlocked.Increment(ref _accepted);
         if (session.IsReserved) Interlocked.Increment(ref _reserved);
     }
@@ -51,22 +51,29 @@ internal sealed class ConnectionTable
         if (!_sessions.TryRemove(session.Id, out _)) return;
         int left = Interlocked.Decrement(ref _count);
         Debug.Assert(left >= 0, "it was counted");
-        if (session.Descriptor >= 0) Interlocked.Decrement(ref _descriptors);
+        if (session.Descriptor == Session.NoDescriptor) return;
+        left = Interlocked.Decrement(ref _descriptors);
+        Debug.Assert(left >= 0, "its socket was counted");
     }
 
-    /// <summary>The client is sent off, its socket stays for a while. Before <see cref="Remove"/>, so that it is never
-    /// in no count.</summary>
+    /// <summary>A client is turned away, and its socket stays for a while. Called before <see cref="Remove"/>, so that
+    /// one of the counts always has it.</summary>
     public void BeginLinger() => Interlocked.Increment(ref _lingering);
 
-    /// <summary>Its socket is closed.</summary>
-    public void EndLinger() => Interlocked.Decrement(ref _lingering);
+    /// <summary>The socket of a lingering client is closed.</summary>
+    public void EndLinger()
+    {
+        int left = Interlocked.Decrement(ref _lingering);
+        Debug.Assert(left >= 0, "what ends to linger has begun to");
+    }
 
     public bool TryGet(long id, out Session? session) => _sessions.TryGetValue(id, out session);
 
     /// <summary>The clients connected now, by id.</summary>
     public Session[] Snapshot()
     {
-        // KeyValuePairs, as Values would copy under all locks; who comes or goes meanwhile may or may not be there.
+        // KeyValuePairs, as Values would copy under all locks. Clients that come or go meanwhile may or may not be
+        // there.
         var sessions = new List<Session>(Count);
         foreach (var pair in _sessions) sessions.Add(pair.Value);
         sessions.Sort((a, b) => a.Id.CompareTo(b.Id));

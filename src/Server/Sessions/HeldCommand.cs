@@ -7,25 +7,26 @@ namespace Kv.Server.Sessions;
 
 //  one allocation:   | Argument 0 | Argument 1 | ... | bytes of all arguments, but for those in blocks | 8 bytes |
 
-/// <summary>A command that arrived but may not run yet, or not to its end, so that the receive buffer is free for
+/// <summary>A command that has arrived and may not run yet, or not to its end. It leaves the receive buffer free for
 /// others.</summary>
 /// <remarks>
-/// A copy; of a large one, which has its memory to itself, a reference.
+/// A copy of the arguments; of a large command, whose memory is its own, a reference.
 /// Threads: the session's own. Arguments in blocks stay in the session's <see cref="ReceivedBlocks"/>.
 /// </remarks>
 internal sealed unsafe class HeldCommand : IDisposable
 {
-    /// <summary>A name is read as words.</summary>
+    /// <summary>A command's name is read 8 bytes at a time, and may be shorter.</summary>
     private const int NamePadding = 8;
 
     private readonly Store _store;
     private Argument* _items;
     private bool _isCharged = true;
 
-    /// <param name="store">Is charged with the memory, as long as it is held.</param>
-    /// <param name="large">Holds the arguments, if it is one.</param>
+    /// <param name="store">Charged with the memory until <see cref="EndCharge"/>.</param>
+    /// <param name="large">The holder of the arguments, if the command is a large one.</param>
     public HeldCommand(Argument* items, int count, Store store, LargeCommand? large = null)
     {
+        Debug.Assert(count > 0, "a command has a name");
         Count = count;
         if (large != null)
         {
@@ -48,18 +49,26 @@ internal sealed unsafe class HeldCommand : IDisposable
 
     public int Count { get; }
 
-    /// <summary>What holds the arguments of a large command.</summary>
+    /// <summary>The holder of the arguments of a large command.</summary>
     public LargeCommand? Large { get; private set; }
 
     /// <summary>Memory held.</summary>
     public long Bytes { get; private set; }
 
-    /// <summary>Before it is asked whether there is room for the command: what it held while it waited is not held
-    /// against it.</summary>
+    /// <summary>Takes the memory off the store's account. Called before the store is asked for room for the command:
+    /// its own copy is not to count against it.</summary>
     public void EndCharge()
     {
         if (_isCharged) _store.Charge(-Bytes);
         _isCharged = false;
+    }
+
+    /// <summary>Puts the memory on the store's account once more: the command goes on waiting.</summary>
+    public void BeginCharge()
+    {
+        Debug.Assert(!_isCharged, "it is charged once");
+        _store.Charge(Bytes);
+        _isCharged = true;
     }
 
     public void Dispose()
@@ -87,5 +96,7 @@ internal sealed unsafe class HeldCommand : IDisposable
             items[i].Span.CopyTo(new Span<byte>(text, items[i].Length));
             text += items[i].Length;
         }
+
+        Debug.Assert(text + NamePadding == (byte*)_items + Bytes, "the copy is as long as what was counted");
     }
 }

@@ -10,16 +10,16 @@ internal interface ISessionOwner
     /// <summary>Bytes received but not yet run; in a turn also those of the command that runs.</summary>
     long QueryBytes { get; }
 
-    /// <summary>Room behind them in memory of the client's own.</summary>
+    /// <summary>Bytes that <see cref="QueryBytes"/> may grow by within memory of the client's own.</summary>
     long QueryFreeBytes { get; }
 
     /// <summary>Bytes of replies not yet taken by the client.</summary>
     long OutputBytes { get; }
 
-    /// <summary>Chunks, values and messages that those are divided into.</summary>
+    /// <summary>Chunks, values and messages that <see cref="OutputBytes"/> are in.</summary>
     int OutputPieces { get; }
 
-    /// <summary>The memory of those; of a value of the store, or a message, as much as its bytes.</summary>
+    /// <summary>Memory of the <see cref="OutputPieces"/>; that of a stored value or a message is its bytes.</summary>
     long OutputMemoryBytes { get; }
 
     /// <summary>Memory of the client's buffers.</summary>

@@ -1,16 +1,17 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Kv.Server.PubSub;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>Messages that others left for one session, in order.</summary>
+/// <summary>Published messages that wait for one session, in order.</summary>
 /// <remarks>
 /// Threads: any enqueue, the session's own takes. A lock for a handful of instructions: publishers hold their channel's
 /// lock anyway, and an array that is swapped allocates nothing once it has its size.
 /// </remarks>
 internal sealed class MessageQueue
 {
-    /// <summary>A list that was longer gives its memory back.</summary>
+    /// <summary>A list with room for more than this gives its memory back.</summary>
     private const int KeptPlaces = 1024;
 
     private readonly Lock _guard = new();
@@ -26,7 +27,7 @@ internal sealed class MessageQueue
     /// <summary>How many wait. From any thread: some recent number.</summary>
     public int Count => Volatile.Read(ref _waiting).Count;
 
-    /// <returns>False when the session is gone; the message is the caller's still.</returns>
+    /// <returns>False when the session is gone; the message is still the caller's.</returns>
     public bool Enqueue(SharedMessage message)
     {
         lock (_guard)
@@ -42,7 +43,7 @@ internal sealed class MessageQueue
     /// <returns>False when there are none.</returns>
     public bool Take()
     {
-        if (_next < _taken.Count) return true;      // of the last time: a failure came between
+        if (_next < _taken.Count) return true;      // left over, because writing them failed
         _taken.Clear();
         if (_taken.Capacity > KeptPlaces) _taken.Capacity = 0;
         _next = 0;
@@ -55,19 +56,20 @@ internal sealed class MessageQueue
         return _taken.Count > 0;
     }
 
-    /// <summary>The next one of those that were taken; its reference is the caller's.</summary>
+    /// <summary>The next of the messages that <see cref="Take"/> took; its reference is the caller's.</summary>
     public bool TryNext([MaybeNullWhen(false)] out SharedMessage message)
     {
         message = _next < _taken.Count ? _taken[_next++] : null;
         return message != null;
     }
 
-    /// <summary>No more messages; those waiting are released. By the session's own thread.</summary>
+    /// <summary>Releases the messages that wait, and refuses further ones. By the session's own thread.</summary>
     public void Close()
     {
         while (TryNext(out var message)) message.Release();
         lock (_guard)
         {
+            Debug.Assert(_bytes >= 0 && (_waiting.Count > 0 || _bytes == 0), "bytes are those of the messages here");
             _closed = true;
             foreach (var message in _waiting) message.Release();
             _waiting.Clear();

@@ -7,11 +7,16 @@ namespace Kv.Server.Sessions;
 /// <remarks>Threads: the session's own. Holds one reference to each block until <see cref="Release"/>.</remarks>
 internal sealed unsafe class ReceivedBlocks
 {
-    private const int FirstBytes = 64 * 1024;
+    /// <summary>An argument gets a block when this many of its bytes are here. The first page of a block costs some
+    /// 100 us on a virtual machine: 3,000 clients that announced 512 MB and sent a byte made others wait for half a
+    /// second.</summary>
+    private const int BeginBytes = 4096;
+
+    private const int FirstBytes = 4 * BeginBytes;
 
     private readonly List<Block> _complete = [];
 
-    /// <summary>The block that is being filled; none when the command waits for something else.</summary>
+    /// <summary>The block that is being filled, or none.</summary>
     public Block Current { get; private set; }
 
     /// <summary>Bytes of <see cref="Current"/> received so far.</summary>
@@ -25,19 +30,21 @@ internal sealed unsafe class ReceivedBlocks
     /// <summary>Bytes of all blocks.</summary>
     public long Bytes { get; private set; }
 
-    /// <summary>Takes the part of a large argument that has arrived out of the input, into a block of its
-    /// own.</summary>
+    /// <summary>Moves the part of a large argument that has arrived from the input into a block of its own.</summary>
     /// <param name="command">The command's first byte.</param>
-    /// <param name="length">Bytes of it that have arrived.</param>
-    /// <returns>What is left of the input: the head of the command; all of it when there is no memory for a block: then
-    /// the argument is received like any other, and the command's own checks answer.</returns>
+    /// <param name="length">Bytes of the command that have arrived.</param>
+    /// <returns>How many bytes of the input are left: those before the argument. All of them, if too little of the
+    /// argument has arrived (call again when there is more), or if there is no memory for a block: then the argument
+    /// is received like any other, and the command's own checks refuse it.</returns>
     public static int Begin(Session session, StoreSession store, byte* command, int length)
     {
         int bytes = session.Partial.BigBulkLength;
         int head = session.Partial.BigBulkOffset;
-        // It was read ahead while the client waited, and the turn ended before the parser looked at it again.
-        if (length - head >= bytes) return length;
-        Debug.Assert(session.Blocks is not { IsFilling: true }, "one at a time");
+        // All of the argument may be here: read ahead while the client waited, in a turn that ended before the parser
+        // looked at it again.
+        if (length - head >= bytes || length - head < BeginBytes) return length;
+        Debug.Assert(session.Blocks is not { IsFilling: true }, "one block is filled at a time");
+        Debug.Assert(head >= 0 && head <= length, "the argument begins within what has arrived");
         var block = store.AllocateBlock(bytes);
         if (block.IsNone) return length;
         var blocks = session.Blocks ??= new ReceivedBlocks();
@@ -51,16 +58,18 @@ internal sealed unsafe class ReceivedBlocks
         return head;
     }
 
-    /// <summary>Where so many bytes more go, at most as many as are still expected.</summary>
+    /// <summary>Where the next bytes of <see cref="Current"/> go.</summary>
+    /// <param name="bytes">How many are wanted; afterwards no more than are still expected.</param>
     public byte* Room(ref int bytes)
     {
+        Debug.Assert(IsFilling && bytes > 0 && Received < Expected, "a block that is not full is being filled");
         bytes = Math.Min(bytes, Expected - Received);
-        // As much as has arrived, and a little: who announces a value and does not send it is to take no memory.
+        // As much as has arrived, and a little: to announce a value without sending it takes no memory.
         Current.Prepare(Math.Min(Expected, Received + (long)Math.Min(bytes, Math.Max(FirstBytes, Received))));
         return Current.Content + Received;
     }
 
-    /// <summary>So many bytes more have arrived in <see cref="Current"/>; they are paid for now, not when they were
+    /// <summary>Notes bytes that have arrived in <see cref="Current"/>. They are charged now, not when they were
     /// announced.</summary>
     public void Advance(int bytes)
     {
@@ -69,9 +78,10 @@ internal sealed unsafe class ReceivedBlocks
         Current.ChargeTo(Received);
     }
 
-    /// <summary>When the current block is full, it joins the complete ones, and the parser learns of it.</summary>
+    /// <summary>If the current block is full, adds it to the complete ones, and hands it to the parser.</summary>
     public void CompleteIfFull(Session session)
     {
+        Debug.Assert(IsFilling && Received <= Expected, "a full block is completed once");
         if (Received < Expected) return;
         var block = Current;
         _complete.Add(block);
@@ -79,7 +89,7 @@ internal sealed unsafe class ReceivedBlocks
         session.Partial.CompleteBigBulk(block.Content, Expected);
     }
 
-    /// <summary>The block whose content begins there.</summary>
+    /// <summary>The block whose content begins at <paramref name="content"/>.</summary>
     public Block Find(byte* content)
     {
         foreach (var block in _complete)
@@ -95,9 +105,10 @@ internal sealed unsafe class ReceivedBlocks
         Current = default;
     }
 
-    /// <summary>The same outside of a turn, when all have arrived.</summary>
+    /// <summary>Releases the blocks outside of a turn; none is being filled any more.</summary>
     public void Release(Store store)
     {
+        Debug.Assert(!IsFilling, "a block that is being filled is released within a turn");
         foreach (var block in _complete) store.Release(block);
         _complete.Clear();
     }

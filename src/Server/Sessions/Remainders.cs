@@ -1,10 +1,11 @@
+using System.Diagnostics;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>What clients leave to be done when they go, and would take their worker for long: a thread of the pool does
+/// <summary>Work that clients leave when they go, and that would occupy their worker for long: threads of the pool do
 /// it.</summary>
-/// <remarks>Threads: any. The store is there until all of it is done: the server's end waits for it.</remarks>
+/// <remarks>Threads: any. The server's end waits for the work, so the store is there until it is done.</remarks>
 internal sealed class Remainders(KvServer server) : IDisposable
 {
     private int _count;
@@ -19,7 +20,7 @@ internal sealed class Remainders(KvServer server) : IDisposable
 
     public void Dispose()
     {
-        // Ends: no client is left that could add to it, and each has an end.
+        // Ends: no client is left that could add work, and each piece of work ends.
         for (var wait = new SpinWait(); Volatile.Read(ref _count) != 0;) wait.SpinOnce();
     }
 
@@ -35,7 +36,8 @@ internal sealed class Remainders(KvServer server) : IDisposable
         }
         finally
         {
-            Interlocked.Decrement(ref _count);
+            int left = Interlocked.Decrement(ref _count);
+            Debug.Assert(left >= 0, "the work was counted");
         }
     }
 }

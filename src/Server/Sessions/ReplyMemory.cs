@@ -3,8 +3,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>Long replies share the memory of large values: what one leaves, the next one takes, and the rest goes back
-/// to the system.</summary>
+/// <summary>Long replies use the memory of large values: the next reply or value takes what one has given back, and
+/// what nobody takes goes back to the system.</summary>
 internal sealed unsafe class ReplyMemory : IBufferMemory
 {
     public static readonly ReplyMemory Instance = new();

@@ -1,28 +1,31 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>Sessions whose next command needs memory, and waits until what is dead has been given back.</summary>
-/// <remarks>Threads: any. One that has ended its wait otherwise is woken for nothing, which a session bears.</remarks>
+/// <summary>Sessions whose next command needs memory, and waits until dead records have been reclaimed.</summary>
+/// <remarks>Threads: any. A session whose wait has ended otherwise may be woken once more, which does no
+/// harm.</remarks>
 internal sealed class RoomWaits
 {
-    /// <summary>A command waits for so long at most, then it is refused: an epoch that does not pass must not hold up
-    /// clients, too.</summary>
-    public const long WaitMsMax = 3000;
-
     private readonly Lock _guard = new();
     private List<Session> _waiting = [];
 
     public RoomWaits(Store store) => store.Room.Decided = End;
 
-    /// <summary>A session that has been parked. Ask the store once more behind this: it may have been decided
-    /// before.</summary>
+    /// <summary>How long a command waits at most before it is refused: an epoch that does not pass must not hold up
+    /// clients, too. Tests of other refusals set it, before there are clients.</summary>
+    public long WaitMsMax { get; set; } = 3000;
+
+    /// <summary>Adds a session that has been parked. The caller asks the store once more afterwards: it may have
+    /// decided before.</summary>
     public void Add(Session session)
     {
+        Debug.Assert(session.IsParked && session.Held != null, "a session that waits is parked, with its command");
         lock (_guard) _waiting.Add(session);
     }
 
-    /// <summary>A session that waits no longer.</summary>
+    /// <summary>Removes a session that no longer waits.</summary>
     public void Remove(Session session)
     {
         lock (_guard) _waiting.Remove(session);

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
 using Kv.Storage;
@@ -11,17 +12,21 @@ namespace Kv.Server.Sessions;
 /// <summary>One client, whatever the transport: who it is and where its conversation stands.</summary>
 /// <remarks>
 /// Threads: belongs to the worker (or task) that serves it. Others may read the plain fields for CLIENT LIST, where
-/// stale is good enough, and call what says so. Small, for ten thousand idle ones: no buffers of its own.
+/// stale is good enough, and call the members that say "from any thread". Small, since ten thousand may be idle: no
+/// buffers of its own.
 /// </remarks>
 internal sealed class Session : ISubscriber
 {
-    /// <summary>More subscriptions are ended by a thread of the pool: others of the worker do not wait for
-    /// it.</summary>
+    /// <summary>More subscriptions than this are ended by a thread of the pool, so that the worker's other clients do
+    /// not wait.</summary>
     private const int SubscriptionsAtOnceMax = 1024;
 
-    /// <summary>What a connection takes while nothing happens, and what each of the keys that it watches and the
-    /// channels that it is subscribed to adds, without its name.</summary>
+    /// <summary>What a connection takes while nothing happens; what each watched key and each subscription adds,
+    /// without its name.</summary>
     private const int IdleBytes = 400, WatchBytes = 64, SubscriptionBytes = 112;
+
+    /// <summary>A script that has the key may take half of it, then others are told so.</summary>
+    private const int ComesAgainMsMax = 10_000;
 
     private readonly ISessionOwner _owner;
     private MessageQueue? _messages;
@@ -56,7 +61,7 @@ internal sealed class Session : ISubscriber
     /// <summary>Whether commands are answered; false before AUTH on a server with a password.</summary>
     public bool Authenticated { get; set => SetGate(ref field, value); }
 
-    /// <summary>Let in past maxclients, to look after the server; see <see cref="Network.Admission"/>.</summary>
+    /// <summary>Let in past maxclients, to look after the server; see <see cref="Admission"/>.</summary>
     public bool IsReserved { get; set => SetGate(ref field, value); }
 
     public string User { get; set; } = "default";
@@ -70,8 +75,7 @@ internal sealed class Session : ISubscriber
 
     public ClientKind Kind { get; set => SetGate(ref field, value); }
 
-    /// <summary>What the client is subscribed to; null for nothing. Whoever changes it sets <see cref="Kind"/>,
-    /// too.</summary>
+    /// <summary>The client's subscriptions; null for none. Whoever changes them sets <see cref="Kind"/>, too.</summary>
     public SubscriptionSet? Subscriptions { get; set; }
 
     public DateTimeOffset Created { get; }
@@ -90,8 +94,11 @@ internal sealed class Session : ISubscriber
     /// <summary>Whether the peer is on this machine.</summary>
     public bool IsLocal { get; init; } = true;
 
-    /// <summary>The socket's number, -1 without one.</summary>
-    public int Descriptor { get; init; } = -1;
+    /// <summary>What <see cref="Descriptor"/> is without a socket.</summary>
+    internal const int NoDescriptor = -1;
+
+    /// <summary>The socket's number.</summary>
+    public int Descriptor { get; init; } = NoDescriptor;
 
     public long CommandsProcessed { get; internal set; }
 
@@ -102,10 +109,10 @@ internal sealed class Session : ISubscriber
     /// <summary>The last command run (updated after each window, and before a command of several words).</summary>
     public Command? LastCommand { get; internal set; }
 
-    /// <summary>Bytes received but not yet run; of the last turn.</summary>
+    /// <summary>Bytes received but not yet run, as of the last turn.</summary>
     public long QueryBytes => _owner.QueryBytes;
 
-    /// <summary>Bytes of replies that the client has not taken yet; of the last turn.</summary>
+    /// <summary>Bytes of replies that the client has not taken yet, as of the last turn.</summary>
     public long OutputBytes => _owner.OutputBytes;
 
     /// <summary>Memory of the buffers of this client.</summary>
@@ -121,7 +128,7 @@ internal sealed class Session : ISubscriber
     /// <summary>In how many pieces the replies that the client has not taken yet wait.</summary>
     public int OutputPieces => _owner.OutputPieces;
 
-    /// <summary>And the memory of those.</summary>
+    /// <summary>The memory of the <see cref="OutputPieces"/>.</summary>
     public long OutputMemoryBytes => _owner.OutputMemoryBytes;
 
     /// <summary>All that the server holds for this client: what CLIENT LIST and maxmemory-clients go by.</summary>
@@ -137,8 +144,12 @@ internal sealed class Session : ISubscriber
     /// <summary>The rest of a long or waiting command; see <see cref="CommandContext.Continue"/>.</summary>
     internal ICommandSteps? Steps { get; set => SetGate(ref field, value); }
 
-    /// <summary>Whether the error that the running command answers has been counted where it arose: in a script, by the
-    /// command that it called.</summary>
+    /// <summary>What the slow log may show of the command whose rest <see cref="Steps"/> are; null when the log is off,
+    /// or shows no such command.</summary>
+    internal SlowCall? SlowCall { get; set; }
+
+    /// <summary>Whether the running command's error has been counted already: a script's, by the command that it
+    /// called.</summary>
     internal bool IsErrorCounted { get; set; }
 
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
@@ -151,10 +162,11 @@ internal sealed class Session : ISubscriber
     /// <summary>Between MULTI and EXEC.</summary>
     public bool InMulti { get; set => SetGate(ref field, value); }
 
-    /// <summary>What is queued and watched; null as long as the client has never done either.</summary>
+    /// <summary>What is queued and watched; null until the client's first MULTI or WATCH.</summary>
     public Transaction? Transaction { get; set; }
 
-    /// <summary>A command that could not run yet (CLIENT PAUSE): it is run first when the session goes on.</summary>
+    /// <summary>A command that could not run yet (CLIENT PAUSE, no room, a key that work in steps holds): it runs first
+    /// when the session goes on.</summary>
     internal HeldCommand? Held
     {
         get;
@@ -165,62 +177,72 @@ internal sealed class Session : ISubscriber
         }
     }
 
-    /// <summary>When its command, which waits for room in the store, is refused, in the time of
-    /// <see cref="KvServer.TickMs"/>; 0: none does.</summary>
+    /// <summary>When the command that waits for room in the store is refused, in the time of
+    /// <see cref="KvServer.TickMs"/>; 0 when none waits.</summary>
     internal long RoomDeadlineTickMs { get; set; }
+
+    /// <summary>Since when <see cref="Held"/> has met a key that work in steps holds, in the time of
+    /// <see cref="KvServer.TickMs"/>; 0: it has not.</summary>
+    internal long ComesAgainSinceTickMs { get; set; }
+
+    /// <summary>Whether that has been so for so long that it does the rest of such work itself: others may be quicker
+    /// to get the key each time.</summary>
+    internal bool HasComeAgainForLong =>
+        ComesAgainSinceTickMs != 0 && Server.TickMs - ComesAgainSinceTickMs > ComesAgainMsMax;
 
     /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not
     /// wait.</summary>
     internal long ParkedUntilTickMs { get; private set => SetGate(ref field, value); }
 
-    /// <summary>The client takes no more replies for now: nothing is run until it has read some.</summary>
+    /// <summary>The client does not read its replies: nothing is run until it has read some.</summary>
     internal bool OutputPaused { get; set => SetGate(ref field, value); }
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
-    /// <summary>Whether the rest of a command can be gone on with now. It waits for a client that does not read, unless
-    /// it holds what others may need.</summary>
+    /// <summary>Whether the rest of a command can go on now. It waits for a client that does not read, unless it holds
+    /// something that others may need.</summary>
     internal bool GoesOn =>
         !IsParked && (Steps is { Holds: true } || ((Steps != null || Held != null) && !OutputPaused));
 
-    /// <summary>The blocking command that it waits in; null: in none. From any thread: it may have been served
-    /// already.</summary>
+    /// <summary>The blocking command in which the session waits, or null. From any thread: the command may have been
+    /// served already.</summary>
     internal BlockedCommand? Blocked => Steps as BlockedCommand;
 
-    /// <summary>Whether it waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
+    /// <summary>Whether the session waits in a blocking command, which CLIENT UNBLOCK can end.</summary>
     internal bool IsBlocked => Blocked is { IsWaiting: true };
 
-    /// <summary>Whether its command has not begun and waits for what others do: for a key, or for the end of a pause.
-    /// When the client leaves meanwhile, nothing is done or taken for it.</summary>
+    /// <summary>Whether the session's command has not begun and waits for others: for a key, or for the end of a pause.
+    /// If the client leaves meanwhile, nothing is done or taken for it.</summary>
     internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
 
-    /// <summary>Whether it is in the middle of a long command that only reads, and has answered nothing of it: nobody
-    /// needs the rest when the client has left.</summary>
+    /// <summary>Whether the session is in the middle of a long command that only reads and has written no part of its
+    /// reply: if the client leaves, nobody needs the rest.</summary>
     internal bool EndsWithClient =>
         Steps != null && !IsInReply && !IsParked && LastCommand is { } command
         && (command.Flags & CommandFlags.ReadOnly) != 0;
 
-    /// <summary>What stands in the way of simply running commands; 0 nearly always.</summary>
+    /// <summary>Why commands cannot simply be run; 0 nearly always.</summary>
     internal SessionGate Gate { get; private set; } = SessionGate.Unauthenticated;
 
-    /// <summary>How far the command that has arrived in part was parsed.</summary>
+    /// <summary>How far a command that has arrived only in part was parsed.</summary>
     internal ParseState Partial;
 
-    /// <summary>Big arguments of the command that is arriving; null for none.</summary>
+    /// <summary>Large arguments of the command that is arriving; null for none.</summary>
     internal ReceivedBlocks? Blocks { get; set; }
 
-    /// <summary>Whether somebody asked for this session's end.</summary>
+    /// <summary>Whether <see cref="Kill"/> was called.</summary>
     // Volatile: set by any thread, and the serving thread looks again at each turn; nothing else is ordered by it.
     public bool IsKilled => Volatile.Read(ref _killed) != 0;
 
-    /// <summary>Closes the connection soon: replies of commands that have run still arrive. From any thread.</summary>
+    /// <summary>Closes the connection soon; replies of commands that have run are still sent. From any
+    /// thread.</summary>
     public void Kill()
     {
         Volatile.Write(ref _killed, 1);
         _owner.Wake(this);
     }
 
-    /// <summary>Ends a wait of the session. From any thread; nothing happens when it does not wait.</summary>
+    /// <summary>Ends the session's wait, if it waits. From any thread.</summary>
     public void Unpark()
     {
         _unparked = true;
@@ -230,8 +252,8 @@ internal sealed class Session : ISubscriber
     private volatile bool _unparked;
     private bool _isLimitNoted;
 
-    /// <summary>Appends a message to the client's output, between its commands. From any thread; takes the caller's
-    /// reference.</summary>
+    /// <summary>Appends a message to the client's output, between the replies to its commands. From any thread; takes
+    /// the caller's reference.</summary>
     public void Push(SharedMessage message)
     {
         bool isTaken = false;
@@ -244,7 +266,7 @@ internal sealed class Session : ISubscriber
         }
         catch (Exception exception)
         {
-            // No place for one more message: this client goes, which would miss it. The publisher and the others go on.
+            // No memory for one more message: this client, which would miss it, is closed; publisher and others go on.
             Server.Log.LogCritical(exception, "A message for client {Client} is lost; its connection is closed", Id);
             Kill();
         }
@@ -255,26 +277,29 @@ internal sealed class Session : ISubscriber
 
     internal MessageQueue? Messages => _messages;
 
-    /// <summary>Writes the messages that wait for this client, before anything that must come behind them.</summary>
+    /// <summary>Writes the messages that wait for this client; what the caller writes next comes after them.</summary>
     /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them after it.</remarks>
     internal void WriteMessages(ReplyWriter reply)
     {
         if (TakeMessages()) WriteTakenMessages(reply, bytesMax: int.MaxValue);
     }
 
-    /// <summary>Takes the messages that wait for this client, where they can be written now.</summary>
+    /// <summary>Takes the messages that wait for this client, unless it is in the middle of a reply.</summary>
+    /// <returns>False when there is nothing to write.</returns>
     internal bool TakeMessages() => _messages != null && !IsInReply && _messages.Take();
 
-    /// <summary>Writes the next of those that were taken, until the output has so many bytes.</summary>
-    /// <returns>False when that were all.</returns>
+    /// <summary>Writes messages that <see cref="TakeMessages"/> took, until the output has <paramref name="bytesMax"/>
+    /// bytes.</summary>
+    /// <returns>False when all of them have been written.</returns>
     internal bool WriteTakenMessages(ReplyWriter reply, int bytesMax)
     {
+        Debug.Assert(_messages != null && !IsInReply, "messages are written between two replies");
         var output = reply.Output;
         while (output.Length < bytesMax && _messages!.TryNext(out var message))
         {
             try
             {
-                output.LimitFrom += message.Length;     // no part of a reply: client-output-buffer-limit bounds them
+                output.LimitFrom += message.Length;     // a message does not count for max-reply-bytes
                 message.WriteTo(reply);
             }
             finally
@@ -286,14 +311,14 @@ internal sealed class Session : ISubscriber
         return output.Length >= bytesMax;
     }
 
-    /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Once, by whoever serves
-    /// it.</summary>
+    /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Called once, by whoever
+    /// serves the session.</summary>
     internal void End()
     {
         Server.Connections.Remove(this);
         if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
         {
-            // Closed before the subscriptions end: what is still pushed until then is not taken.
+            // Closed before the subscriptions end: what is pushed until then is refused.
             (_messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages).Close();
             Server.Remainders.Start(() => Server.PubSub.UnsubscribeAll(many));
         }
@@ -309,7 +334,7 @@ internal sealed class Session : ISubscriber
         Transaction?.Dispose();
     }
 
-    /// <summary>The client goes because of what it has sent and made us hold.</summary>
+    /// <summary>Counts and logs that the client is closed because its input is too long.</summary>
     internal void NoteInputLimit(long bytes)
     {
         if (_isLimitNoted) return;
@@ -322,7 +347,7 @@ internal sealed class Session : ISubscriber
             Address, bytes);
     }
 
-    /// <summary>The client goes because it has not said who it is.</summary>
+    /// <summary>Counts and logs that the client is closed because it did not authenticate in time.</summary>
     internal void NoteAuthTimeout()
     {
         Server.Counters.CountAuthTimeout();
@@ -330,28 +355,33 @@ internal sealed class Session : ISubscriber
             Id, Address);
     }
 
-    /// <summary>Gives the rest of a long command up, with all that it holds.</summary>
+    /// <summary>Gives up the rest of a long command, with all that it holds.</summary>
     internal void EndSteps()
     {
         (Steps as IDisposable)?.Dispose();
         Steps = null;
+        SlowCall?.Dispose();
+        SlowCall = null;
     }
 
+    /// <summary>Lets the session wait: nothing of it runs until a time has come or <see cref="Unpark"/>.</summary>
     internal void Park(long untilTickMs)
     {
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
+        Debug.Assert(!IsParked, "one wait ends before the next begins");
         Debug.Assert(Steps is not { Holds: true }, "what holds keys or an epoch waits for nobody");
         _unparked = false;
         ParkedUntilTickMs = untilTickMs;
     }
 
-    /// <summary>Ends a wait that has only begun. By the session's own thread.</summary>
+    /// <summary>Takes back a <see cref="Park"/> of this turn. By the session's own thread.</summary>
     internal void EndPark() => ParkedUntilTickMs = 0;
 
-    /// <summary>Whether a wait has ended, by time or because somebody ended it; then the session is no longer
-    /// parked.</summary>
+    /// <summary>Ends the session's wait if its time has come or somebody has ended it.</summary>
+    /// <returns>False when the session goes on waiting.</returns>
     internal bool TryEndWait(long nowTickMs)
     {
+        Debug.Assert(IsParked, "only a wait can end");
         if (!_unparked && nowTickMs < ParkedUntilTickMs) return false;
         ParkedUntilTickMs = 0;
         return true;

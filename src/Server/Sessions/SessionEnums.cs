@@ -1,22 +1,22 @@
 namespace Kv.Server.Sessions;
 
-/// <summary>Whether a client's commands are answered (CLIENT REPLY).</summary>
+/// <summary>Whether a client gets replies to its commands (CLIENT REPLY).</summary>
 internal enum ReplyMode : byte
 {
     On,
 
-    /// <summary>Nothing is answered.</summary>
+    /// <summary>No replies.</summary>
     Off,
 
-    /// <summary>The next command is not answered; then <see cref="On"/>.</summary>
+    /// <summary>No reply to the next command; then <see cref="On"/>.</summary>
     Skip,
 
-    /// <summary>While CLIENT REPLY SKIP runs right behind another one: it is not answered itself, then
+    /// <summary>While CLIENT REPLY SKIP runs right after another one: no reply to this one either; then
     /// <see cref="Skip"/>.</summary>
     SkipAgain,
 }
 
-/// <summary>What a connection is used for, as CLIENT LIST, CLIENT KILL and the output limits tell them apart.</summary>
+/// <summary>What a connection is used for: what CLIENT LIST, CLIENT KILL and the output limits distinguish.</summary>
 internal enum ClientKind : byte { Normal, PubSub, Replica, Primary }
 
 /// <summary>Conditions under which the dispatcher looks closer before it runs a session's command.</summary>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -9,8 +10,8 @@ namespace Kv.Server.Sessions;
 //                              ^ 13
 //   References                { offset 13, block of 70,000 }       sent there, from the block itself
 
-/// <summary>Where the replies of a turn are written: bytes, and at some places references to blocks that are not
-/// copied.</summary>
+/// <summary>Where the replies of a turn are written: bytes, and in between references to blocks, which are sent without
+/// a copy.</summary>
 /// <remarks>Threads: one worker or lease.</remarks>
 internal sealed unsafe class SessionOutput : IDisposable
 {
@@ -28,29 +29,31 @@ internal sealed unsafe class SessionOutput : IDisposable
 
     public ReplyWriter Reply { get; }
 
-    /// <summary>Writes values for DUMP; its memory stays for the next one.</summary>
+    /// <summary>Writes values for DUMP; its memory is kept for the next DUMP.</summary>
     public RdbValueWriter ValueWriter => _valueWriter ??= new RdbValueWriter(_store);
 
-    /// <summary>Blocks that nobody has taken yet.</summary>
+    /// <summary>References to blocks that have not been taken for sending yet.</summary>
     public int ReferenceCount => _references.Count;
 
-    /// <summary>Their bytes that are to be sent.</summary>
+    /// <summary>Bytes that are to be sent from blocks.</summary>
     public long ReferencedBytes { get; private set; }
 
-    /// <summary>Whether a block is to be sent before so many bytes of the buffer.</summary>
+    /// <summary>Whether a block is to be sent before the buffer's offset <paramref name="end"/>.</summary>
     public bool HasReference(int end) => _references.Count > 0 && _references.Peek().Offset < end;
 
-    /// <summary>The next block before so many bytes, with its reference.</summary>
+    /// <summary>Takes the next block to be sent before the buffer's offset <paramref name="end"/>; the caller releases
+    /// it.</summary>
     public bool TryTakeReference(int end, out BlockReference reference)
     {
         reference = default;
         if (!HasReference(end)) return false;
         reference = _references.Dequeue();
         ReferencedBytes -= reference.Length;
+        Debug.Assert(ReferencedBytes >= 0, "the bytes of a reference are counted once");
         return true;
     }
 
-    /// <summary>Releases the blocks of a client that is gone.</summary>
+    /// <summary>Releases the blocks before the buffer's offset <paramref name="end"/>: their client is gone.</summary>
     public void DropReferences(int end)
     {
         while (TryTakeReference(end, out var reference)) _store.Release(reference.Block);
@@ -60,9 +63,12 @@ internal sealed unsafe class SessionOutput : IDisposable
     /// <exception cref="ReplyTooLargeException">Nothing was written, the reference is released.</exception>
     public void WriteBlock(ReplyWriter reply, Block block) => WriteBlock(reply, block, 0, (int)block.Length);
 
-    /// <summary>The same of a part of the block.</summary>
+    /// <summary>Writes a part of a block as a bulk string, without a copy. Takes the caller's reference.</summary>
+    /// <exception cref="ReplyTooLargeException">Nothing was written, the reference is released.</exception>
     public void WriteBlock(ReplyWriter reply, Block block, int first, int length)
     {
+        Debug.Assert(!block.IsNone && first >= 0 && length >= 0 && first + (long)length <= block.Capacity,
+            "the part is within the block");
         Span<byte> header = stackalloc byte[24];
         header[0] = RespType.Bulk;
         int digits = NumberText.FormatInt64(length, header[1..]);
@@ -74,9 +80,11 @@ internal sealed unsafe class SessionOutput : IDisposable
         reply.WriteRaw("\r\n"u8);
     }
 
-    /// <summary>The next bytes go behind what is referred to. Takes the caller's reference.</summary>
+    /// <summary>Notes a part of a block to be sent after what is in the buffer now. Takes the caller's
+    /// reference.</summary>
     public void AddReference(BlockReference reference)
     {
+        Debug.Assert(!reference.Block.IsNone && reference.Length >= 0, "a reference is to a part of a block");
         _references.Enqueue(reference with { Offset = Buffer.Length });
         ReferencedBytes += reference.Length;
     }
@@ -84,6 +92,7 @@ internal sealed unsafe class SessionOutput : IDisposable
     /// <summary>Forgets what was written since the mark.</summary>
     public void Rewind(ReplyMark mark)
     {
+        Debug.Assert(mark.Length <= Buffer.Length, "a mark is in what has been written");
         if (_references.Count > 0) RewindReferences(mark.Length);
         Reply.Rewind(mark);
     }
@@ -96,8 +105,7 @@ internal sealed unsafe class SessionOutput : IDisposable
         _valueWriter = null;
     }
 
-    // What there is may be of other replies; those are sent when they are a megabyte, so this counts only what is near
-    // the limit.
+    // The buffer may hold other replies, which do not count: this is called only when all together are near the limit.
     private void CheckLimit(Block block, long bytes)
     {
         bytes += Buffer.Length - Buffer.LimitFrom;
@@ -110,7 +118,7 @@ internal sealed unsafe class SessionOutput : IDisposable
 
     private void RewindReferences(int length)
     {
-        // Once around: what comes before stays, in its order.
+        // Once around the queue: references before the length stay, in their order.
         for (int i = _references.Count; i > 0; i--)
         {
             var reference = _references.Dequeue();
@@ -125,6 +133,6 @@ internal sealed unsafe class SessionOutput : IDisposable
         }
     }
 
-    /// <summary>A part of a block to be sent behind so many bytes of the buffer.</summary>
+    /// <summary>A part of a block, to be sent after the first <paramref name="Offset"/> bytes of the buffer.</summary>
     public readonly record struct BlockReference(int Offset, Block Block, int First, int Length);
 }

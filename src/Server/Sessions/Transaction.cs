@@ -11,56 +11,57 @@ namespace Kv.Server.Sessions;
 /// LIST.</remarks>
 internal sealed class Transaction(Session session, Store store) : IDisposable
 {
-    /// <summary>Of more the memory is freed by a thread of the pool.</summary>
+    /// <summary>A longer queue is freed by a thread of the pool.</summary>
     private const long FreedAtOnceMax = 1 << 20;
 
     private CommandQueue _queue = new(store);
 
-    /// <summary>WATCH: EXEC runs nothing when one of them has changed.</summary>
+    /// <summary>The watched keys: EXEC runs nothing when one of them has changed.</summary>
     public KeyWatches Watches { get; } = new(store);
 
     /// <summary>Some command could not be queued: EXEC will refuse.</summary>
     public bool IsAborted { get; private set; }
 
-    /// <summary>Known once EXEC has looked: some command may use any key, so all others have to stand still.</summary>
+    /// <summary>Whether some command may use any key, so that all other sessions have to stand still. Known once EXEC
+    /// has looked.</summary>
     public bool NeedsAll { get; set; }
 
     /// <summary>EXEC is running the commands.</summary>
     public bool IsRunning { get; set; }
 
-    /// <summary>Whether they may take more than this turn.</summary>
+    /// <summary>Whether the commands may take more than this turn.</summary>
     public TransactionPace Pace { get; set; }
 
     public int QueuedCount => _queue.Count;
 
     public long QueuedBytes => _queue.Bytes;
 
-    /// <summary>Arguments of all commands, and watched keys: what there is to look at before the first command can
-    /// run.</summary>
+    /// <summary>Arguments of all commands, and watched keys: all are looked at before the first command runs.</summary>
     public long Size => _queue.Arguments + Watches.Count;
 
     /// <inheritdoc cref="CommandQueue.SparesSession"/>
     public bool SparesSession => _queue.SparesSession;
 
-    /// <summary>All flags of what was queued.</summary>
+    /// <summary>The flags of all queued commands together.</summary>
     public CommandFlags Flags => _queue.Flags;
 
     public CommandQueue Commands => _queue;
 
-    /// <summary>MULTI.</summary>
+    /// <summary>Does MULTI.</summary>
     public void Open()
     {
-        Debug.Assert(!session.InMulti && QueuedCount == 0, "the last one is closed");
+        Debug.Assert(!session.InMulti && QueuedCount == 0, "the last transaction is closed");
         session.InMulti = true;
     }
 
-    /// <summary>A command was refused.</summary>
+    /// <summary>A command was refused: EXEC will be, too.</summary>
     public void Abort() => IsAborted = true;
 
     /// <summary>Keeps a command for EXEC.</summary>
-    /// <returns>False when that would be more than the limit.</returns>
+    /// <returns>False when the queue would be longer than <paramref name="bytesMax"/>.</returns>
     public unsafe bool TryQueue(Command command, Argument* items, int count, LargeCommand? large, long bytesMax)
     {
+        Debug.Assert(session.InMulti && !IsRunning && !IsAborted, "commands are queued between MULTI and EXEC");
         if (_queue.Bytes + CommandQueue.BytesOf(items, count, session.Blocks, large) > bytesMax) return false;
         _queue.Add(command, items, count, session.Blocks, large);
         session.Blocks = null;

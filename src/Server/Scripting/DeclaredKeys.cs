@@ -11,14 +11,14 @@ internal static class DeclaredKeys
 {
     private static readonly HashSet<string> Calls = ["call", "pcall"];
 
-    public static bool AreAll(ReadOnlySpan<byte> code, CommandTable commands)
+    public static bool AreAll(LuaText code, CommandTable commands)
     {
         var survey = LuaCallSurvey.Of(code, "redis", Calls, "KEYS");
         return IsPlain(survey, commands);
     }
 
     /// <summary>The names of the functions of a library whose text shows that.</summary>
-    public static HashSet<LuaString> OfFunctions(ReadOnlySpan<byte> code, CommandTable commands) =>
+    public static HashSet<LuaString> OfFunctions(LuaText code, CommandTable commands) =>
         [.. LuaCallSurvey.OfRegistered(code, "redis", Calls, "register_function")
             .Where(row => IsPlain(row.Value, commands)).Select(row => row.Key)];
 

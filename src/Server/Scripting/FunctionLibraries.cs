@@ -12,11 +12,8 @@ namespace Kv.Server.Scripting;
 /// <remarks>Threads: any. What is there is replaced whole under <see cref="_changes"/>; looking up takes no
 /// lock.</remarks>
 internal sealed class FunctionLibraries(CommandTable commands,
-    Func<LuaChunk, List<FunctionRegistration>, string?> load, Action<long> charge)
+    Func<LuaChunk, List<FunctionRegistration>, LoadLimits, string?> load, Action<long> charge)
 {
-    /// <summary>Several libraries are loaded in so long: nobody else of the worker goes on meanwhile.</summary>
-    private const int ReadMsMax = 1000;
-
     private readonly Lock _changes = new();
     private volatile Content _now = new([], new Dictionary<string, LibraryFunction>());
 
@@ -36,11 +33,11 @@ internal sealed class FunctionLibraries(CommandTable commands,
     /// <returns>Its name.</returns>
     /// <exception cref="ScriptRefusedException">It is none, or something of it is there already; the message is the
     /// reply, and nothing has changed.</exception>
-    public string Add(ReadOnlySpan<byte> text, bool replaces)
+    public string Add(ReadOnlySpan<byte> text, bool replaces, LoadLimits limits)
     {
         string name = FunctionLibrary.ReadName(text, out _);
         if (!replaces) CheckIsNew(name);
-        var library = FunctionLibrary.Read(text, commands, load);      // outside of the lock: it takes its time
+        var library = FunctionLibrary.Read(text, commands, load, limits);      // outside of the lock: it takes its time
         lock (_changes)
         {
             if (!replaces) CheckIsNew(name);
@@ -51,9 +48,10 @@ internal sealed class FunctionLibraries(CommandTable commands,
     }
 
     /// <summary>Reads the texts of several libraries.</summary>
+    /// <param name="texts">With their first lines.</param>
     /// <exception cref="ScriptRefusedException">One is none, or two do not go together, or they take too long to load;
     /// the message is the reply.</exception>
-    public List<FunctionLibrary> Read(IReadOnlyList<byte[]> texts)
+    public List<FunctionLibrary> Read(IReadOnlyList<byte[]> texts, LoadLimits limits)
     {
         long begin = Stopwatch.GetTimestamp();
         var libraries = new List<FunctionLibrary>();
@@ -62,9 +60,9 @@ internal sealed class FunctionLibraries(CommandTable commands,
             string name = FunctionLibrary.ReadName(text, out _);
             if (libraries.Exists(other => other.Name == name))
                 throw new ScriptRefusedException($"ERR Library '{name}' already exists");
-            libraries.Add(FunctionLibrary.Read(text, commands, load));
+            libraries.Add(FunctionLibrary.Read(text, commands, load, limits));
             FunctionsOf(libraries);
-            if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > ReadMsMax)
+            if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > limits.TogetherMs)
                 throw new ScriptRefusedException(ScriptErrors.LoadTimeout);
         }
 

@@ -34,13 +34,15 @@ internal sealed class FunctionLibrary
     /// <param name="load">Runs a chunk; what it registers goes to the list. Returns an error, or null.</param>
     /// <exception cref="ScriptRefusedException">It is no library; the message is the reply.</exception>
     public static FunctionLibrary Read(ReadOnlySpan<byte> text, CommandTable commands,
-        Func<LuaChunk, List<FunctionRegistration>, string?> load)
+        Func<LuaChunk, List<FunctionRegistration>, LoadLimits, string?> load, LoadLimits limits)
     {
         string name = ReadName(text, out var code);
+        LuaText read;
         LuaChunk chunk;
         try
         {
-            chunk = LuaMachine.Compile(code, LibraryFunction.ChunkName);
+            read = LuaText.Read(code, LibraryFunction.ChunkName, limits.Cancel);
+            chunk = LuaChunk.Of(read);
         }
         catch (LuaException exception)
         {
@@ -48,10 +50,10 @@ internal sealed class FunctionLibrary
         }
 
         List<FunctionRegistration> registered = [];
-        if (load(chunk, registered) is { } error)
+        if (load(chunk, registered, limits) is { } error)
             throw new ScriptRefusedException($"ERR Error registering functions: {error}");
         if (registered.Count == 0) throw new ScriptRefusedException("ERR No functions registered");
-        var plain = DeclaredKeys.OfFunctions(code, commands);
+        var plain = DeclaredKeys.OfFunctions(read, commands);
         return new FunctionLibrary(name, text.ToArray(), [.. registered.Select(function =>
             new LibraryFunction(chunk, function) { UsesDeclaredKeys = plain.Contains(function.Name) })], chunk.Bytes);
     }

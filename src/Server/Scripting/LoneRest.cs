@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -19,6 +20,9 @@ internal sealed class LoneRest(ScriptRun run, Session client, StoreSession store
     /// <summary>What it threw, once it is done.</summary>
     public Exception? Failure { get; private set; }
 
+    /// <summary>How long it ran, once it is done; in ticks of <see cref="Stopwatch"/>.</summary>
+    public long Ticks { get; private set; }
+
     // Volatile: who sees it sees all that was done.
     public bool IsDone => Volatile.Read(ref _state) == Done;
 
@@ -30,6 +34,7 @@ internal sealed class LoneRest(ScriptRun run, Session client, StoreSession store
     /// <summary>Runs all of it, with the pause that the session has taken over.</summary>
     public void Run()
     {
+        long begin = Stopwatch.GetTimestamp();
         try
         {
             store.BeginTurn(store.NowMs);
@@ -43,6 +48,7 @@ internal sealed class LoneRest(ScriptRun run, Session client, StoreSession store
         {
             store.Presence.EndPause();
             store.Dispose();
+            Ticks = Stopwatch.GetTimestamp() - begin;
         }
 
         // Full fence: it is done before it is looked whether the client waits.

@@ -45,17 +45,19 @@ internal sealed class Script : ScriptCode
 
     /// <summary>Compiles a text.</summary>
     /// <exception cref="ScriptRefusedException">It is no script; the message is the reply.</exception>
-    public static Script Compile(ScriptSha sha, ReadOnlySpan<byte> text, CommandTable commands)
+    public static Script Compile(ScriptSha sha, ReadOnlySpan<byte> text, CommandTable commands,
+        CancellationToken cancel = default)
     {
         var flags = ScriptFlags.Unsaid;
         var code = text;
         if (text.StartsWith("#!"u8)) flags = ReadFirstLine(text, out code);
         try
         {
-            var chunk = LuaMachine.Compile(code, ChunkName);
+            var read = LuaText.Read(code, ChunkName, cancel);
+            var chunk = LuaChunk.Of(read);
             return new Script(sha, flags, chunk, OverheadBytes + text.Length + chunk.Bytes)
             {
-                UsesDeclaredKeys = DeclaredKeys.AreAll(code, commands),
+                UsesDeclaredKeys = DeclaredKeys.AreAll(read, commands),
             };
         }
         catch (LuaException exception)

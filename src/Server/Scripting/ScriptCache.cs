@@ -11,6 +11,9 @@ namespace Kv.Server.Scripting;
 /// <remarks>Threads: any. Looking up takes no lock; what adds and removes has <see cref="_changes"/>.</remarks>
 internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, Action<long> charge)
 {
+    // The SHA-1 of a text takes a millisecond for so many bytes, about.
+    private const int HashedAtOnceBytes = 256 << 10;
+
     private readonly ConcurrentDictionary<ScriptSha, Script> _scripts = [];
     private readonly Lock _changes = new();
     private long _bytes, _passingBytes, _uses;
@@ -31,14 +34,19 @@ internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, 
 
     public bool Has(ScriptSha sha) => _scripts.ContainsKey(sha);
 
+    /// <summary>Whether a text takes long to be looked up, or compiled: <see cref="LargeText{T}"/>.</summary>
+    public bool TakesLong(ReadOnlySpan<byte> text) => text.Length >= LargeTexts.TextBytesMin
+        && (text.Length > HashedAtOnceBytes || !Has(ScriptSha.Of(text)));
+
     /// <summary>The script of a text, compiled if it is new.</summary>
     /// <param name="isPinned">Whether it stays until it is flushed.</param>
+    /// <param name="cancel">Ends the reading of the text.</param>
     /// <exception cref="ScriptRefusedException">It is no script.</exception>
-    public Script Add(ReadOnlySpan<byte> text, bool isPinned)
+    public Script Add(ReadOnlySpan<byte> text, bool isPinned, CancellationToken cancel = default)
     {
         var sha = ScriptSha.Of(text);
         if (TryFind(sha, out var script) && (script.IsPinned || !isPinned)) return script;
-        var compiled = Script.Compile(sha, text, commands);     // outside of the lock: it takes its time
+        var compiled = Script.Compile(sha, text, commands, cancel);     // outside of the lock: it takes its time
         lock (_changes)
         {
             if (_scripts.TryGetValue(sha, out script!))

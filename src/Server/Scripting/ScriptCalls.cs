@@ -132,7 +132,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
-        runner.RunPart(ref context, new QueuedCommand(command, items, count, null));
+        runner.RunPart(ref context, new QueuedCommand(command, items, count, null, null));
         // What it took besides the call, so that scripts of large values are put aside as often as others.
         call.Spend(CallUnits + ((_arguments.Bytes + _output.Buffer.Length + _output.ReferencedBytes) >> 3));
         var value = ReplyValues.Take(machine, _output, server.Store, out var error);

@@ -7,7 +7,7 @@ namespace Kv.Server.Scripting;
 
 /// <summary>What a server needs to run scripts: those it knows, machines for them, and which are running.</summary>
 /// <remarks>Threads: any.</remarks>
-internal sealed class ScriptEngine(KvServer server)
+internal sealed class ScriptEngine(KvServer server) : IDisposable
 {
     // By the session of the store that they are bound to: a worker's, or a lease's.
     private readonly ConcurrentDictionary<StoreSession, IdleRuns> _idle = [];
@@ -19,12 +19,12 @@ internal sealed class ScriptEngine(KvServer server)
         server.Store.ChargeManaged);
 
     public FunctionLibraries Functions { get; } = new(server.Commands,
-        (chunk, registered) =>
+        (chunk, registered, limits) =>
         {
             var run = new ScriptRun(server, server.Scripts);
             try
             {
-                return run.Load(chunk, registered);
+                return run.Load(chunk, registered, limits);
             }
             finally
             {
@@ -32,6 +32,9 @@ internal sealed class ScriptEngine(KvServer server)
             }
         },
         server.Store.ChargeManaged);
+
+    /// <summary>What reads texts that take long.</summary>
+    public LargeTexts Texts { get; } = new(server.Log);
 
     /// <summary>How often a script ran while all others stood still.</summary>
     public long Alone => Volatile.Read(ref _alone);
@@ -61,6 +64,8 @@ internal sealed class ScriptEngine(KvServer server)
     public bool IsStopping => Volatile.Read(ref _stopping) != 0;
 
     public void BeginStop() => Volatile.Write(ref _stopping, 1);
+
+    public void Dispose() => Texts.Dispose();
 
     /// <summary>What others are told while a script takes long that stands alone.</summary>
     public ReadOnlySpan<byte> BusyReply => IsBusyWithFunction ? ScriptErrors.BusyWithFunction : Errors.Busy;

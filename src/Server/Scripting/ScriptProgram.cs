@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
 using Kv.Server.Execution;
@@ -13,15 +12,13 @@ internal sealed class ScriptProgram
     /// <summary>Turns of loops and calls between two looks at the clock: some 50 us.</summary>
     private const long UnitsPerLook = 2000;
 
-    /// <summary>A library that takes longer to load is refused: nobody else of the worker goes on meanwhile.</summary>
-    private const int LoadMsMax = 100;
-
     /// <summary>A machine of which more is left has nothing to do with the last script before it waits for the
     /// next.</summary>
     private const long IdleBytes = 1 << 20;
 
     private static readonly LuaString KeysName = LuaString.Name("KEYS"), ArgvName = LuaString.Name("ARGV");
 
+    private readonly TimeProvider _time;
     private readonly LuaMachine _machine;
     private readonly RaisedErrors _errors;
     private readonly ScriptFate _fate;
@@ -38,6 +35,7 @@ internal sealed class ScriptProgram
     public ScriptProgram(KvServer server, LuaMachine machine, ScriptCalls commands, RaisedErrors errors,
         ScriptFate fate)
     {
+        _time = server.Time;
         _machine = machine;
         _errors = errors;
         _fate = fate;
@@ -123,15 +121,20 @@ internal sealed class ScriptProgram
 
     /// <summary>Runs a library's text once, for what it registers.</summary>
     /// <returns>Why it cannot; null: it has.</returns>
-    public string? Load(LuaChunk chunk, List<FunctionRegistration> registered)
+    public string? Load(LuaChunk chunk, List<FunctionRegistration> registered, LoadLimits limits)
     {
         _registered = registered;
-        long begin = Stopwatch.GetTimestamp();
+        _machine.Elsewhere = null;      // this is a thread for such texts already
+        long begin = _time.GetTimestamp();
         BeginLoading(chunk);
         LuaOutcome outcome;
         // Ends: with the text, or its time.
         while ((outcome = Run()) == LuaOutcome.Suspended)
-            if (Stopwatch.GetElapsedTime(begin).TotalMilliseconds > LoadMsMax) return ScriptErrors.LoadTimeout;
+        {
+            limits.Cancel.ThrowIfCancellationRequested();
+            if (_time.GetElapsedTime(begin).TotalMilliseconds > limits.Ms) return ScriptErrors.LoadTimeout;
+        }
+
         return outcome == LuaOutcome.Failed ? Encoding.Latin1.GetString(ErrorMessage()) : null;
     }
 

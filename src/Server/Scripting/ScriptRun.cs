@@ -49,7 +49,10 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         _server = server;
         _engine = engine;
-        var machine = new LuaMachine(new LuaLimits { MemoryBytes = server.Options.ScriptMemoryLimit });
+        var machine = new LuaMachine(new LuaLimits { MemoryBytes = server.Options.ScriptMemoryLimit })
+        {
+            Elsewhere = engine.Texts.Start,
+        };
         _errors = new RaisedErrors(machine);
         _commands = new ScriptCalls(server, machine, _errors, _fate);
         _program = new ScriptProgram(server, machine, _commands, _errors, _fate);
@@ -128,7 +131,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     public bool Use(in HeldKeys held) => RunOn() != LuaOutcome.Suspended;
 
     /// <inheritdoc cref="ScriptProgram.Load"/>
-    public string? Load(LuaChunk chunk, List<FunctionRegistration> registered) => _program.Load(chunk, registered);
+    public string? Load(LuaChunk chunk, List<FunctionRegistration> registered, LoadLimits limits) =>
+        _program.Load(chunk, registered, limits);
 
     /// <summary>Whether a function of a library is run.</summary>
     public bool IsOfFunction => _script is LibraryFunction;
@@ -200,7 +204,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             Start();
             if (RunOn(isTurn: true) == LuaOutcome.Suspended)
             {
-                _work = store.TryBeginUseOfTransaction(this);
+                _work = store.Transacting.TryBeginUse(this);
                 isLeft = _work != null;
                 _keepsWorker = !isLeft;
                 // Ends: with the script, or its time. There was no place for one more long command.
@@ -292,7 +296,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <returns>False: the store has all the sessions that it can have.</returns>
     private bool TryLeave(ref CommandContext context)
     {
-        if (!_server.Store.TryCreateSession(out var session))
+        if (!_server.Store.Sessions.TryCreate(out var session))
         {
             context.Store.Presence.MarkPauseLong();
             return false;
@@ -331,6 +335,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             context.Session.EndPark();
         }
 
+        if (context.Session.SlowCall is { } call) call.Ticks += _rest.Ticks;
         Finish(ref context);
     }
 

@@ -3,15 +3,15 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Blocking;
 
-/// <summary>How long a blocking command waits, as its argument says: milliseconds, 0 for ever.</summary>
+/// <summary>Reads how long a blocking command waits, in milliseconds; 0: for ever.</summary>
 internal static class BlockTimeout
 {
     private const double MsMax = long.MaxValue;
 
-    /// <summary>Seconds, with decimals: rounded up to a millisecond.</summary>
+    /// <summary>Reads the next argument, seconds with decimals, rounded up to a millisecond.</summary>
     public static long NextSeconds(ref CommandArguments args) => Seconds(ref args, args.NextBytes());
 
-    /// <summary>The same of any argument, for commands that look at others first.</summary>
+    /// <summary>Reads any argument as seconds, for commands that look at other arguments first.</summary>
     public static long SecondsAt(ref CommandArguments args, int index) => Seconds(ref args, args[index].Span);
 
     private static long Seconds(ref CommandArguments args, ReadOnlySpan<byte> text)
@@ -23,7 +23,7 @@ internal static class BlockTimeout
             return 0;
         }
 
-        // 16.1 s are 16,100.000000000002 ms for a double: that is no millisecond more.
+        // As a double 16.1 s are 16,100.000000000002 ms, which must not become a millisecond more.
         double ms = seconds * 1000, nearest = Math.Round(ms);
         ms = nearest != 0 && Math.Abs(ms - nearest) < Math.Abs(ms) * 1e-12 ? nearest : Math.Ceiling(ms);
         if (ms < 0) args.Fail("ERR timeout is negative"u8);
@@ -31,7 +31,7 @@ internal static class BlockTimeout
         return args.Failed ? 0 : (long)ms;
     }
 
-    /// <summary>Milliseconds, a whole number.</summary>
+    /// <summary>Reads the next argument, a whole number of milliseconds.</summary>
     public static long NextMilliseconds(ref CommandArguments args)
     {
         long ms = args.NextInt64(long.MinValue, long.MaxValue, "ERR timeout is not an integer or out of range"u8);
@@ -39,7 +39,7 @@ internal static class BlockTimeout
         return args.Failed ? 0 : ms;
     }
 
-    // What a double is too small for is a number all the same.
+    // A number beyond the range of a double is a number all the same: out of range, not malformed.
     private static bool TryReadSeconds(ReadOnlySpan<byte> text, out double seconds)
     {
         if (NumberText.TryParseDouble(text, out seconds)) return !double.IsNaN(seconds);

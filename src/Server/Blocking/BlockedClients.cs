@@ -6,13 +6,14 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Blocking;
 
 /// <summary>All commands of a server that wait for a key: how they begin to wait, and how they leave.</summary>
-/// <remarks>Threads: any. The proof that no element passes one by who waits is in docs/concurrency.md.</remarks>
+/// <remarks>Threads: any. The proof that no waiting client misses an element is in docs/concurrency.md.</remarks>
 internal sealed class BlockedClients : IDisposable
 {
-    /// <summary>Keys that a command waits for: some milliseconds to begin, and to leave.</summary>
+    /// <summary>How many keys a command may wait for: to begin and to end such a wait takes some
+    /// milliseconds.</summary>
     public const int KeysMax = 4096;
 
-    /// <summary>Of one of them: a <see cref="WaitPlace"/> of 64 bytes, and its place in the command's list.</summary>
+    /// <summary>A <see cref="WaitPlace"/> of 64 bytes, and its place in the command's list.</summary>
     private const int PlaceBytes = 64 + 8;
 
     private readonly KvServer _server;
@@ -27,21 +28,21 @@ internal sealed class BlockedClients : IDisposable
     }
 
     /// <summary>Clients that wait in a blocking command.</summary>
-    // One may be served before it is counted.
+    // A client may be served, and counted out, before it is counted.
     public int Count => Math.Max(0, Volatile.Read(ref _count));
 
-    /// <summary>Keys whose going ends the wait of somebody.</summary>
+    /// <summary>Keys whose deletion ends somebody's wait.</summary>
     public int KeysEndingWaits => Volatile.Read(ref _keysEndingWaits);
 
-    /// <summary>Those of them that do not wait for ever.</summary>
+    /// <summary>Clients that wait with a timeout.</summary>
     public int TimedCount => _timers.Count;
 
-    /// <summary>Milliseconds of the clock that timeouts go by.</summary>
+    /// <summary>Milliseconds of the clock for timeouts.</summary>
     public long NowMs => _timers.NowMs;
 
-    /// <summary>Answers that these are more keys than a client may wait for: it stands in the queue of each, and leaves
-    /// each, in one turn.</summary>
-    /// <returns>False when they are not; nothing was written.</returns>
+    /// <summary>Refuses to wait for more than <see cref="KeysMax"/> keys: a client joins the queues of all, and leaves
+    /// them, in one turn.</summary>
+    /// <returns>True after writing an error; false when the keys are few enough, with nothing written.</returns>
     public static bool Refuses(ref CommandContext context, KeyRange keys)
     {
         if (keys.Count <= KeysMax) return false;
@@ -50,19 +51,23 @@ internal sealed class BlockedClients : IDisposable
         return true;
     }
 
-    /// <summary>Has a command wait at keys, in the database of its session; serves it at once if something has come
-    /// meanwhile.</summary>
-    /// <param name="context">The command's, with a reply that is owed.</param>
-    /// <param name="command">New.</param>
+    /// <summary>Lets a command wait for keys in the database of its session; serves it at once if an element has
+    /// arrived meanwhile.</summary>
+    /// <param name="context">The command's context; its reply is owed.</param>
+    /// <param name="command">A new command.</param>
     /// <param name="type">What it waits for: a list, a sorted set or a stream.</param>
     /// <param name="keys">Which of its arguments are the keys.</param>
-    /// <param name="timeoutMs">How long; 0 for ever.</param>
+    /// <param name="timeoutMs">How long it waits; 0 for ever.</param>
     public void Begin(ref CommandContext context, BlockedCommand command, DataType type, KeyRange keys, long timeoutMs)
     {
         if (Refuses(ref context, keys)) return;
-        Debug.Assert(command.IsWaiting, "it is new");
+        Debug.Assert(command.IsWaiting, "the command is new");
+        Debug.Assert(context.MayBlock, "what EXEC runs waits for nobody");
+        Debug.Assert(keys.Count >= 0 && timeoutMs >= 0, "a wait is for some keys or none, and has a length or no end");
+        Debug.Assert(context.Reply.Owed > 0, "the reply is the blocked command's");
         var session = context.Session;
-        // Parked before anybody can find it: who serves it wakes a session that is parked.
+        context.Store.EndComingAgain();     // others may serve it from here on
+        // Parked before anybody can find it: whoever serves it wakes a parked session.
         session.Park(long.MaxValue);
         session.Steps = command;
         context.Counters.ByCommand[context.Command.Id].Calls--;     // it is counted when it is done
@@ -90,7 +95,7 @@ internal sealed class BlockedClients : IDisposable
         }
     }
 
-    // In the order of the keys: the one that comes first is looked at first.
+    // In the order of the keys, so that Begin looks at the first key first.
     private WaitPlace[] Join(ref CommandContext context, BlockedCommand command, DataType type, KeyRange keys)
     {
         var places = new WaitPlace[keys.Count];
@@ -100,7 +105,7 @@ internal sealed class BlockedClients : IDisposable
             for (; joined < places.Length; joined++)
             {
                 var key = context.Store.Key(context.Args[keys.First + (joined * keys.Step)].Span);
-                var watched = _server.Store.Await(context.Session.Database, key);
+                var watched = _server.Store.Databases.Await(context.Session.Database, key);
                 var queue = (WaitQueue)(watched.Queue ?? watched.ProvideQueue(new WaitQueue()));
                 var place = places[joined] = new WaitPlace(command, watched, queue, type, joined);
                 lock (queue.Guard)
@@ -122,7 +127,7 @@ internal sealed class BlockedClients : IDisposable
         return places;
     }
 
-    /// <summary>A command leaves its places.</summary>
+    /// <summary>Takes a command out of the queues of its keys.</summary>
     internal void Leave(BlockedCommand command, WaitPlace[] places)
     {
         _timers.Remove(command);
@@ -133,7 +138,10 @@ internal sealed class BlockedClients : IDisposable
                 place.Queue.Remove(place);
                 Debug.Assert(!command.EndsWithoutKey || place.Queue.EndingWithoutKey > 0, "it was counted");
                 if (command.EndsWithoutKey && --place.Queue.EndingWithoutKey == 0)
-                    Interlocked.Decrement(ref _keysEndingWaits);
+                {
+                    int left = Interlocked.Decrement(ref _keysEndingWaits);
+                    Debug.Assert(left >= 0, "the key was counted when the first began to wait for it");
+                }
             }
 
             _server.Store.Watches.RemoveWaiter(place.Key);
@@ -145,10 +153,10 @@ internal sealed class BlockedClients : IDisposable
     private static long BytesOf(BlockedCommand command, WaitPlace[] places) =>
         command.Bytes + (PlaceBytes * (long)places.Length);
 
-    /// <summary>Somebody's wait has ended.</summary>
+    /// <summary>Counts a client whose wait has ended.</summary>
     internal void CountOut() => Interlocked.Decrement(ref _count);
 
-    /// <summary>Serves those who wait at some keys on a thread of the pool. From any thread, whatever it
+    /// <summary>Serves those who wait for some keys, on a thread of the pool. From any thread, whatever it
     /// holds.</summary>
     public void ServeElsewhere(WatchedKey[] keys)
     {
@@ -157,8 +165,8 @@ internal sealed class BlockedClients : IDisposable
             (Clients: this, Keys: keys), preferLocal: false);
     }
 
-    /// <summary>Runs on threads of the pool what a client waits for. It ends soon after its client has gone, and does
-    /// not throw.</summary>
+    /// <summary>Runs work for which a client waits, on threads of the pool.</summary>
+    /// <param name="work">Ends soon after its client has gone, and does not throw.</param>
     public void RunElsewhere(Func<Task> work)
     {
         Interlocked.Increment(ref _elsewhere);
@@ -170,7 +178,7 @@ internal sealed class BlockedClients : IDisposable
             }
             finally
             {
-                Interlocked.Decrement(ref item.Clients._elsewhere);
+                item.Clients.EndElsewhere();
             }
         }, (Clients: this, Work: work), preferLocal: false);
     }
@@ -190,16 +198,22 @@ internal sealed class BlockedClients : IDisposable
         }
         finally
         {
-            Interlocked.Decrement(ref _elsewhere);
+            EndElsewhere();
         }
+    }
+
+    private void EndElsewhere()
+    {
+        int left = Interlocked.Decrement(ref _elsewhere);
+        Debug.Assert(left >= 0, "what ends on the pool was counted when it was put there");
     }
 
     public void Dispose()
     {
         _server.Store.KeysArrived = null;
         _timers.Dispose();
-        // Ends: no client is left, so nobody is served; what runs on the pool is over in no time, as nothing is waited
-        // for any more. The store is there until then.
+        // Ends: no client is left, so nobody is served; what still runs on the pool waits for nothing, and is soon
+        // over. The store is there until then.
         for (var wait = new SpinWait(); Volatile.Read(ref _elsewhere) != 0;) wait.SpinOnce();
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -5,25 +6,26 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Blocking;
 
-/// <summary>Serves those who wait for the keys that one session of the store has changed, when its command (or its
-/// EXEC) is done.</summary>
+/// <summary>Serves those who wait for the keys that a session of the store has changed, after its command or its
+/// EXEC.</summary>
 /// <remarks>
-/// First come, first served, until the key has no more; what is served may change other keys (BLMOVE), which are seen
-/// to in the same way. Threads: the session's, in its turn, with no key held.
+/// First come, first served, until the key has no more. A command that is served may change other keys (BLMOVE); those
+/// who wait for them are served likewise. Threads: the session's, in its turn, with no key held.
 /// </remarks>
 internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposable
 {
-    /// <summary>After so many keys that serving has changed, the rest is left to another thread: elements can go round
+    /// <summary>When serving has changed this many keys, the rest is left to another thread: elements can go round
     /// between clients.</summary>
     private const int FurtherKeysMax = 1024;
 
     private readonly ReplyWriter _reply = new(new OutputBuffer(256, 64 * 1024));
 
-    /// <summary>Serves all that have come to wait for what the session has changed.</summary>
+    /// <summary>Serves those who wait for the keys that the session has changed.</summary>
     public void ServeArrivals()
     {
         var arrivals = store.Arrivals;
         int most = arrivals.Count + FurtherKeysMax;
+        store.EndComingAgain();     // what is done for others is not done again
         try
         {
             // Ends: with what the command has changed and a bounded number of keys more.
@@ -46,14 +48,15 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
 
     public void Dispose() => _reply.Dispose();
 
-    /// <summary>Serves those who wait at one key.</summary>
+    /// <summary>Serves those who wait for one key.</summary>
     public void Serve(WatchedKey key)
     {
         if (key.Queue is not WaitQueue queue) return;
-        // What is taken from the key here is not to be looked at once more: this goes on until nothing is left.
+        Debug.Assert(!queue.Guard.IsHeldByCurrentThread, "a key is not served while it is served");
+        // What this takes from the key is no reason to serve the key again: this goes on until nothing is left.
         var before = store.Arrivals.Ignored;
         store.Arrivals.Ignored = key;
-        // Who is served has asked for nothing just now, and who serves has been answered: nobody could be told.
+        // A BUSY error would have nobody to go to: who is served asked long ago, who serves has had its reply.
         bool answers = store.Presence.AnswersInPause;
         store.Presence.AnswersInPause = false;
         try
@@ -96,13 +99,16 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         {
             _reply.Output.LimitBytes = (int)Math.Min(server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
             var serving = new Serving(command, place, store, _reply);
+            Debug.Assert(place.Queue.Guard.IsHeldByCurrentThread, "served under the queue's lock");
             if (!command.TryServe(ref serving)) return false;
+            Debug.Assert(!command.IsWaiting, "whoever serves a command has claimed it");
+            Debug.Assert(_reply.Owed == 0, "who is served gets exactly one reply");
             command.Finish(_reply.Output.Span);
         }
         catch (Exception exception)
         {
-            // The one who waits pays for what it asked for (a reply that is too large), or for a mistake of ours; not
-            // who serves.
+            // The error (a reply that is too large, or a mistake of ours) goes to the client who waits, not to the one
+            // whose command serves it.
             if (exception is not ReplyTooLargeException)
                 server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
             if (command.IsWaiting && !command.TryClaim()) return true;

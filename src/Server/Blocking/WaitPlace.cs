@@ -18,8 +18,8 @@ internal sealed class WaitPlace(BlockedCommand command, WatchedKey key, WaitQueu
     /// <summary>Which of the command's keys it is.</summary>
     public int Index { get; } = index;
 
-    /// <summary>The one that came next, and the one before; of the last one the first, and the other way round. Null:
-    /// not in the queue.</summary>
+    /// <summary>The places that came next and before, in a ring: the last one's next is the first. Null when not in the
+    /// queue.</summary>
     public WaitPlace? Next { get; set; }
 
     public WaitPlace? Previous { get; set; }

@@ -3,24 +3,25 @@ using Kv.Storage;
 
 namespace Kv.Server.Blocking;
 
-//   lists      a ⇄ b ⇄ c         the last one of each, in a ring: behind the last comes the first
+//   lists      a ⇄ b ⇄ c         a ring for each type, by its last place: after the last comes the first
 //   sets       d
 //   streams    e ⇄ f
 
-/// <summary>Who waits at one key, in the order in which they came: those for a list, a sorted set, a stream.</summary>
+/// <summary>Who waits for one key, in the order in which they came: for a list, a sorted set, a stream.</summary>
 /// <remarks>Threads: any, with the queue's <see cref="Guard"/>. Joining and leaving are O(1).</remarks>
 internal sealed class WaitQueue
 {
     private WaitPlace? _lastList, _lastSet, _lastStream;
 
-    /// <summary>Held by who serves the key: before any key of the store, and never two at once.</summary>
+    /// <summary>Held by whoever serves the key: taken before any key of the store is locked, and never two at
+    /// once.</summary>
     public Lock Guard { get; } = new();
 
-    /// <summary>How many here also learn that the key has gone (<see cref="BlockedCommand.EndsWithoutKey"/>). With the
-    /// guard.</summary>
+    /// <summary>How many here end with an error when the key is deleted (<see cref="BlockedCommand.EndsWithoutKey"/>).
+    /// Under the guard.</summary>
     public int EndingWithoutKey { get; set; }
 
-    /// <summary>The last one of those who wait for a type. Its <see cref="WaitPlace.Next"/> is the first.</summary>
+    /// <summary>The last of those who wait for a type. Its <see cref="WaitPlace.Next"/> is the first.</summary>
     public ref WaitPlace? Last(DataType type)
     {
         Debug.Assert(type is DataType.List or DataType.SortedSet or DataType.Stream, "nobody waits for this type");
@@ -28,9 +29,11 @@ internal sealed class WaitQueue
         return ref type == DataType.SortedSet ? ref _lastSet : ref _lastStream;
     }
 
-    /// <summary>Adds one behind the others.</summary>
+    /// <summary>Adds a place after the others of its type.</summary>
     public void Add(WaitPlace place)
     {
+        Debug.Assert(Guard.IsHeldByCurrentThread, "the links are under the queue's lock");
+        Debug.Assert(place.Queue == this && place.Next == null, "a place joins its own queue, once");
         ref WaitPlace? last = ref Last(place.Type);
         if (last == null)
         {
@@ -47,11 +50,14 @@ internal sealed class WaitQueue
         last = place;
     }
 
-    /// <summary>Takes one out, unless it is out.</summary>
+    /// <summary>Takes a place out of the queue, unless it is out already.</summary>
     public void Remove(WaitPlace place)
     {
+        Debug.Assert(Guard.IsHeldByCurrentThread, "the links are under the queue's lock");
         if (place.Next == null) return;
+        Debug.Assert(place.Queue == this, "a place leaves its own queue");
         ref WaitPlace? last = ref Last(place.Type);
+        Debug.Assert(last != null, "the queue of a place is not empty");
         if (place.Next == place) last = null;
         else if (last == place) last = place.Previous;
         place.Previous!.Next = place.Next;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Blocking;
 
 //   heap by deadline:   [0] the next one      [2i+1], [2i+2] come later than [i]      each command knows its place
@@ -5,11 +7,14 @@ namespace Kv.Server.Blocking;
 /// <summary>Ends the waits of blocked commands when their time has passed: one timer for all of them.</summary>
 /// <remarks>
 /// Threads: any; a lock for some steps of a heap. The timer is set for the first deadline, and not set back when that
-/// one leaves. It never rings early: time is rounded up when a wait begins and down when its end is looked for.
+/// command leaves. No wait ends early: the time is rounded up when a wait begins, and down when its end is looked for.
 /// </remarks>
 internal sealed class WaitTimers(TimeProvider time) : IDisposable
 {
-    /// <summary>A timer takes no longer time than this; it is set anew then.</summary>
+    /// <summary>What <see cref="BlockedCommand.TimerPlace"/> is without a deadline.</summary>
+    internal const int NoPlace = -1;
+
+    /// <summary>A timer takes no longer time than this; for a later deadline it is set again then.</summary>
     private const long TimerMsMax = int.MaxValue;
 
     private readonly Lock _guard = new();
@@ -31,14 +36,16 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
     /// <summary>Milliseconds of a clock that never goes back.</summary>
     public long NowMs => (long)((Int128)time.GetTimestamp() * 1000 / time.TimestampFrequency);
 
-    /// <summary>Ends the command's wait after so many milliseconds, unless it is removed before.</summary>
+    /// <summary>Ends the command's wait after <paramref name="milliseconds"/>, unless it is removed before.</summary>
     public void Add(BlockedCommand command, long milliseconds)
     {
         long now =
             (long)((((Int128)time.GetTimestamp() * 1000) + time.TimestampFrequency - 1) / time.TimestampFrequency);
+        Debug.Assert(milliseconds > 0, "0 waits for ever, and needs no timer");
         lock (_guard)
         {
             if (_disposed) return;
+            Debug.Assert(command.TimerPlace == NoPlace, "a command has one deadline");
             command.DeadlineMs = milliseconds < long.MaxValue - now ? now + milliseconds : long.MaxValue;
             if (_count == _heap.Length) Array.Resize(ref _heap, Math.Max(16, _count * 2));
             Rise(_count++, command);
@@ -46,12 +53,12 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
         }
     }
 
-    /// <summary>Forgets a command, unless it has been forgotten.</summary>
+    /// <summary>Forgets a command, unless it has no deadline here.</summary>
     public void Remove(BlockedCommand command)
     {
         lock (_guard)
         {
-            if (command.TimerPlace >= 0) RemoveLatched(command.TimerPlace);
+            if (command.TimerPlace != NoPlace) RemoveLatched(command.TimerPlace);
         }
     }
 
@@ -75,12 +82,13 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
             SetLatched(now);
         }
 
-        // Outside of the lock: to end one wakes its session.
+        // Outside of the lock: ending a wait wakes a session.
         foreach (var command in due) command.TryEnd();
     }
 
     private void SetLatched(long now)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the heap and its timer are under the lock");
         if (_disposed || _count == 0 || _heap[0].DeadlineMs >= _setForMs) return;
         _setForMs = _heap[0].DeadlineMs;
         var left = TimeSpan.FromMilliseconds(Math.Clamp(_setForMs - now, 1, TimerMsMax));
@@ -93,8 +101,10 @@ internal sealed class WaitTimers(TimeProvider time) : IDisposable
 
     private void RemoveLatched(int place)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the heap and its timer are under the lock");
+        Debug.Assert(place >= 0 && place < _count && _heap[place].TimerPlace == place, "each command knows its place");
         var command = _heap[place];
-        command.TimerPlace = -1;
+        command.TimerPlace = NoPlace;
         var last = _heap[--_count];
         _heap[_count] = null!;
         if (last == command) return;

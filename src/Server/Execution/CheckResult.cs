@@ -6,9 +6,9 @@ internal enum CheckResult
     /// <summary>It may run.</summary>
     Runs,
 
-    /// <summary>It was answered with an error.</summary>
+    /// <summary>An error was written.</summary>
     Refused,
 
-    /// <summary>It is kept, and its session parked: there is nothing to answer yet.</summary>
+    /// <summary>It is kept, and its session parked: nothing was written.</summary>
     Waits,
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Patterns;
@@ -6,11 +7,11 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Reads a command's arguments one after another. The first bad one is remembered, and answered by
+/// <summary>Reads a command's arguments one after another. The error of the first bad one is remembered, and written by
 /// <see cref="Finish"/>.</summary>
 /// <remarks>
-/// After a bad argument everything reads as empty or 0, so that a handler reads to its end and asks once. A missing
-/// argument is a syntax error: those that must be there are counted by the arity before the handler runs.
+/// After a bad argument everything reads as empty or 0, so that a handler reads all its arguments and asks once, at the
+/// end. A missing argument is a syntax error: the arity was checked before the handler runs.
 /// The bytes are the receive buffer's: valid until the handler returns, never in later steps.
 /// </remarks>
 internal unsafe ref struct CommandArguments
@@ -18,7 +19,7 @@ internal unsafe ref struct CommandArguments
     /// <summary>Three years in seconds, a day in milliseconds: sums and products stay far from 64 bits.</summary>
     private const int UsualDigitsMax = 8;
 
-    // In this order what begins a command is stored a word at a time.
+    // In this order Begin stores a word at a time.
     private Argument* _items;
     private ulong _hash;
     private ulong _hint;
@@ -48,7 +49,8 @@ internal unsafe ref struct CommandArguments
         _large = large;
     }
 
-    /// <summary>The same for a command whose arguments are in as many blocks as the last one's.</summary>
+    /// <summary>Begins with the arguments of another command, and keeps the blocks of the last one: both have none, as
+    /// in a stretch of usual commands.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal void Begin(Argument* items, int count, int keyIndex, ulong hash, ulong hint)
     {
@@ -58,7 +60,7 @@ internal unsafe ref struct CommandArguments
         _keyIndex = keyIndex;
         _hash = hash;
         _hint = hint;
-        _failed = false;        // and the error is of no meaning
+        _failed = false;        // _error then means nothing
     }
 
     /// <summary>Arguments with the command's name.</summary>
@@ -80,36 +82,39 @@ internal unsafe ref struct CommandArguments
         }
     }
 
-    /// <summary>Where an argument is, and those behind it.</summary>
+    /// <summary>An argument and those after it, in place.</summary>
     public readonly Argument* At(int index) => _items + index;
 
     /// <summary>Whether some argument was bad.</summary>
     public readonly bool Failed => _failed;
 
-    /// <summary>The string that the look-ahead found for the first key, if it did and nothing about it is unusual.
+    /// <summary>The string that the look-ahead found at the first key, if it found one and nothing about it is unusual.
     /// Reads no argument.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly FoundString FindString()
     {
+        Debug.Assert(_keyIndex < _count && (_keyIndex > 0 || _hint == 0), "a hint is that of a key");
         Argument* key = _items + _keyIndex;     // without a key it is the name, and there is no hint
         return _store.FindString(_hint, key->Pointer, key->Length);
     }
 
-    /// <summary>Overwrites a string that was found with an argument, where that is a matter of copying. Reads no
+    /// <summary>Overwrites a found string with an argument, if that takes no more than copying. Reads no
     /// argument.</summary>
-    /// <param name="expiryMs">Unix ms; -1: none.</param>
+    /// <param name="expiryMs">Unix ms, or <see cref="NewValue.NoExpiry"/>.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly bool TryOverwrite(in FoundString found, int index, long expiryMs = NewValue.NoExpiry)
     {
+        Debug.Assert(index > 0 && index < _count, "the value is one of the arguments");
         Argument* value = _items + index;
         return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length, expiryMs);
     }
 
-    /// <summary>When something expires that is to last for an argument's number of units, where that is a usual number:
-    /// some digits. Reads no argument.</summary>
-    /// <returns>Unix ms; 0 for everything else, right or wrong.</returns>
+    /// <summary>When a value expires whose time to live is an argument, if that is a usual number: a few digits. Reads
+    /// no argument.</summary>
+    /// <returns>Unix ms; 0 for anything else, valid or not.</returns>
     public readonly long UsualExpiry(int index, long unitMs)
     {
+        Debug.Assert(index > 0 && index < _count, "the number is one of the arguments");
         Argument* number = _items + index;
         byte* at = number->Pointer, end = at + number->Length;
         if ((uint)(number->Length - 1) >= UsualDigitsMax || *at == '0') return 0;
@@ -124,7 +129,8 @@ internal unsafe ref struct CommandArguments
         return _store.NowMs + (count * unitMs);
     }
 
-    /// <summary>The same for a unit, EX or PX, and its number.</summary>
+    /// <summary>When a value expires by the two arguments EX or PX and a usual number. Reads no argument.</summary>
+    /// <returns>Unix ms; 0 for anything else, valid or not.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly long UsualExpiry(int index)
     {
@@ -135,7 +141,7 @@ internal unsafe ref struct CommandArguments
             ? UsualExpiry(index + 1, 1) : 0;
     }
 
-    /// <summary>A glob pattern.</summary>
+    /// <summary>The next argument, a glob pattern.</summary>
     public ReadOnlySpan<byte> NextPattern()
     {
         var pattern = NextBytes();
@@ -143,7 +149,8 @@ internal unsafe ref struct CommandArguments
         return pattern;
     }
 
-    /// <summary>A key, for the store: with what the look-ahead found, where it looked.</summary>
+    /// <summary>The next argument as a key for the store, with the hint if the look-ahead looked for this
+    /// key.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Key NextKey()
     {
@@ -167,8 +174,8 @@ internal unsafe ref struct CommandArguments
         return _store.Key(bytes, hash, hint);
     }
 
-    /// <summary>Puts any argument, as a key, into a list for the store; for commands over several keys.</summary>
-    /// <param name="expectedBytes">Of the value that will be written, where known.</param>
+    /// <summary>Adds any argument, as a key, to a list for the store; for commands on several keys.</summary>
+    /// <param name="expectedBytes">The size of the value that will be written, where known.</param>
     public readonly void AddKey(int index, KeyList keys, int database, int expectedBytes = 8)
     {
         var key = this[index];
@@ -185,7 +192,7 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
-    /// <summary>The next argument, for what may go on in later turns.</summary>
+    /// <summary>The next argument, for a command that may go on in later turns.</summary>
     public KeptArgument NextKept()
     {
         int index = _next;
@@ -205,18 +212,27 @@ internal unsafe ref struct CommandArguments
         return new(_items[index].Pointer, _items[index].Length);
     }
 
-    /// <summary>What holds the arguments, if they are a large command's.</summary>
+    /// <summary>The holder of the arguments, if they are a large command's.</summary>
     public readonly LargeCommand? Large => _large;
 
-    /// <summary>Keeps all of them, for a command that goes on in later turns. Those in blocks stay in the session's,
+    /// <summary>Keeps all arguments, for a command that runs or goes on in later turns. Blocks stay with the session,
     /// which keeps them until the command is done.</summary>
-    /// <param name="store">Is charged with the memory, as long as it is held.</param>
+    /// <param name="store">Charged with the memory as long as it is held.</param>
     public readonly HeldCommand Keep(Store store) => new(_items, _count, store, _large);
 
-    /// <summary>All of them, for work that may go on in later turns.</summary>
+    /// <summary>All arguments, for work that may go on in later turns.</summary>
     public readonly KeptArguments All(Store store) => new(store, _items, _count, _large);
 
-    /// <summary>Any argument as a value, as <see cref="NextValue"/>.</summary>
+    /// <summary>Whether an argument is one of the first <paramref name="count"/> after a word, in any case.</summary>
+    /// <param name="upper">The word in upper case.</param>
+    public readonly bool FollowsWord(int index, ReadOnlySpan<byte> upper, int count)
+    {
+        for (int i = Math.Max(1, index - count); i < index; i++)
+            if (CommandName.Equal(upper, this[i].Span)) return true;
+        return false;
+    }
+
+    /// <summary>Any argument as a value, with its block as from <see cref="NextValue"/>.</summary>
     public readonly ReadOnlySpan<byte> ValueAt(int index, out Block block)
     {
         var argument = this[index];
@@ -226,7 +242,8 @@ internal unsafe ref struct CommandArguments
 
     public long NextInt64() => NextInt64(long.MinValue, long.MaxValue, Errors.NotAnInteger);
 
-    /// <summary>An integer within bounds; the error is for everything else.</summary>
+    /// <summary>The next argument, an integer within bounds.</summary>
+    /// <param name="error">The error for anything else.</param>
     public long NextInt64(long min, long max, ReadOnlySpan<byte> error)
     {
         var text = NextBytes();
@@ -240,7 +257,7 @@ internal unsafe ref struct CommandArguments
 
     public int NextInt32(int min, int max, ReadOnlySpan<byte> error) => (int)NextInt64(min, max, error);
 
-    /// <summary>A double: not NaN.</summary>
+    /// <summary>The next argument, a number that is not NaN.</summary>
     public double NextDouble()
     {
         var text = NextBytes();
@@ -267,34 +284,40 @@ internal unsafe ref struct CommandArguments
     public readonly ReadOnlySpan<byte> Peek() =>
         Remaining > 0 ? new(_items[_next].Pointer, _items[_next].Length) : default;
 
-    /// <summary>Passes over so many arguments.</summary>
+    /// <summary>Passes over <paramref name="count"/> arguments.</summary>
     public void Skip(int count)
     {
+        Debug.Assert(count >= 0, "arguments are not read twice");
         if (count > Remaining) SyntaxError();
         else _next += count;
     }
 
     public void SyntaxError() => Fail(Errors.Syntax);
 
-    /// <summary>Refuses a command with more arguments left than anybody has a use for: it would take its worker for
+    /// <summary>Refuses a command with more arguments left than anybody has a use for: it would occupy its worker for
     /// long.</summary>
-    /// <param name="what">What they are, "patterns of CONFIG GET": the error names it.</param>
-    public void RequireAtMost(int most, string what)
+    /// <param name="what">What the arguments are, for the error: "patterns of CONFIG GET".</param>
+    public void RequireAtMost(int most, string what) => RequireAtMost(Remaining, most, what);
+
+    /// <summary>Refuses a command with more arguments of some kind than anybody has a use for.</summary>
+    /// <param name="count">How many there are.</param>
+    public void RequireAtMost(long count, int most, string what)
     {
-        if (Remaining > most)
+        if (count > most)
             Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many {what}, at most {most} are taken at once"));
     }
 
     /// <summary>Remembers an error, unless there is one already.</summary>
     public void Fail(ReadOnlySpan<byte> error)
     {
+        Debug.Assert(!error.IsEmpty, "an error has a text");
         if (_failed) return;
         _failed = true;
         _error = error;
     }
 
-    /// <summary>Ends the reading: everything must have been good, and nothing be left.</summary>
-    /// <returns>False when an error was written: the handler returns at once.</returns>
+    /// <summary>Ends the reading: all arguments must have been read, and none may have been bad.</summary>
+    /// <returns>False after writing an error; the handler then returns at once.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Finish(ReplyWriter reply)
     {
@@ -307,6 +330,7 @@ internal unsafe ref struct CommandArguments
     private void FinishSlow(ReplyWriter reply)
     {
         SyntaxError();
+        Debug.Assert(reply.Owed == 1, "the error is the reply");
         reply.WriteError(_error);
     }
 

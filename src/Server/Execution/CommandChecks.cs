@@ -14,8 +14,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>Bytes of an unknown subcommand that the error repeats.</summary>
     private const int EchoBytes = 128;
 
-    /// <summary>Whether some commands may have to be refused or to wait, by the state of the server. (Whether there is
-    /// memory is asked before each command that may need some.)</summary>
+    /// <summary>Whether the state of the server may make some commands wait or be refused. (Whether there is memory is
+    /// asked before each command that may need some.)</summary>
     public bool IsGuarded =>
         server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
 
@@ -23,11 +23,12 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;
 
     /// <summary>Makes all checks.</summary>
-    /// <param name="items">The command's arguments, to be kept should it have to wait; null: it may not.</param>
+    /// <param name="items">The command's arguments, kept if it has to wait; null if it may not wait.</param>
     /// <returns>Whether it may run. The context then names the row of the subcommand, or the row that
     /// refused.</returns>
     public CheckResult Check(ref CommandContext context, Argument* items)
     {
+        Debug.Assert(output.Reply.Owed == 1, "the reply has been begun");
         if (!TryRefuse(ref context)) return CheckResult.Refused;
         var room = FindRoom(ref context, items);
         if (room != CheckResult.Runs) return room;
@@ -35,8 +36,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     }
 
     /// <summary>The checks before a handler, in the order in which Redis makes them.</summary>
-    /// <returns>False when the command has been answered with an error. The context then names the row that
-    /// refused.</returns>
+    /// <returns>False after writing an error. The context then names the row that refused.</returns>
     private bool TryRefuse(ref CommandContext context)
     {
         var command = context.Command;
@@ -83,8 +83,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         return true;
     }
 
-    /// <summary>At maxmemory: what needs memory waits while what is dead is given back, and is refused when that is not
-    /// enough.</summary>
+    /// <summary>At maxmemory a command that needs memory waits while dead records are reclaimed, and is refused when
+    /// that is not enough.</summary>
     private CheckResult FindRoom(ref CommandContext context, Argument* items)
     {
         var session = context.Session;
@@ -108,15 +108,15 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Refused;
         }
 
-        if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + RoomWaits.WaitMsMax;
+        if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
         Hold(ref context, deadline);
         server.RoomWaits.Add(session);
-        // Who decides wakes those who are in the list: what was decided before this one was is seen here.
+        // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
         if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
         return CheckResult.Waits;
     }
 
-    /// <summary>Keeps the command until its session is woken, or a time has come.</summary>
+    /// <summary>Keeps the command until its session is woken, or the deadline has come.</summary>
     private void Hold(ref CommandContext context, long deadlineTickMs)
     {
         Debug.Assert(context.Session.Held == null, "one command is held at a time");
@@ -125,8 +125,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         output.Rewind(new ReplyMark(output.Reply.ReplyStart, 0));
     }
 
-    /// <summary>How a command may need memory; 0: not at all. EXEC, as what is queued does. What reads is queued above
-    /// the limit, too, as in Redis 7.4; multi-queue-limit bounds it.</summary>
+    /// <summary>Which of DenyOom and WaitsForRoom a command has; EXEC has those of the queued commands. Commands that
+    /// only read are queued above the limit, too, as in Redis 7.4; multi-queue-limit bounds them.</summary>
     private static CommandFlags NeedsOf(Session session, Command command)
     {
         var flags = command.Flags;
@@ -175,8 +175,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
         if (!server.Pause.Holds(writes)) return false;
         Hold(ref context, long.MaxValue);
-        // Who ends a pause wakes the sessions that have a held command: if it ended before this one had, nobody else
-        // will. (The pause's lock is between the holding and this look, as it is between its end and that one.)
+        // The end of a pause wakes the sessions that have a held command. If it came before this one had, nobody else
+        // wakes it. (Holds takes the pause's lock after Held is set, and the end takes it before it looks at Held.)
         if (!server.Pause.Holds(writes)) context.Session.Unpark();
         return true;
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Sessions;
@@ -8,6 +9,9 @@ namespace Kv.Server.Execution;
 /// <summary>All that a handler works with: who asks, the arguments, where the reply goes, the store.</summary>
 internal ref struct CommandContext
 {
+    /// <summary>Of more keys even to lock them takes long: some milliseconds.</summary>
+    private const int KeysHeldAtOnceMax = 4096;
+
     /// <summary>The client.</summary>
     public Session Session { readonly get; internal set; }
 
@@ -26,7 +30,7 @@ internal ref struct CommandContext
     /// <summary>The counters of whoever runs this command; written by one thread at a time.</summary>
     public WorkerCounters Counters { readonly get; internal init; }
 
-    /// <summary>The arguments, positioned behind the command's (and the subcommand's) name.</summary>
+    /// <summary>The arguments, positioned after the command's (and the subcommand's) name.</summary>
     public CommandArguments Args;
 
     /// <summary>Runs what EXEC runs.</summary>
@@ -35,27 +39,29 @@ internal ref struct CommandContext
     /// <summary>Serves those who wait for what this session's commands change.</summary>
     internal KeyServer Waits { readonly get; init; }
 
-    /// <summary>Whether the command may wait for something that is not there: not in what EXEC runs, which answers as
-    /// when the time has passed.</summary>
+    /// <summary>Whether the command may wait for an element that is not there. Run by EXEC it may not, and replies as
+    /// if its time had passed.</summary>
     public readonly bool MayBlock => !InTransaction;
 
-    /// <summary>Whether EXEC runs the command: it waits for nobody, and for no key.</summary>
+    /// <summary>Whether EXEC runs the command, which then waits for nobody.</summary>
     public readonly bool InTransaction => Session.Transaction is { IsRunning: true };
 
-    /// <summary>Whether a part of the command may be left to later turns: not where EXEC does all in one.</summary>
+    /// <summary>Whether a part of the command may be left to later turns. Not where EXEC runs all in one
+    /// turn.</summary>
     public readonly bool MayStep => Session.Transaction is not { IsRunning: true, Pace: TransactionPace.AtOnce };
 
-    /// <summary>A large string that has to move for the command does so in this turn
+    /// <summary>Whether a large string that has to move for the command is moved in this turn
     /// (<see cref="StringRoom"/>).</summary>
     public bool MovesAtOnce { readonly get; internal set; }
 
     /// <summary>Where replies that are sent from a block without a copy are noted.</summary>
     internal SessionOutput Output { readonly get; init; }
 
-    /// <summary>Answers one error.</summary>
+    /// <summary>Writes one error.</summary>
     public readonly void Fail(ReadOnlySpan<byte> error) => Reply.WriteError(error);
 
-    /// <summary>Answers what keeps a command from its work: a wrong type, memory. A missing key does not.</summary>
+    /// <summary>Writes the error of a status with which the command cannot go on: a wrong type, no memory. A missing
+    /// key is none.</summary>
     /// <returns>False when an error was written.</returns>
     public readonly bool TryBegin(StoreStatus status)
     {
@@ -65,12 +71,14 @@ internal ref struct CommandContext
     }
 
     /// <summary>Lists keys among the arguments, to be held together.</summary>
-    /// <param name="first">The place of the first of them.</param>
+    /// <param name="first">The index of the first key.</param>
     /// <param name="count">How many follow each other.</param>
-    /// <param name="destination">The place of one that comes first in the list; 0: there is none.</param>
+    /// <param name="destination">The index of another key, which comes first in the list; 0 for none.</param>
     /// <returns>The session's list, until its next use.</returns>
     public KeyList ListKeys(int first, int count, int destination = 0)
     {
+        Debug.Assert(first > 0 && count >= 0 && first + count <= Args.Count && destination < Args.Count,
+            "keys are arguments");
         var keys = Store.Keys;
         keys.Clear();
         if (destination != 0) Args.AddKey(destination, keys, Session.Database);
@@ -78,52 +86,84 @@ internal ref struct CommandContext
         return keys;
     }
 
-    /// <summary>Answers a bulk string from a block: sent from the block itself, nothing is copied.</summary>
+    /// <summary>Where EXEC holds the keys of the command, if they were looked up in steps (<see cref="KeyLookUp"/>);
+    /// else null.</summary>
+    internal KeyPlaces? Places { readonly get; set; }
+
+    /// <summary>Lets a command on very many keys hold them in steps. Its handler runs once more when they are
+    /// held.</summary>
+    /// <returns>False when the handler has to <see cref="Hold"/> them itself: there are few, or this is its second run,
+    /// or all has to be done in this turn.</returns>
+    /// <inheritdoc cref="ListKeys"/>
+    public bool HoldsInSteps(int first, int count, int destination = 0)
+    {
+        if (count <= KeysHeldAtOnceMax || Places != null || !MayStep) return false;
+        if (!InTransaction) TransactionSteps.BeginOne(ref this);
+        else if (!TryPostpone())
+            Continue(new KeyLookUp(new KeyPlaces(Server.Store, Store, count + (destination == 0 ? 0 : 1)), first,
+                count, destination));
+        return true;
+    }
+
+    /// <summary>Holds keys among the arguments.</summary>
+    /// <inheritdoc cref="ListKeys"/>
+    public HeldKeys Hold(int first, int count, int destination = 0) =>
+        Places != null ? Places.Held : Store.Hold(ListKeys(first, count, destination));
+
+    /// <summary>Writes a block as a bulk string, which is sent from the block itself, without a copy.</summary>
     /// <param name="block">The caller's reference goes to the output, which releases it.</param>
     public readonly void WriteBlock(Block block) => Output.WriteBlock(Reply, block);
 
     /// <summary>Leaves the rest of the command to later turns; the session's next command waits until it is
     /// done.</summary>
-    public readonly void Continue(ICommandSteps rest) => Session.Steps = rest;
+    public readonly void Continue(ICommandSteps rest)
+    {
+        Store.EndComingAgain();     // it is the steps that go on
+        Session.Steps = rest;
+    }
 
-    /// <summary>Whether what is left of the command to later turns means that those begin all of it anew: in the first
-    /// turn of EXEC.</summary>
+    /// <summary>Whether a command that leaves something to later turns is begun anew there: in the first turn of
+    /// EXEC.</summary>
     public readonly bool IsBegunAnew => Session.Transaction is { IsRunning: true, Pace: TransactionPace.FirstTurn };
 
-    /// <summary>In the first turn of EXEC: leaves a command that takes long to later ones, which begin it anew. So
-    /// nothing may have been changed.</summary>
-    /// <returns>False: it may begin now.</returns>
+    /// <summary>In the first turn of EXEC, leaves a command that takes long to later turns, which begin it anew. It
+    /// must not have changed anything yet.</summary>
+    /// <returns>False when this is not that turn: the command begins now.</returns>
     public readonly bool TryPostpone()
     {
         if (!IsBegunAnew) return false;
+        Debug.Assert(Session.Steps == null, "a command is postponed before it has begun");
         Session.Steps = Postponed.Instance;
         return true;
     }
 
-    /// <summary>Whether so many keys are to be worked on in steps. What EXEC runs has its keys already, and works on
-    /// them at once.</summary>
-    public readonly bool IsLong(int keys) => keys > ManyKeysCommand.KeysMax && !InTransaction;
+    /// <summary>Whether a command on this number of keys works in steps.</summary>
+    public readonly bool IsLong(int keys) => keys > ManyKeysCommand.KeysMax && MayStep;
 
-    /// <summary>Does a command over very many keys in steps.</summary>
-    public void ContinueLong(ManyKeysKind kind) => Continue(new ManyKeysCommand(ref this, kind));
+    /// <summary>Does a command on very many keys in steps.</summary>
+    public void ContinueLong(ManyKeysKind kind)
+    {
+        if (!TryPostpone()) Continue(new ManyKeysCommand(ref this, kind));
+    }
 
-    /// <summary>Lets the command wait until one of its keys has something for it: the rest is the blocked command's.
-    /// Nothing is written here.</summary>
-    /// <param name="command">New; knows what it takes, and how that is answered.</param>
+    /// <summary>Lets the command wait until one of its keys has something for it; the blocked command then writes the
+    /// reply. Nothing is written here.</summary>
+    /// <param name="command">A new command, which knows what it takes and how it replies.</param>
     /// <param name="type">What it waits for: a list, a sorted set or a stream.</param>
     /// <param name="keys">Which arguments are the keys.</param>
-    /// <param name="timeoutMs">How long it waits; 0 for ever.</param>
+    /// <param name="timeoutMs">How long it waits; 0: for ever.</param>
     public void Block(BlockedCommand command, DataType type, KeyRange keys, long timeoutMs) =>
         Server.Blocked.Begin(ref this, command, type, keys, timeoutMs);
 
-    /// <summary>Lets the session wait, without its worker: no further command of it is run until the time has passed or
-    /// <see cref="Session.Unpark"/>.</summary>
-    /// <param name="milliseconds">At most; -1 waits until it is woken.</param>
+    /// <summary>Lets the session wait without its worker: none of its commands runs until the time has passed or
+    /// somebody calls <see cref="Session.Unpark"/>.</summary>
+    /// <param name="milliseconds">How long at most.</param>
     /// <param name="then">Runs afterwards and writes the reply. Without it the handler has written the reply, which is
     /// sent at once.</param>
     public readonly void Park(long milliseconds, ICommandSteps? then = null)
     {
-        if (!InTransaction) Session.Park(milliseconds < 0 ? long.MaxValue : Server.TickMs + milliseconds);
+        Debug.Assert(milliseconds >= 0, "a wait does not end before it begins");
+        if (!InTransaction) Session.Park(Server.TickMs + milliseconds);
         Session.Steps = then;
     }
 }

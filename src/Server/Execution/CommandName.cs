@@ -6,7 +6,7 @@ namespace Kv.Server.Execution;
 /// <summary>Compares names and keywords as clients send them: any case.</summary>
 internal static class CommandName
 {
-    /// <summary>The first 8 bytes in upper case, the first one lowest, zeros behind a shorter name.</summary>
+    /// <summary>The first 8 bytes in upper case, the first one lowest, zeros after a shorter name.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong Head(ReadOnlySpan<byte> name)
     {

@@ -2,16 +2,18 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Runs a command that may run (<see cref="CommandChecks"/>): selects, begins the reply, calls, counts, makes
-/// sure of one reply whatever goes wrong, and serves those who waited for what it has changed.</summary>
-/// <remarks>Used by the window's loop, for what is unusual, for the steps of what takes many turns, by EXEC and by
-/// scripts. Threads: one worker or lease, or whoever steps a transaction or a script.</remarks>
+/// <summary>Runs a command that has passed <see cref="CommandChecks"/>: selects its database, begins the reply, calls
+/// the handler, counts, makes sure of one reply whatever goes wrong, and serves those who waited for what it has
+/// changed.</summary>
+/// <remarks>Used by the window's loop, the dispatcher, the steps of long commands, EXEC and scripts. Threads: one
+/// worker or lease, or whoever steps a transaction or a script.</remarks>
 internal sealed unsafe class CommandRunner : IDisposable
 {
     private readonly KvServer _server;
@@ -21,6 +23,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     private readonly ReplyWriter _reply;
     private readonly KeyServer _waits;
     private readonly TransactionRun _transactions;
+    private readonly SlowLog _slowLog;
+    private CommandCounts _uncounted;
+    private long _partTicks;
 
     public CommandRunner(KvServer server, StoreSession store, WorkerCounters counters, SessionOutput output)
     {
@@ -31,10 +36,18 @@ internal sealed unsafe class CommandRunner : IDisposable
         _reply = output.Reply;
         _waits = new KeyServer(server, store);
         _transactions = new TransactionRun(this, output);
+        _slowLog = server.SlowLog;
     }
 
-    /// <summary>When the last command or step began, if it was slow; else 0. Whoever looks sets it back.</summary>
+    /// <summary>When the last command or step began, if it was slow; else 0. Whoever reads it sets it to 0.</summary>
     public long SlowSince { get; set; }
+
+    /// <summary>Whether the parts that it runs are commands of their own to the statistics and the slow log. Not if the
+    /// part is all there is, and whoever steps it counts and times it.</summary>
+    public bool CountsParts { get; init; } = true;
+
+    /// <summary>Which commands are timed one by one.</summary>
+    public TimingDetail Detail => _slowLog.Detail;
 
     public CommandContext NewContext() =>
         new()
@@ -52,8 +65,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     }
 
     /// <summary>Calls a command that <see cref="Begin"/> has begun; the caller times it.</summary>
-    /// <param name="handler">The row's.</param>
-    /// <param name="counts">The row's.</param>
+    /// <param name="handler">The handler of the command's row.</param>
+    /// <param name="counts">The counts of the command's row.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Call(ref CommandContext context, CommandHandler handler, ref CommandCounts counts)
     {
@@ -64,29 +77,48 @@ internal sealed unsafe class CommandRunner : IDisposable
     }
 
     /// <summary>Calls and times a command that <see cref="Begin"/> has begun.</summary>
+    /// <exception cref="KeyInUseException">It is to come again, see <see cref="Dispatcher.KeepForLater"/>.</exception>
     public void Run(ref CommandContext context)
     {
         Debug.Assert(_reply.Owed == 1, "its reply has been begun");
         Fault.Point("command.run");
         ref var counts = ref _counters.ByCommand[context.Command.Id];
+        var command = context.Command;
+        // A value in a block of its own takes long, whatever the command.
+        bool isTimed = command.Timing <= Detail || context.Session.Blocks != null;
         long begin = counts.Begin();
-        Call(ref context, context.Command.Handler!, ref counts);
-        if (begin != 0 && counts.End(begin, 1, context.Command) != 0) SlowSince = begin;
+        if (begin == 0 && isTimed) begin = Stopwatch.GetTimestamp();
+        if (command.MayComeAgain && !context.Session.HasComeAgainForLong) _store.BeginComingAgain();
+        Call(ref context, command.Handler!, ref counts);
+        _store.EndComingAgain();
+        if (begin == 0) return;
+        long ticks = counts.End(begin, 1, command);
+        if (counts.IsSlow) SlowSince = begin;
+        NoteTime(ref context, ticks);
     }
 
-    /// <summary>Runs one of several commands that are answered together, to its end: EXEC's, a script's.</summary>
+    /// <summary>Notes for the slow log how long a command took in this turn.</summary>
+    /// <param name="context">The command's, with its arguments.</param>
+    public void NoteTime(ref CommandContext context, long ticks)
+    {
+        if (context.Session.SlowCall is { } call) call.Ticks += ticks;
+        else if (_slowLog.IsSlow(ticks) && context.Command.Timing != TimingDetail.Never)
+            _slowLog.Add(Record(ref context), ticks, context.Session.Address, context.Session.Name);
+    }
+
+    /// <summary>Runs one of several commands whose replies go out together (EXEC's, a script's), to its end.</summary>
     /// <remarks>Those who wait for what it has changed are served when all of them have run.</remarks>
     public void RunPart(ref CommandContext context, in QueuedCommand queued)
     {
         if (TryRunPart(ref context, queued)) return;
-        // Ends: each step gets on, and what runs together waits for nobody.
+        // Ends: each step gets on, and no such command waits for anybody.
         while (!TryStepPart(ref context, queued))
         {
         }
     }
 
-    /// <summary>The same, but for what the command leaves to its steps.</summary>
-    /// <returns>False: there are some, and its reply is not whole yet.</returns>
+    /// <summary>Runs one of several commands whose replies go out together, but for the steps that it leaves.</summary>
+    /// <returns>False when it has left steps: its reply is not whole yet.</returns>
     public bool TryRunPart(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
@@ -98,22 +130,25 @@ internal sealed unsafe class CommandRunner : IDisposable
         try
         {
             Fault.Point("transaction.command");
-            ref var counts = ref _counters.ByCommand[command.Id];
+            ref var counts = ref CountsOfPart(command);
             long begin = counts.Begin();
-            // What the commands before have let go of is freed meanwhile, where that is possible; what they have made
-            // may be too much.
+            // Where it has no steps, it may take any time.
+            if (begin == 0 && Detail != TimingDetail.None && (command.Timing <= TimingDetail.Long
+                || command.Timing <= Detail)) begin = Stopwatch.GetTimestamp();
+            // Memory that the commands before have let go of is freed here, if possible; or they have used too much.
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
             if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else command.Handler!(ref context);
             bool isDone = session.Steps == null;
-            // It will be begun anew, and is counted then.
+            // It is begun anew in the next turn, and counted then.
             if (!isDone && session.Transaction!.Pace == TransactionPace.FirstTurn) return false;
             counts.Calls++;
-            if (begin != 0) counts.End(begin, 1, command);
+            _partTicks = begin == 0 ? 0 : counts.End(begin, 1, command);
             if (!isDone) return false;
+            NotePart(ref context, queued);
             if (!_reply.IsDone) Finish(ref context);
-            // CLIENT REPLY OFF and SKIP answer nothing; an array still has a place for them.
+            // CLIENT REPLY OFF and SKIP write nothing, but have a place in the array.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
         }
         catch (Exception exception)
@@ -124,20 +159,22 @@ internal sealed unsafe class CommandRunner : IDisposable
         return true;
     }
 
-    /// <summary>Takes the next step of the command that has left some.</summary>
+    /// <summary>Takes the next step of a command for which <see cref="TryRunPart"/> returned false.</summary>
     /// <returns>True when it is done, and its reply whole.</returns>
     public bool TryStepPart(ref CommandContext context, in QueuedCommand queued)
     {
         var session = context.Session;
+        Debug.Assert(session.Steps != null && context.InTransaction, "the command has left steps");
         var command = BeginPart(ref context, queued);
         try
         {
             long begin = Stopwatch.GetTimestamp();
             var steps = session.Steps!;
             bool isDone = steps.Step(ref context);
-            _counters.ByCommand[command.Id].AddStep(begin);
+            _partTicks += CountsOfPart(command).AddStep(begin);
             if (isDone && session.Steps == steps) session.Steps = null;
             if (session.Steps != null) return false;
+            NotePart(ref context, queued);
             if (!_reply.IsDone) Finish(ref context);
         }
         catch (Exception exception)
@@ -148,18 +185,28 @@ internal sealed unsafe class CommandRunner : IDisposable
         return true;
     }
 
-    /// <summary>Whether the last of several commands threw: its reply is one error then, whatever it had
-    /// written.</summary>
+    private void NotePart(ref CommandContext context, in QueuedCommand queued)
+    {
+        if (!CountsParts || !_slowLog.IsSlow(_partTicks)) return;
+        BeginPart(ref context, queued);     // its steps may have had arguments of their own, which are gone
+        NoteTime(ref context, _partTicks);
+    }
+
+    /// <summary>Whether the last command of <see cref="TryRunPart"/> or <see cref="TryStepPart"/> threw; its reply then
+    /// is one error.</summary>
     public bool PartHasThrown { get; private set; }
 
     private Command BeginPart(ref CommandContext context, in QueuedCommand queued)
     {
         context.Command = queued.Command;
-        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks);
+        context.Args.Begin(queued.Items, queued.Count, 0, 0, 0, queued.Blocks, queued.Large);
         if (queued.Command.Container != null) context.Args.Skip(1);
         _store.Select(context.Session.Database);
         return queued.Command;
     }
+
+    private ref CommandCounts CountsOfPart(Command command) =>
+        ref CountsParts ? ref _counters.ByCommand[command.Id] : ref _uncounted;
 
     private void FailPart(Session session, Exception exception)
     {
@@ -167,21 +214,24 @@ internal sealed unsafe class CommandRunner : IDisposable
         Fail(session, exception);
     }
 
-    /// <summary>Does the next step of what the session's last command has left to later turns.</summary>
-    /// <returns>False when more is left.</returns>
+    /// <summary>Takes the next step of the session's last command.</summary>
+    /// <returns>False when more steps are left.</returns>
     public bool Step(ref CommandContext context, ICommandSteps steps)
     {
         var session = context.Session;
-        Debug.Assert(session.LastCommand != null, "the steps are some command's");
+        Debug.Assert(session.LastCommand != null && session.Steps == steps, "they are the last command's steps");
+        Debug.Assert(!session.IsParked && session.OwedBySteps > 0, "who goes on does not wait, and owes a reply");
         context.Command = session.LastCommand!;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         Begin(session);
-        // what earlier steps have written is paid for
+        // What earlier steps have written is no longer owed.
         _reply.Rewind(new ReplyMark(_reply.ReplyStart, session.OwedBySteps));
         long begin = Stopwatch.GetTimestamp();
         SlowSince = begin;
         bool isDone = steps.Step(ref context);
-        _counters.ByCommand[context.Command.Id].AddStep(begin);
+        context.Args.Begin(null, 0, 0, 0, 0, null);     // the steps' own may be gone
+        long ticks = _counters.ByCommand[context.Command.Id].AddStep(begin);
+        if (session.SlowCall is { } call) call.Ticks += ticks;
         if (_store.HasArrivals) _waits.ServeArrivals();
         if (!isDone)
         {
@@ -190,10 +240,34 @@ internal sealed unsafe class CommandRunner : IDisposable
         }
 
         if (session.Steps == steps) session.Steps = null;
+        if (session.Steps == null) EndSlowCall(session, steps);
         session.OwedBySteps = 1;
         session.IsInReply = false;
         if (!_reply.IsDone) Finish(ref context);
         return true;
+    }
+
+    private static void EndSlowCall(Session session, ICommandSteps steps)
+    {
+        if (session.SlowCall is not { } call) return;
+        session.SlowCall = null;
+        // As in Redis: who has waited in vain is not in the slow log.
+        if (steps is BlockedCommand { IsServed: false }) call.Dispose();
+        else call.End(session.Address, session.Name);
+    }
+
+    /// <summary>What the slow log shows of a command.</summary>
+    private byte[] Record(ref CommandContext context)
+    {
+        ref readonly var args = ref context.Args;
+        uint secrets = 0;
+        if (context.Command.Secrets is { } isSecret)
+        {
+            for (int i = 0; i < Math.Min(args.Count, SlowLog.ArgumentsMax); i++)
+                if (isSecret(args, i)) secrets |= 1u << i;
+        }
+
+        return _slowLog.Record(new(args.At(0), args.Count), secrets);
     }
 
     /// <summary>Serves those who wait for what a command that threw has changed.</summary>
@@ -202,7 +276,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         if (_store.HasArrivals) _waits.ServeArrivals();
     }
 
-    /// <summary>Writes an error in place of all that the command that threw has written.</summary>
+    /// <summary>Replaces what a command that threw has written by one error.</summary>
     public void Fail(Session session, Exception exception)
     {
         session.EndSteps();
@@ -219,9 +293,10 @@ internal sealed unsafe class CommandRunner : IDisposable
         _server.Log.LogError(exception, "A command of client {Client} failed", session.Id);
     }
 
-    /// <summary>Answers a command that may not run.</summary>
+    /// <summary>Refuses a command: writes an error, and counts the command as rejected.</summary>
     public void Reject(Command command, scoped ReadOnlySpan<byte> error)
     {
+        Debug.Assert(_reply.Owed == 1, "the error is the one reply");
         _counters.ByCommand[command.Id].Rejected++;
         FailWith(error);
     }
@@ -235,11 +310,11 @@ internal sealed unsafe class CommandRunner : IDisposable
 
     public void Dispose() => _waits.Dispose();
 
-    /// <summary>Whether what the command writes are messages of their own: others may come between them, and their
-    /// number is not checked.</summary>
+    /// <summary>Whether a command writes messages of its own: other messages may come between them, and their number is
+    /// not checked.</summary>
     private static bool HasOwnReplies(Command command) => (command.Flags & CommandFlags.OwnReplies) != 0;
 
-    /// <summary>After a handler whose reply is an error, or not there (yet), or one too many.</summary>
+    /// <summary>Follows a handler that has written an error, not all of its reply, or too much.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void Finish(ref CommandContext context)
     {
@@ -247,6 +322,10 @@ internal sealed unsafe class CommandRunner : IDisposable
         if (session.Steps != null && _reply.Owed != 0)
         {
             session.LastCommand = context.Command;
+            bool isFirstTurn = context.Args.Count > 0;
+            if (isFirstTurn && session.SlowCall == null && Detail != TimingDetail.None
+                && context.Command.Timing != TimingDetail.Never)
+                session.SlowCall = new SlowCall(_slowLog, Record(ref context));
             Leave(ref context);
             return;
         }
@@ -267,14 +346,15 @@ internal sealed unsafe class CommandRunner : IDisposable
         session.IsErrorCounted = false;
     }
 
-    /// <summary>Notes what is owed by the steps that are left.</summary>
+    /// <summary>Notes what the steps that are left owe.</summary>
     private void Leave(ref CommandContext context)
     {
         var session = context.Session;
+        Debug.Assert(session.Steps != null && _reply.Owed > 0, "steps that are left owe the rest of the reply");
         session.OwedBySteps = _reply.Owed;
         session.IsInReply |= _output.Buffer.Length > _reply.ReplyStart && !HasOwnReplies(context.Command);
-        // What goes on though its client does not read must not write to it: there would be no end to what waits for
-        // that client. It is given up, with what it holds.
+        // A command that goes on though its client does not read must not write: there would be no limit to what waits
+        // for that client. It is given up, with what it holds.
         if (session.IsInReply && session.Steps is { Holds: true })
             throw new InvalidOperationException("A long command answers while it holds keys or an epoch");
     }

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
+using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -14,16 +15,16 @@ namespace Kv.Server.Execution;
 //   session 2   GE                                            (in part: stays)
 //
 //   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
-//   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a member of
-//             a large collection go on: the collection's head, the member's bucket, the member; or the byte of a bit or
-// register
-//   Execute   in the same order; replies go behind one another into the output
+//   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a
+//             member of a large collection go on: the collection's head, the member's bucket, the member; or the byte
+//             of a bit or register
+//   Execute   in this order, too; each reply is appended to the output
 //
-//  A session's commands stand together, so its replies do, too. A window ends early behind a command that changes how
+//  A session's commands stand together, so its replies do, too. A window ends early after a command that changes how
 //  the next ones are to be read or looked up.
 
-/// <summary>Runs the commands that a group of sessions has sent, so many at a time that memory is fetched ahead of its
-/// use.</summary>
+/// <summary>Runs the commands that a group of sessions has sent, some at a time, so that memory is fetched before it is
+/// used.</summary>
 /// <remarks>
 /// Threads: one worker, or whoever holds the lease. The hints live within one turn of the <see cref="StoreSession"/>.
 /// Result: each session's commands run strictly in order; looking ahead changes nothing but the time.
@@ -36,20 +37,27 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <summary>Replies of more bytes than this leave in the middle of a turn.</summary>
     public const int FlushBytes = 256 * 1024;
 
-    /// <summary>A session that has been answered so much in a turn goes on in the next one.</summary>
+    /// <summary>A session with replies of this many bytes in a turn goes on in the next one.</summary>
     private const int ShareBytes = 1024 * 1024;
 
-    /// <summary>The clock is read once in so many windows, so it costs a command less than 0.2 ns. What is slow reads
-    /// it by itself.</summary>
+    /// <summary>The clock is read once in this many windows, so it costs a command less than 0.2 ns. Slow commands read
+    /// it themselves.</summary>
     private const int WindowsPerClock = 8;
 
-    /// <summary>And so does one that has had a millisecond: others of the worker wait no longer for it.</summary>
+    /// <summary>With more arguments even a quick command may take long enough for the slow log.</summary>
+    private const int QuickArgumentsMax = 64;
+
+    /// <summary>A session that has had a millisecond in a turn goes on in the next one, too: the worker's other
+    /// sessions wait no longer.</summary>
     private static readonly long ShareTicks = Stopwatch.Frequency / 1000;
 
-    // Numbers of things that are not commands.
+    // In place of a command's number: what stands in a slot without being a command.
     private const int Unknown = -1;
     private const int Resume = -2;
     private const int ProtocolError = -3;
+
+    // In place of an index: none.
+    private const int None = -1;
 
     private readonly KvServer _server;
     private readonly Command[] _commands;
@@ -72,7 +80,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private MemberKind _headMemberIs;
     private int _inputCount;
     private int _parsing;
-    private int _current;
+    private int _current = None;
     private int _stretch;
     private WindowSlot* _executing;
     private int _executed;
@@ -104,8 +112,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         {
             lock (_slotsGuard)      // the slots are not freed meanwhile
             {
-                // Races with the turn, on purpose: each word is read whole, and the worst is the name of the command
-                // before.
+                // Races with the turn, on purpose: each word is read whole, and at worst the name is that of the last
+                // command.
                 int current = _current;
                 WindowSlot* executing = _executing;
                 if (_isDisposed || executing == null || (uint)current >= SessionsMax
@@ -130,8 +138,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _output.Buffer.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
     }
 
-    /// <summary>Drops the replies of a turn that failed, and the values they refer to: they are no other
-    /// session's.</summary>
+    /// <summary>Drops the replies of a turn that failed, and the blocks they refer to: no other session must get
+    /// them.</summary>
     private void Discard()
     {
         _output.DropReferences(int.MaxValue);
@@ -144,28 +152,29 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// length.</param>
     public void Add(Session session, byte* input, int length)
     {
-        Debug.Assert(_inputCount < SessionsMax, "the group is full");
+        Debug.Assert(_inputCount < SessionsMax, "a group has at most 16 sessions");
+        Debug.Assert(length >= 0, "the input has a length");
         _inputs[_inputCount++] = new WindowInput { Session = session, Start = input, Length = length };
     }
 
     /// <summary>How many bytes of a session's input have been used up.</summary>
     public int Consumed(int index) => _inputs[index].Position;
 
-    /// <summary>Whether a session has used its share of the turn up, but not its input.</summary>
+    /// <summary>Whether a session has used up its share of the turn, but not its input.</summary>
     public bool HasMore(int index) => _inputs[index].HasMore;
 
-    /// <summary>The same of a group of one, also after <see cref="Begin"/>.</summary>
+    /// <summary><see cref="Consumed"/> of a group of one, also after the next <see cref="Begin"/>.</summary>
     public int LastConsumed => _inputs[0].Position;
 
-    /// <inheritdoc cref="LastConsumed"/>
+    /// <summary><see cref="HasMore(int)"/> of a group of one, also after the next <see cref="Begin"/>.</summary>
     public bool LastHasMore => _inputs[0].HasMore;
 
-    /// <summary>Runs the complete commands of the group, of each session as many as fit into its share of a turn, and
+    /// <summary>Runs the complete commands of the group, as many of each session as fit into its share of a turn, and
     /// hands the replies to the owner. What is left of an input begins with a command.</summary>
     public void Run()
     {
         _parsing = 0;
-        _current = -1;
+        _current = None;
         _windows = 0;
         Fault.Point("worker.turn");
         while (_parsing < _inputCount)
@@ -181,12 +190,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         for (int i = 0; i < _inputCount; i++)
         {
             ref var input = ref _inputs[i];
-            int behind = input.Parsed - input.Taken;
-            if (!input.Stopped) input.Position = behind;        // empty lines are no commands, and are behind it, too
-            // Parsed ahead but not run: the state speaks of a command further back than the one that is first now.
-            if (input.Position != behind) input.Session.Partial.Reset();
+            int parsed = input.Parsed - input.Taken;
+            if (!input.Stopped) input.Position = parsed;        // also past empty lines, which are no commands
+            // Parsed ahead but not run: the state is that of a later command than the one that is first now.
+            if (input.Position != parsed) input.Session.Partial.Reset();
             else input.Position = input.Parsed;
             input.HasMore |= input.Session.Partial.IsInterrupted;
+            Debug.Assert(input.Position >= 0 && input.Position <= input.Length, "no more was used than was there");
         }
     }
 
@@ -209,7 +219,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         _table.Clear();
         int count = 0;
-        // A session may end just where the window is full: the next one begins in the next window.
+        // A session's commands may just fill the window: the next session begins in the next window.
         for (; _parsing < _inputCount && count < CommandsMax; _parsing++)
         {
             ref var input = ref _inputs[_parsing];
@@ -231,7 +241,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>Adds the commands of one session.</summary>
-    /// <returns>The window's count when the session has no more; its complement when the window is to be run
+    /// <returns>The window's count when the session has no more commands; its complement when the window is to be run
     /// first.</returns>
     private int ParseSession(ref WindowInput input, Session session, int count)
     {
@@ -243,8 +253,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         bool isLarge = session.Partial.IsLarge, slow = session.Blocks != null || isLarge;
         if (isLarge && count > 0) return ~count;        // it fills the table, so what comes before it is run first
         var table = _table;
-        // A command whose start is here from an earlier turn, or that has stricter limits, is not for the short way.
-        // (Without input there may be no buffer at all.)
+        // The short way is not for a command that has begun in an earlier turn, or that has stricter limits. (Without
+        // input there may be no buffer at all.)
         if (authenticated & !slow & position < length && !session.Partial.IsPartial)
             count = ParseRun(start, length, ref position, database, count);
         while (position < length)
@@ -305,14 +315,14 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         var limits = _server.Limits;
         Argument* items = table.Reserve((CommandsMax - count) * arguments);
         int first = table.Count;
-        // What is the same for all of them is looked up once.
+        // What all commands of the run have in common is looked up once.
         byte key = _headKey < arguments ? _headKey : (byte)0;
         var index = key == 0 ? null : store.LookAheadIndex(database);
         var kind = new WindowSlotKind { Command = _headCommand, Input = (short)_parsing, Key = key,
             Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
         WindowSlot* slot = _slots + count, full = _slots + CommandsMax;
-        // Ends: with the window full, or at a command that differs or is not whole. Behind the end lie bytes of before:
-        // they may match, but no command that begins there ends before it.
+        // Ends: with the window full, or at a command that differs or is not whole. Bytes after the end of the input
+        // may match, but no command that begins there ends within the input.
         for (; slot < full && head.Matches(at); slot++)
         {
             byte* next = head.ReadRest(at, end, items, limits);
@@ -357,14 +367,14 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _store.LookAheadIndex(database)?.Prefetch(slot.Hash);
     }
 
-    /// <summary>A place of the window, checked: past its end is memory of others. (<see cref="ParseRun"/> checks its
-    /// own.)</summary>
+    /// <summary>A slot of the window; checked, since it is native memory. (<see cref="ParseRun"/> checks
+    /// itself.)</summary>
     private ref WindowSlot SlotAt(int place) => ref new Span<WindowSlot>(_slots, CommandsMax)[place];
 
     private void Probe(int count)
     {
         HashIndex? index = null;
-        int database = -1;
+        int database = None;
         bool chained = false;
         int members = 0;
         WindowSlot* end = _slots + count;
@@ -388,8 +398,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         if (members != 0) MemberProbe.Run(_slots, end, _table.Items, _store);
     }
 
-    /// <summary>A few keys in a hundred are not in their first bucket: those are looked for once more, when the second
-    /// has arrived.</summary>
+    /// <summary>Looks once more for the few keys in a hundred that are not in their first bucket: the second bucket has
+    /// arrived meanwhile.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void ProbeChains(WindowSlot* end)
     {
@@ -416,11 +426,33 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 ref var input = ref _inputs[_current];
                 int failed = (int)(_executing - _slots);
                 CountStretch(failed + 1);
-                _dispatcher.FailCommand(input.Session, exception);
+                _store.EndComingAgain();
+                if (exception is not KeyInUseException || !TryKeepForLater(_executing, input.Session))
+                    _dispatcher.FailCommand(input.Session, exception);
                 ReleaseBlocks(input.Session);
                 LookAtShare();
                 from = failed + 1;
             }
+        }
+    }
+
+    /// <summary>Keeps a command that is to come again.</summary>
+    /// <returns>False when there is no memory for it.</returns>
+    private bool TryKeepForLater(WindowSlot* slot, Session session)
+    {
+        Debug.Assert(slot->Kind.Command >= 0, "a command that came again is kept already");
+        var context = _runner.NewContext();
+        context.Session = session;
+        context.Args.Begin(_table.Items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint,
+            session.Blocks, _table.Large);
+        try
+        {
+            _dispatcher.KeepForLater(session, context.Args.Keep(_server.Store));
+            return true;
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
         }
     }
 
@@ -440,7 +472,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             }
 
             context.Session = input.Session;
-            // Also from the middle of a turn on: by a script of it that goes on elsewhere, alone in the store.
+            // Asked for each command: a script of this turn may go on elsewhere, alone in the store.
             if (!guarded && !_store.Presence.IsTurnedAway && IsUsual(slot, input.Session))
             {
                 i = ExecuteStretch(ref context, i, count, ref input);
@@ -448,7 +480,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             }
 
             _executing = slot;
-            _stretch = ++i;       // it counts itself
+            _stretch = ++i;       // ExecuteSlow counts it
             ExecuteSlow(ref context, slot, ref input);
             AfterCommands();
         }
@@ -459,7 +491,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         !(slot->Kind.Command < 0 | session.Gate != 0 | slot->Kind.Slow);
 
     /// <summary>Runs commands of one session for as long as nothing about them is unusual.</summary>
-    /// <returns>The first that is, or is another session's.</returns>
+    /// <returns>The place of the first command that is unusual, or is another session's.</returns>
     private int ExecuteStretch(ref CommandContext context, int from, int count, ref WindowInput input)
     {
         var session = context.Session;
@@ -478,7 +510,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>Runs commands of a stretch for as long as they have one name.</summary>
-    /// <returns>The first that has not, or is to be looked at closer.</returns>
+    /// <returns>The first command that has another name, or is to be looked at more closely.</returns>
     private WindowSlot* ExecuteRun(ref CommandContext context, WindowSlot* slot, WindowSlot* end, ref WindowInput input)
     {
         var session = context.Session;
@@ -495,19 +527,23 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         var first = slot;
+        if (command.MayComeAgain) _store.BeginComingAgain();
         long begin = counts.Begin();
-        // What may be slow ends its session's share as soon as it has taken that long.
+        // A command that may be slow is timed alone, so that its session's share can end right after it.
         if (begin != 0 && (counts.WasSlow || (command.Flags & CommandFlags.Fast) == 0)) end = slot + 1;
+        if (command.Timing <= runner.Detail | runner.Detail == TimingDetail.Long)
+            end = TimedEnd(command, slot, end, ref begin);
         do
         {
             _executing = slot;
             input.Position = slot->End;
             context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
-            // Before each of them, though they are 32 at most: 32 SETRANGEs can be 16 GB.
+            // Asked before each command, though a window has only 32: 32 SETRANGEs can be 16 GB.
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
-                _dispatcher.Run(ref context, items + slot->First);      // which may have to wait for room
-                return slot + 1;        // of a subcommand, perhaps: the context has its row
+                _store.EndComingAgain();
+                _dispatcher.Run(ref context, items + slot->First);      // may refuse it, or let it wait for room
+                return slot + 1;        // the context may now have another row: a subcommand's
             }
 
             runner.Begin(session);
@@ -516,9 +552,34 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
-        if (begin != 0 && counts.End(begin, (int)(slot - first), command) is var slowUntil and not 0)
-            CountShare(begin, slowUntil);
+        _store.EndComingAgain();
+        if (begin != 0) EndTimed(ref context, ref counts, begin, (int)(slot - first));
         return slot;
+    }
+
+    /// <summary>Where a run ends whose commands the slow log may have to know one by one.</summary>
+    /// <param name="begin">When the run begins, if it is timed; set where it has to be.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private WindowSlot* TimedEnd(Command command, WindowSlot* slot, WindowSlot* end, ref long begin)
+    {
+        if (command.Timing <= _runner.Detail || slot->Count > QuickArgumentsMax)
+        {
+            if (begin == 0) begin = Stopwatch.GetTimestamp();
+            return slot + 1;
+        }
+
+        var next = slot + 1;
+        while (next < end && next->Count <= QuickArgumentsMax) next++;
+        return next;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void EndTimed(ref CommandContext context, ref CommandCounts counts, long begin, int calls)
+    {
+        long ticks = counts.End(begin, calls, context.Command);
+        if (counts.IsSlow) CountShare(begin, begin + ticks);
+        // Of several nobody knows which was slow: after a slow run each is timed alone.
+        if (calls == 1) _runner.NoteTime(ref context, ticks);
     }
 
     /// <summary>Reads the clock for the session that runs.</summary>
@@ -529,8 +590,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         CountShare(now, now);
     }
 
-    /// <summary>Ends the turn of the session that runs once it has had its time.</summary>
-    /// <param name="begin">When it began at the latest: counts where the clock was not read for it before.</param>
+    /// <summary>Ends the current session's share once it has had its time.</summary>
+    /// <param name="begin">When it began at the latest: used if the clock has not been read for it before.</param>
     private void CountShare(long begin, long now)
     {
         if (_shareBegin == 0) _shareBegin = begin;
@@ -539,18 +600,20 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     private void EndShare()
     {
-        if (_current < 0) return;
+        if (_current == None) return;
         ref var input = ref _inputs[_current];
         bool hasMore = input.Position != input.Length;
-        // What a command has left to steps is for the next turn, too.
+        // Steps that a command has left are for the next turn, too.
         if (!hasMore && input.Session.Steps == null) return;
         input.Stopped = true;
         input.HasMore = hasMore;
     }
 
-    /// <summary>Counts the commands that were run, up to one that was not.</summary>
+    /// <summary>Counts the commands of the stretch that were run.</summary>
+    /// <param name="end">The place after the last of them.</param>
     private void CountStretch(int end)
     {
+        Debug.Assert(end > 0 && end >= _stretch && end <= CommandsMax, "a stretch is a part of the window");
         _executed += end - _stretch;
         _last = _slots[end - 1].Kind.Command;
     }
@@ -560,7 +623,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         var session = input.Session;
         if (slot->Kind.Command == Resume)
         {
-            _last = -1;         // it was counted when it began
+            _last = None;       // it was counted when it began
             if (!_dispatcher.Resume(ref context)) input.Stopped = true;
             ReleaseBlocks(session);
             return;
@@ -575,7 +638,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         input.Position = slot->End;
         if (slot->Kind.Command == ProtocolError)
         {
-            // The first byte is long gone of what has arrived in part before.
+            // The first byte of a large command that has arrived in part is no longer here.
             byte first = session.Partial.IsLarge ? RespType.Array : input.Start[input.Parsed];
             _dispatcher.FailProtocol(ref context, input.Error, first);
             input.Stopped = true;
@@ -583,7 +646,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
 
         _executed++;
-        _last = -1;
+        _last = None;
         Argument* items = _table.Items + slot->First;
         context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks, _table.Large);
         if (slot->Kind.Command == Unknown)
@@ -608,6 +671,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     private void BeginSession(int index)
     {
+        Debug.Assert(index > _current && index < _inputCount, "sessions run one after another, each once");
         EndSession();
         _current = index;
         _shareBegin = 0;
@@ -618,37 +682,45 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     private void EndSession()
     {
-        if (_current < 0) return;
+        if (_current == None) return;
         ref var input = ref _inputs[_current];
         input.OutputEnd = _output.Buffer.Length;
         input.Session.CommandsProcessed += _executed;
         _counters.Commands += _executed;
-        if (_executed > 0 && _last >= 0) input.Session.LastCommand = _commands[_last];
+        if (_executed > 0 && _last != None) input.Session.LastCommand = _commands[_last];
         _executed = 0;
     }
 
-    /// <summary>Hands much output over, has what was let go of freed, and ends the turn of a session that has had its
-    /// share.</summary>
+    /// <summary>Hands long output to the owner, frees much memory that was let go of, and ends the turn of a session
+    /// that has had its share.</summary>
     private void AfterCommands()
     {
-        bool isMuch = _output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes;
-        if (isMuch && Flush() >= ShareBytes) EndShare();
+        if (_output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes) FlushMuch();
         if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
         if (_runner.SlowSince == 0) return;
         CountShare(_runner.SlowSince, Stopwatch.GetTimestamp());
         _runner.SlowSince = 0;
     }
 
+    // What is sent takes time, too, the more if nobody reads it: the clock is asked each time.
+    private void FlushMuch()
+    {
+        long begin = Stopwatch.GetTimestamp();
+        if (Flush() >= ShareBytes) EndShare();
+        else CountShare(begin, Stopwatch.GetTimestamp());
+    }
+
     /// <summary>Hands all replies so far to the owner.</summary>
-    /// <returns>Bytes that the session which runs was answered in this turn.</returns>
+    /// <returns>Bytes of replies to the current session in this turn.</returns>
     private long Flush()
     {
-        if (_current < 0) return 0;
-        _inputs[_current].Sent += _output.ReferencedBytes;      // of others, too: that is at most a share
+        if (_current == None) return 0;
+        _inputs[_current].Sent += _output.ReferencedBytes;      // other sessions' included, which are at most a share
         _inputs[_current].OutputEnd = _output.Buffer.Length;
         for (int i = 0; i <= _current; i++)
         {
             ref var input = ref _inputs[i];
+            Debug.Assert(input.OutputEnd >= input.OutputStart, "a session's replies stand together");
             input.Sent += input.OutputEnd - input.OutputStart;
             if (input.OutputEnd > input.OutputStart)
                 _owner.Send(i, input.Session, _output, input.OutputStart, input.OutputEnd);

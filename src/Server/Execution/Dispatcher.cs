@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Sessions;
@@ -6,17 +7,17 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Runs what a session's state, or the server's, keeps from simply being called: with checks, queued by MULTI,
-/// in a later turn, without a reply; and answers what is no command.</summary>
-/// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> has the
+/// <summary>Runs the commands that cannot simply be called: those that are checked, queued by MULTI, run in a later
+/// turn or without a reply. Writes the error for what is no command.</summary>
+/// <remarks>Threads: one worker or lease. The common case does not come here: <see cref="CommandWindow"/> lets the
 /// runner call the handler itself.</remarks>
 internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, CommandRunner runner,
     SessionOutput output)
 {
-    /// <summary>What a TLS client says first.</summary>
+    /// <summary>The first byte that a TLS client sends.</summary>
     public const byte TlsHandshake = 0x16;
 
-    /// <summary>Bytes of an unknown command, and of its arguments, that the error repeats.</summary>
+    /// <summary>How many bytes of an unknown command, and of its arguments, the error repeats.</summary>
     private const int EchoBytes = 128;
 
     private readonly ReplyWriter _reply = output.Reply;
@@ -26,7 +27,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     public bool IsGuarded => _checks.IsGuarded;
 
     /// <summary>Runs a command with every check.</summary>
-    /// <param name="items">Its arguments, to be kept should it have to wait.</param>
+    /// <param name="items">Its arguments, kept if it has to wait.</param>
     public void Run(ref CommandContext context, Argument* items)
     {
         var session = context.Session;
@@ -44,12 +45,12 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (mode == ReplyMode.On) return;
         if (session.Steps != null && !IsPushed(context.Command)) SilenceStep(session);
         else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
-        // messages are not skipped, but it was their turn
+        // Messages are not skipped, but use up the SKIP.
         else if (mode == ReplyMode.Skip) session.ReplyMode = ReplyMode.On;
     }
 
-    /// <summary>Goes on with a session that waited: its held command, or the next step of a long one.</summary>
-    /// <returns>False when it waits again, or is not done.</returns>
+    /// <summary>Goes on with a session: runs its held command, or the next step of a long one.</summary>
+    /// <returns>False when the session waits again, or the command is not done.</returns>
     public bool Resume(ref CommandContext context)
     {
         var session = context.Session;
@@ -59,18 +60,18 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         return (session.Gate & SessionGate.Stopped) == 0;
     }
 
-    /// <summary>Answers the command that threw: one error, whatever it had written.</summary>
+    /// <summary>Replaces what a command that threw has written by one error.</summary>
     public void FailCommand(Session session, Exception exception)
     {
         bool partlySent = session.IsInReply;
         session.IsInReply = false;
         runner.Fail(session, exception);
-        if (partlySent) session.CloseAfterReply = true;     // half a reply has left: nothing sensible can follow
+        if (partlySent) session.CloseAfterReply = true;     // half a reply has been sent: nothing sensible can follow
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         runner.ServeArrivals();
     }
 
-    /// <summary>Answers bytes that are no command; the connection ends.</summary>
+    /// <summary>Writes the error for bytes that are no command; the connection ends.</summary>
     public void FailProtocol(ref CommandContext context, ParseStatus status, byte first)
     {
         context.Session.CloseAfterReply = true;
@@ -89,14 +90,14 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
                 status, more);
     }
 
-    /// <summary>Answers a command that does not exist.</summary>
+    /// <summary>Writes the error for a command that does not exist.</summary>
     public void FailUnknown(ref CommandContext context)
     {
         runner.Begin(context.Session);
         var name = context.Args[0].Span;
         if (CommandName.Equal("POST"u8, name) || CommandName.Equal("HOST:"u8, name))
         {
-            // Some browser was talked into this by a web page: nothing it says may have an effect.
+            // A web page may have made a browser send this: nothing in it may have an effect.
             context.Session.CloseAfterReply = true;
             if (server.LogBrakes.Http.TryTake(server.TickMs, out string more))
                 server.Log.LogWarning(
@@ -125,6 +126,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
 
     private void Queue(ref CommandContext context, Argument* items)
     {
+        Debug.Assert(context.Session.InMulti && _reply.Owed == 1, "commands are queued between MULTI and EXEC");
         var transaction = context.Session.Transaction!;
         if (transaction.IsAborted || transaction.TryQueue(context.Command, items, context.Args.Count,
             context.Args.Large, server.Options.MultiQueueLimit))
@@ -141,8 +143,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     {
         var session = context.Session;
         var held = session.Held!;
+        Debug.Assert(session.Steps == null && !session.IsParked, "a held command runs before any other");
         session.Held = null;
         held.EndCharge();
+        bool comesAgain = false;
         try
         {
             ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
@@ -150,10 +154,33 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             context.Args.Begin(held.Items, held.Count, 0, 0, 0, session.Blocks, held.Large);
             Run(ref context, held.Items);
         }
+        catch (KeyInUseException)
+        {
+            comesAgain = true;
+        }
         finally
         {
-            held.Dispose();
+            if (!comesAgain)
+            {
+                held.Dispose();
+                session.ComesAgainSinceTickMs = 0;
+            }
         }
+
+        if (!comesAgain) return;
+        store.EndComingAgain();
+        held.BeginCharge();
+        KeepForLater(session, held);
+    }
+
+    /// <summary>Keeps a command of which nothing was done (<see cref="KeyInUseException"/>): the session's next turn
+    /// begins with it.</summary>
+    public void KeepForLater(Session session, HeldCommand command)
+    {
+        Debug.Assert(session.Held == null && session.Steps == null, "a session has one command at a time");
+        output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
+        if (session.ComesAgainSinceTickMs == 0) session.ComesAgainSinceTickMs = server.TickMs;
+        session.Held = command;
     }
 
     private bool TryEndSteps(ref CommandContext context, ICommandSteps steps)
@@ -168,14 +195,14 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             else SilenceStep(session);
         }
 
-        if (isDone && wasInReply) session.WriteMessages(_reply);        // those that could not be written in between
+        if (isDone && wasInReply) session.WriteMessages(_reply);        // those that have waited for the reply's end
         return isDone;
     }
 
     /// <summary>Drops the reply of a client that wants none.</summary>
     private void Silence(Session session, ReplyMode before)
     {
-        // CLIENT REPLY itself has answered as it should, in the mode that it left.
+        // CLIENT REPLY ON itself has replied, as it should.
         if (before == ReplyMode.Off && session.ReplyMode != ReplyMode.Off) return;
         if (before != ReplyMode.Off)
         {
@@ -186,16 +213,15 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
     }
 
-    /// <summary>Drops what a long command has written so far; the client goes on to want no reply until it is
-    /// done.</summary>
+    /// <summary>Drops what a long command has written so far; the reply mode stays until the command is done.</summary>
     private void SilenceStep(Session session)
     {
         session.IsInReply = false;
         output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
     }
 
-    /// <summary>Whether what the command wrote are messages, not a reply: a client that wants no replies still gets
-    /// those.</summary>
+    /// <summary>Whether the command wrote messages, not a reply: a client that wants no replies still gets
+    /// messages.</summary>
     private bool IsPushed(Command command) =>
         command.Group == CommandGroup.PubSub && (command.Flags & CommandFlags.OwnReplies) != 0 && !_reply.LastWasError;
 

@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Every error text that more than one command can answer, once. Clients match on them: byte for byte as Redis
+/// <summary>Every error text that more than one command can return, once. Clients match on them: byte for byte as Redis
 /// sends them.</summary>
 /// <remarks>Without the "-" and CR LF: the reply writer adds them, and turns control bytes into spaces.</remarks>
 internal static class Errors
@@ -71,7 +71,7 @@ internal static class Errors
         _ => Internal,
     };
 
-    /// <summary>The error for what the store said; not for <see cref="StoreStatus.Ok"/>.</summary>
+    /// <summary>The error for a status of the store; not for <see cref="StoreStatus.Ok"/>.</summary>
     public static ReadOnlySpan<byte> For(StoreStatus status) => status switch
     {
         StoreStatus.WrongType => WrongType,

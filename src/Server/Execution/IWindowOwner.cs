@@ -5,7 +5,7 @@ namespace Kv.Server.Execution;
 /// <summary>The transport's side of a <see cref="CommandWindow"/>.</summary>
 internal interface IWindowOwner
 {
-    /// <summary>Sends what one session of the group was answered since the last call.</summary>
+    /// <summary>Sends the replies to one session of the group since the last call.</summary>
     /// <param name="index">The session's place in the group.</param>
     /// <param name="output">The bytes from <paramref name="start"/> to <paramref name="end"/> of its buffer, and the
     /// blocks between them.</param>

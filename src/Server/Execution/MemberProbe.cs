@@ -4,11 +4,11 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Asks ahead for what the commands of a <see cref="CommandWindow"/> will look at inside their values:
-/// members, ends, bits, registers.</summary>
+/// <summary>Prefetches what the commands of a <see cref="CommandWindow"/> will look at inside their values: members,
+/// ends, bits, registers.</summary>
 /// <remarks>
-/// Behind the probe of the keys, whose hints it follows. Each step is made for all commands before the next, so that
-/// their waits for memory are one. What it finds is for the look-ahead alone.
+/// Runs after the probe of the keys, whose hints it follows. Each step is made for all commands before the next, so
+/// that they wait for memory together. What it finds is for the look-ahead alone.
 /// </remarks>
 internal static unsafe class MemberProbe
 {
@@ -36,7 +36,7 @@ internal static unsafe class MemberProbe
         if (anyEnd) ProbeEnds(slots, end);
     }
 
-    /// <summary>For members of large collections: the bucket, the member.</summary>
+    /// <summary>Prefetches, for members of large collections, the bucket and then the member.</summary>
     private static void ProbeMembers(WindowSlot* slots, WindowSlot* end, Argument* items, StoreSession store)
     {
         for (var slot = slots; slot < end; slot++)
@@ -54,7 +54,8 @@ internal static unsafe class MemberProbe
         }
     }
 
-    /// <summary>For ends of large lists: the leaf's name, the leaf, its last slot, the end of its elements.</summary>
+    /// <summary>Prefetches, for ends of large lists, the leaf's name, the leaf, its last slot, the end of its
+    /// elements.</summary>
     private static void ProbeEnds(WindowSlot* slots, WindowSlot* end)
     {
         for (var slot = slots; slot < end; slot++)
@@ -74,7 +75,7 @@ internal static unsafe class MemberProbe
 
     private static bool IsEnd(WindowSlot* slot) => slot->Region != null && slot->Kind.MemberIs >= MemberKind.LeftEnd;
 
-    /// <summary>For a bit or a register: the one byte of a string that the command will look at.</summary>
+    /// <summary>Prefetches, for a bit or a register, the byte of the string that the command will look at.</summary>
     private static void ProbePlace(WindowSlot* slot, Argument* items, StoreSession store)
     {
         ReadOnlySpan<byte> member = items[slot->First + slot->Kind.Member].Span;

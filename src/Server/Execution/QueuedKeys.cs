@@ -1,21 +1,23 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Finds the keys of queued commands by their rows, some at a time; SELECT between them is followed.</summary>
+/// <summary>Finds the keys of queued commands by their rows, some at a time, and follows SELECT between them.</summary>
 /// <param name="database">The number of the database in which the first command runs.</param>
 internal unsafe struct QueuedKeys(KvServer server, int database)
 {
     private int _command, _spec, _key;
 
     /// <summary>Adds keys, in the order of the commands.</summary>
-    /// <param name="most">So many, or commands without keys.</param>
+    /// <param name="most">How many keys and commands to visit.</param>
     /// <param name="isDone">Whether all were added.</param>
     /// <returns>False when not all keys can be known.</returns>
     public bool TryAdd(CommandQueue commands, IKeySink sink, int most, out bool isDone)
     {
+        Debug.Assert(most > 0, "each call gets on");
         isDone = false;
         for (; _command < commands.Count; _command++, _spec = 0)
         {
@@ -27,7 +29,7 @@ internal unsafe struct QueuedKeys(KvServer server, int database)
                 && command.UsesUnnamedKeys?.Invoke(args) != false) return false;
             if (command.Name == "SELECT" && NumberText.TryParseInt64(args[1].Span, out long chosen))
             {
-                // The same test as its own: a number that is refused changes nothing.
+                // SELECT makes the same test: a number that it refuses changes nothing.
                 if ((ulong)chosen < (ulong)server.Options.Databases) database = (int)chosen;
             }
 
@@ -37,7 +39,7 @@ internal unsafe struct QueuedKeys(KvServer server, int database)
                 if ((spec.Access & KeyAccess.NotKey) != 0) continue;
                 if (spec.Start == KeyStart.Unknown && command.UnnamedKeysFrom == 0) return false;
                 var search = KeyFinder.Find(spec, args, 0, out var range);
-                // the command will say so; what it does first is its own affair
+                // The command will refuse its arguments; what it does before is unknown.
                 if (search == KeySearch.Invalid) return false;
                 if (search != KeySearch.Found) continue;
                 int end = (int)Math.Min(range.Count, _key + Math.Max(1L, most));

@@ -5,8 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Execution;
 
-/// <summary>Writes a string straight from its record into the reply, and takes back what turns out to be
-/// void.</summary>
+/// <summary>Writes a string straight from its record into the reply, and takes it back when the read turns out to be
+/// invalid.</summary>
 internal struct ReplyString : IValueRead
 {
     private readonly SessionOutput _output;
@@ -30,7 +30,7 @@ internal struct ReplyString : IValueRead
         Write(_output, value);
     }
 
-    /// <summary>The same; nil for an absent key.</summary>
+    /// <summary>Writes the string, or nil for an absent key.</summary>
     public void ReadOrNull(in ValueView value)
     {
         if (value.Exists)
@@ -59,7 +59,7 @@ internal struct ReplyString : IValueRead
         _written = false;
     }
 
-    /// <summary>One string as a bulk; of a block, a reference.</summary>
+    /// <summary>Writes a string as a bulk string; one in a block by a reference to it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Write(SessionOutput output, in ValueView value)
     {

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using System.Text;
 
 namespace Kv.Server.Execution;
@@ -7,8 +8,8 @@ namespace Kv.Server.Execution;
 /// <remarks>Threads: any. Sums are as of no single instant: each counter is some recent value.</remarks>
 internal sealed class ServerCounters(int commands)
 {
-    /// <summary>Error kinds counted by name; the rest are OTHER. A limit, as clients of scripts can make kinds
-    /// up.</summary>
+    /// <summary>How many kinds of errors are counted by name; the rest count as OTHER. A limit, since scripts can make
+    /// up kinds.</summary>
     private const int ErrorKindsMax = 128;
 
     private const int CodeLettersMax = 32;
@@ -29,10 +30,10 @@ internal sealed class ServerCounters(int commands)
         return counters;
     }
 
-    /// <summary>Counters for work apart from any worker; to be given back.</summary>
+    /// <summary>Counters for work outside of any worker, until <see cref="GiveBack"/>.</summary>
     public WorkerCounters Borrow() => _spare.TryTake(out var counters) ? counters : Create();
 
-    /// <summary>Takes them back, with what they have counted.</summary>
+    /// <summary>Takes borrowed counters back, with what they have counted.</summary>
     public void GiveBack(WorkerCounters counters) => _spare.Add(counters);
 
     public ReadOnlySpan<WorkerCounters> All => Volatile.Read(ref _all);
@@ -40,7 +41,7 @@ internal sealed class ServerCounters(int commands)
     /// <summary>Clients closed because of client-output-buffer-limit.</summary>
     public long OutputLimitCloses => Volatile.Read(ref _outputLimitCloses);
 
-    /// <summary>Clients closed because of client-query-buffer-limit, or what stands for it before AUTH.</summary>
+    /// <summary>Clients closed because of client-query-buffer-limit, or the lower limit before AUTH.</summary>
     public long InputLimitCloses => Volatile.Read(ref _inputLimitCloses);
 
     /// <summary>Clients closed because of auth-timeout.</summary>
@@ -62,13 +63,14 @@ internal sealed class ServerCounters(int commands)
         return sum;
     }
 
-    /// <summary>How often errors with each first word were answered.</summary>
+    /// <summary>How often errors with each first word were written.</summary>
     public IEnumerable<(string Code, long Count)> Errors =>
         _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
 
     public void CountError(ReadOnlySpan<byte> code)
     {
-        // A name is made for the first of a kind only: a client that does everything wrong keeps no collector busy.
+        Debug.Assert(!code.IsEmpty, "an error begins with its code");
+        // A string is made for the first error of a kind only: no garbage for a client that does everything wrong.
         Span<char> letters = stackalloc char[CodeLettersMax];
         ReadOnlySpan<char> name = code.Length <= CodeLettersMax
             ? letters[..Encoding.Latin1.GetChars(code, letters)] : OtherCode;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -7,33 +8,32 @@ namespace Kv.Server.Execution;
 /// <summary>What EXEC does: all commands of a transaction, at one instant, their replies in one array.</summary>
 /// <remarks>
 /// The keys of all commands are found by their rows and held together, in the one order of locking; the handlers then
-/// run unchanged, since the session of the store works on what it holds. When some command may use keys that no row can
-/// name (FLUSHALL, SCAN, SWAPDB...), the others are stopped at the top of their turns instead.
+/// run as always, since the session of the store works on the keys that it holds. When some command may use keys that
+/// no row can name (FLUSHALL, SCAN, SWAPDB...), all other sessions are stopped at the top of their turns instead.
 /// Threads: one worker or lease.
 /// </remarks>
 internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput output)
 {
-    /// <summary>Of a larger one even the keys are found and locked in steps.</summary>
+    /// <summary>The keys of a larger transaction are found and locked in steps, too.</summary>
     private const int SizeAtOnceMax = 4096;
 
-    /// <summary>What changes its session is run in one turn, and so is all that is queued with it: so many commands at
-    /// most.</summary>
+    /// <summary>A transaction that changes its session runs in one turn, with at most this many commands.</summary>
     private const int CommandsAtOnceMax = 10_000;
 
-    /// <summary>While all others stand still, commands may look at so many keys: some 30 ms. But so many commands at
-    /// all of them, however many those are.</summary>
+    /// <summary>While all others stand still, commands may look at <see cref="VisitsMax"/> keys: some 30 ms.
+    /// <see cref="WalksAlwaysMax"/> commands may look at all keys, however many there are.</summary>
     private const int VisitsMax = 500_000, WalksAlwaysMax = 16;
 
     private readonly ReplyWriter _reply = output.Reply;
     private bool _isLeft;
 
-    /// <summary>Runs the transaction of the context's session, which is over then; or begins to, where it is about
-    /// much.</summary>
-    /// <returns>False when others could not be stopped yet: nothing was done, to be asked again in the next
-    /// turn.</returns>
+    /// <summary>Runs the transaction of the context's session and closes it; of a large one, the beginning.</summary>
+    /// <returns>False when others could not be stopped yet: nothing was done; call again in the next turn.</returns>
     public bool TryExecute(ref CommandContext context)
     {
         var transaction = context.Session.Transaction!;
+        Debug.Assert(context.Session.InMulti && !transaction.IsRunning && !transaction.IsAborted,
+            "a transaction is run once, after MULTI");
         if (transaction.Size <= SizeAtOnceMax) return TryExecuteAtOnce(ref context);
         if (transaction.SparesSession)
         {
@@ -47,7 +47,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         return true;
     }
 
-    /// <summary>The same in this turn, at least as far as its first commands.</summary>
+    /// <summary>Runs the transaction in this turn: all of it, or at least the first commands.</summary>
+    /// <returns>False when others could not be stopped yet: nothing was done; call again in the next turn.</returns>
     public bool TryExecuteAtOnce(ref CommandContext context)
     {
         var transaction = context.Session.Transaction!;
@@ -94,7 +95,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         return true;
     }
 
-    /// <summary>Whether the commands look at all keys too often: nobody else does anything meanwhile.</summary>
+    /// <summary>Whether the commands look at all keys too often, while nobody else can do anything.</summary>
     private static bool LooksTooLong(ref CommandContext context, Transaction transaction)
     {
         if (transaction.QueuedCount <= WalksAlwaysMax) return false;
@@ -105,7 +106,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         for (int i = 0; i < transaction.QueuedCount; i++)
         {
             ref readonly var queued = ref transaction.Commands[i];
-            // SCAN with a count may be as much.
+            // SCAN with a COUNT may look at as many keys as KEYS.
             if (queued.Command.Name != "KEYS" && (queued.Command.Name != "SCAN" || queued.Count <= 2)) continue;
             walks++;
             visits += keys;
@@ -117,12 +118,13 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     private void ExecuteHeld(ref CommandContext context, Transaction transaction)
     {
         var store = context.Store;
+        Debug.Assert(store.Keys.Count > 0, "there are keys to hold");
         var status = store.BeginTransaction(store.Keys);
-        // Ends: it is repeated only when databases are flushed or swapped in this very moment.
+        // Ends: repeated only when databases are flushed or swapped at this very moment.
         while (status == StoreStatus.Ok && !transaction.Watches.AreOf(store.Table))
         {
             store.EndTransaction();
-            context.Server.Store.WaitForTable();
+            context.Server.Store.Databases.WaitForReport();
             status = store.BeginTransaction(store.Keys);
         }
 
@@ -142,7 +144,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         }
     }
 
-    /// <summary>With the watched keys locked, or alone: nobody changes one any more.</summary>
+    /// <summary>Runs the commands, or writes a null array if a watched key has changed. The watched keys are locked, or
+    /// all others stopped.</summary>
     private void RunUnlessChanged(ref CommandContext context, Transaction transaction, bool mayLeave)
     {
         if (transaction.Watches.HaveChanged) _reply.WriteNullArray();
@@ -159,14 +162,14 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             .TryAdd(transaction.Commands, keys, int.MaxValue, out _);
     }
 
-    /// <param name="mayLeave">Whether later turns may go on with it: not where all others stand still.</param>
+    /// <param name="mayLeave">Whether later turns may go on with it; not while all others stand still.</param>
     private void RunAll(ref CommandContext context, Transaction transaction, bool mayLeave)
     {
         var session = context.Session;
         var exec = context.Command;
         int start = _reply.ReplyStart;
         ReplyTooLargeException? tooLarge = null;
-        // The blocks of an output are in one queue: others' could not be told apart from these.
+        // The output's references to blocks are in one queue, in which other sessions' could not be told apart.
         if (output.ReferenceCount != 0) mayLeave = false;
         var budget = new StepBudget(output.Buffer);
         transaction.Pace = mayLeave ? TransactionPace.FirstTurn : TransactionPace.AtOnce;
@@ -187,7 +190,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
                 }
                 catch (ReplyTooLargeException exception)
                 {
-                    tooLarge = exception;       // not even room for an error: the rest is run all the same
+                    tooLarge = exception;       // no room even for an error; the rest runs all the same
                 }
 
                 if (tooLarge != null) output.Rewind(new ReplyMark(start, 1));
@@ -209,21 +212,23 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             context.Command = exec;
             context.Args.Begin(null, 0, 0, 0, 0, null);
             _reply.EndReplies(start);
-            if (_isLeft) output.Rewind(new ReplyMark(start, 1));       // the steps have what was written
+            if (_isLeft) output.Rewind(new ReplyMark(start, 1));       // the steps have taken what was written
         }
 
         if (tooLarge != null) throw tooLarge;
     }
 
-    /// <summary>What a command takes of the budget of a step: of those that may be long few are run between two looks
-    /// at the clock.</summary>
+    /// <summary>What a command takes of a step's budget: few commands that may be long run between two looks at the
+    /// clock.</summary>
     public static int CostOf(Command command) => (command.Flags & CommandFlags.Fast) != 0 ? 1 : 16;
 
-    /// <summary>Runs one of the commands if that does not take long.</summary>
-    /// <returns>False: nothing was done.</returns>
+    /// <summary>Runs one of the commands, unless it takes long.</summary>
+    /// <returns>False when it would take long: nothing was done.</returns>
     private bool TryRunNow(ref CommandContext context, in QueuedCommand queued)
     {
         int start = output.Buffer.Length;
+        Debug.Assert(context.Session.Transaction is { IsRunning: true, Pace: TransactionPace.FirstTurn },
+            "only in the first turn is a command begun that may be begun anew");
         if (runner.TryRunPart(ref context, queued)) return true;
         context.Session.EndSteps();
         output.Rewind(new ReplyMark(start, 0));

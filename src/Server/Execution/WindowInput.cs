@@ -10,14 +10,14 @@ internal unsafe struct WindowInput
     public byte* Start;
     public int Length;
 
-    /// <summary>Behind the last command that was run.</summary>
+    /// <summary>The end of the last command that was run.</summary>
     public int Position;
 
-    /// <summary>Behind the last command that was parsed, and what was taken out of the input of one that has arrived in
-    /// part.</summary>
+    /// <summary>The end of the last command that was parsed, or of what was taken out of the input of a command that
+    /// has arrived in part.</summary>
     public int Parsed;
 
-    /// <summary>How much that was.</summary>
+    /// <summary>Bytes that were taken of a command that has arrived in part.</summary>
     public int Taken;
 
     public int OutputStart;
@@ -27,8 +27,8 @@ internal unsafe struct WindowInput
     /// <summary>Nothing more is run in this turn.</summary>
     public bool Stopped;
 
-    /// <summary>The session's share of the turn was used up before its input was: it is to have another one without
-    /// having to send more.</summary>
+    /// <summary>The session's share of the turn was used up before its input was: it goes on in the next turn without
+    /// new input.</summary>
     public bool HasMore;
 
     /// <summary>Bytes of replies that have been handed over in this turn.</summary>

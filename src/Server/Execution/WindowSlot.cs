@@ -11,8 +11,8 @@ internal unsafe struct WindowSlot
     public int End;
     public int Database;
 
-    /// <summary>Where the large collection at the key is, how far the way to the member or end is known, and the
-    /// member's hash: for the look-ahead alone.</summary>
+    /// <summary>For <see cref="MemberProbe"/> alone: the large collection at the key, the places found on the way to
+    /// the member or end, and the member's hash.</summary>
     public byte* Region;
     public byte* Place;
     public byte* Slot;

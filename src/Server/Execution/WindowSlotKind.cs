@@ -2,8 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What commands of one session and one name have in common: one word, to be stored and compared as
-/// such.</summary>
+/// <summary>What commands of one session and one name have in common, in one word, so that it is stored and compared at
+/// once.</summary>
 [StructLayout(LayoutKind.Sequential, Size = 8)]
 internal struct WindowSlotKind
 {

@@ -4,8 +4,8 @@ namespace Kv.Server.Execution;
 
 /// <summary>What one worker (or lease of the portable transport) has counted.</summary>
 /// <remarks>
-/// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees some recent
-/// value of it: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
+/// Threads: one writes, without a barrier; INFO reads. Each counter is one aligned word, so a reader sees a recent
+/// value: stale by a turn at most, never torn. Padded on both sides, so that workers share no cache line.
 /// </remarks>
 internal sealed class WorkerCounters(int commands)
 {
@@ -20,10 +20,10 @@ internal sealed class WorkerCounters(int commands)
 
     public ref long BytesOut => ref _cells.BytesOut;
 
-    /// <summary>Receives from sockets that brought something.</summary>
+    /// <summary>Receives from sockets that returned bytes.</summary>
     public ref long Reads => ref _cells.Reads;
 
-    /// <summary>Sends to sockets that took something.</summary>
+    /// <summary>Sends to sockets that took bytes.</summary>
     public ref long Writes => ref _cells.Writes;
 
     /// <summary>By <see cref="Command.Id"/>.</summary>

@@ -2,7 +2,7 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>Every command, the same for every server of the process.</summary>
+/// <summary>Every command; one table for all servers of the process.</summary>
 internal static class AllCommands
 {
     /// <summary>The families: one line each.</summary>
@@ -40,6 +40,7 @@ internal static class AllCommands
         ScanCommands.Table,
         LcsCommand.Table,
         DiagnosticCommands.Table,
+        SlowLogCommands.Table,
         DebugCommands.Table,
     ];
 

@@ -8,7 +8,7 @@ internal static class AclCategoryRules
         | AclCategories.Hash
         | AclCategories.String | AclCategories.Stream | AclCategories.Connection;
 
-    /// <summary>Every category, in the order in which they are told.</summary>
+    /// <summary>Every category, in the order in which clients get them.</summary>
     public static readonly AclCategories[] All =
         [.. Enum.GetValues<AclCategories>().Where(category => category != AclCategories.None)];
 
@@ -20,7 +20,7 @@ internal static class AclCategoryRules
 
         var flags = command.Flags;
         if ((flags & CommandFlags.Write) != 0) categories |= AclCategories.Write;
-        // A script that may only read is still not a command for those who are given @read.
+        // A script that may only read is not in @read all the same.
         if ((flags & CommandFlags.ReadOnly) != 0 && (categories & AclCategories.Scripting) == 0)
             categories |= AclCategories.Read;
         if ((flags & CommandFlags.Admin) != 0) categories |= AclCategories.Admin | AclCategories.Dangerous;
@@ -39,7 +39,7 @@ internal static class AclCategoryRules
         return category != AclCategories.None;
     }
 
-    // Server commands and publish/subscribe have no category of their own: what they are in is in their flags and rows.
+    // Server commands and publish/subscribe have no category of their own: theirs come from their flags and rows.
     private static AclCategories OfGroup(Command command) => command.Group switch
     {
         // SORT works on values of some types, WAIT on no key at all: their rows say so, and they are not @keyspace.

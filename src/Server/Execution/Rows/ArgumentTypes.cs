@@ -1,7 +1,7 @@
 namespace Kv.Server.Execution;
 
-/// <summary>The type that COMMAND DOCS tells of an argument: a usage line has names only, and names mean the same
-/// nearly everywhere.</summary>
+/// <summary>The type of an argument in COMMAND DOCS, which follows from its name: a usage line has names only, and a
+/// name means the same nearly everywhere.</summary>
 internal static class ArgumentTypes
 {
     private static readonly HashSet<string> Keys =

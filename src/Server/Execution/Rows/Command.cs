@@ -1,4 +1,5 @@
 using System.Text;
+using Kv.Server.Diagnostics;
 
 namespace Kv.Server.Execution;
 
@@ -8,7 +9,7 @@ internal delegate void CommandHandler(ref CommandContext context);
 
 /// <summary>The row of a command: all that lookup, checks, COMMAND, statistics and the docs need to know of
 /// it.</summary>
-/// <remarks>A container (CLIENT, CONFIG...) has <see cref="Subcommands"/> and, where it answers by itself, a handler
+/// <remarks>A container (CLIENT, CONFIG...) has <see cref="Subcommands"/> and, if it is a command by itself, a handler,
 /// too.</remarks>
 internal sealed class Command(string name, int arity, CommandHandler? handler)
 {
@@ -49,24 +50,28 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         }
     } = [];
 
-    /// <summary>Index of the first key for the look-ahead; 0: none at a fixed place. Behind a count there may be none:
-    /// then something else is looked for ahead, in vain.</summary>
+    /// <summary>Index of the first key for the look-ahead; 0 if there is none at a fixed place. After a count of 0 it
+    /// is no key: then the look-ahead looks in vain.</summary>
     public int FirstKey { get; private init; }
 
-    /// <summary>From so many arguments on, with the name, a call may use keys that <see cref="Keys"/> does not name:
-    /// all of a database, or those of another one. In a transaction everybody else then stands still. 0:
-    /// never.</summary>
+    /// <summary>A call with at least this many arguments, the name included, may use keys that <see cref="Keys"/> does
+    /// not name: all of a database, or those of another one. In a transaction everybody else then stands still. 0:
+    /// no call does.</summary>
     public int UnnamedKeysFrom { get; init; }
 
-    /// <summary>Whether a call with so many arguments does; null: each may.</summary>
+    /// <summary>Whether a call with at least <see cref="UnnamedKeysFrom"/> arguments uses unnamed keys; null: each
+    /// may.</summary>
     public ArgumentTest? UsesUnnamedKeys { get; init; }
 
     /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0:
     /// none.</summary>
     public byte Member { get; init; }
 
-    /// <summary>What that argument is.</summary>
+    /// <summary>What the argument <see cref="Member"/> is.</summary>
     public MemberKind MemberIs { get; init; }
+
+    /// <summary>Which arguments are secrets; null: none is.</summary>
+    public SecretTest? Secrets { get; init; }
 
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
@@ -82,13 +87,13 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         }
     } = [];
 
-    /// <summary>The fewest arguments with which the handler may simply be called; impossibly many where more must be
-    /// looked at.</summary>
+    /// <summary>The fewest arguments with which the handler may simply be called; int.MaxValue if it never
+    /// may.</summary>
     internal int ArgumentsMin { get; private set; } = handler == null ? int.MaxValue : Math.Abs(arity);
 
     internal int ArgumentsMax { get; } = arity >= 0 ? arity : int.MaxValue;
 
-    /// <summary>Whether so many arguments (with the name, and the container's) are right.</summary>
+    /// <summary>Whether a call may have this number of arguments (with the name, and the container's).</summary>
     internal bool Takes(int count) => Arity >= 0 ? count == Arity : count >= -Arity;
 
     /// <summary>The command that this is a subcommand of.</summary>
@@ -110,17 +115,29 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
         return null;
     }
 
-    /// <summary>From 0 on, in the order of the table: the place in arrays of statistics. The same in every server of
-    /// the process.</summary>
+    /// <summary>The command's index in arrays of statistics, in the order of the table; equal in all servers of the
+    /// process.</summary>
     public int Id { get; private set; }
 
-    /// <summary>Whether it is about keys, or at least does nothing to the session of its client: somebody else may run
-    /// it for that.</summary>
+    /// <summary>Whether a call that has changed no key yet may be given up and made again in a later turn.</summary>
+    // Transactions and scripts are more than one call, and keep what they have begun elsewhere.
+    internal bool MayComeAgain =>
+        Keys.Length > 0 && Group is not (CommandGroup.Transactions or CommandGroup.Scripting);
+
+    /// <summary>Whether it does nothing to the session of its client, so that another session may run it for
+    /// that client.</summary>
     internal bool SparesSession { get; private set; }
+
+    /// <summary>The least detail at which each call is timed by itself.</summary>
+    internal TimingDetail Timing { get; private set; }
 
     internal void Number(ref int next)
     {
         Id = next++;
+        bool isQuick = (Flags & CommandFlags.Fast) != 0 || Complexity.StartsWith("O(1)", StringComparison.Ordinal);
+        Timing = (Flags & CommandFlags.SkipSlowLog) != 0 ? TimingDetail.Never
+            : Group == CommandGroup.Scripting || UnnamedKeysFrom > 0 || Container != null ? TimingDetail.Unbounded
+            : isQuick ? TimingDetail.All : TimingDetail.Long;
         SparesSession = UnnamedKeysFrom > 0
             || (Container == null && Name is "SELECT" or "PING" or "ECHO" or "TIME" or "PUBLISH" or "SPUBLISH")
             || Group is not (CommandGroup.PubSub or CommandGroup.Transactions or CommandGroup.Connection

@@ -2,8 +2,8 @@ using Kv.Protocol;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A row as COMMAND DOCS tells it: maps in RESP3, flat arrays in RESP2, made when asked for. redis-cli's help
-/// is built from it.</summary>
+/// <summary>The reply of COMMAND DOCS for a row: maps in RESP3, flat arrays in RESP2. redis-cli builds its help from
+/// it.</summary>
 internal static class CommandDocsReply
 {
     /// <summary>Writes the name of a command, then its documentation: an entry of a map.</summary>
@@ -46,8 +46,8 @@ internal static class CommandDocsReply
         _ => group.ToString().ToLowerInvariant(),
     };
 
-    // Keys are told with the spec that finds them: specs come in the order of the arguments, and the last one may find
-    // several.
+    // A key is written with the index of the spec that finds it: specs come in the order of the arguments, and the last
+    // one may find several keys.
     private static void Write(ReplyWriter reply, Command command, UsageArgument[] arguments, ref int keys)
     {
         reply.WriteArray(arguments.Length);
@@ -55,7 +55,7 @@ internal static class CommandDocsReply
         {
             bool group = argument.Kind is UsageKind.OneOf or UsageKind.Block;
             bool key = ArgumentTypes.IsKey(command, argument);
-            // A pattern stands for the keys that no spec finds.
+            // A pattern stands for the keys that no spec finds. Below 0: it does not.
             int unknown = ArgumentTypes.Of(command, argument) == "pattern"
                 ? Array.FindIndex(command.Keys, spec => spec.Start == KeyStart.Unknown) : -1;
             bool indexed = key || unknown >= 0;

@@ -1,6 +1,6 @@
 namespace Kv.Server.Execution;
 
-/// <summary>What a command is and may do. The first block is told to clients by COMMAND, the second is the server's
+/// <summary>What a command is and may do. COMMAND shows clients the first block; the second is the server's
 /// own.</summary>
 [Flags]
 internal enum CommandFlags
@@ -31,7 +31,7 @@ internal enum CommandFlags
     OnlySentinel = 1 << 22,
     TouchesArbitraryKeys = 1 << 23,
 
-    /// <summary>Counts its own replies (subscriptions, CLIENT REPLY).</summary>
+    /// <summary>Writes any number of replies or messages (subscriptions, CLIENT REPLY).</summary>
     OwnReplies = 1 << 24,
 
     /// <summary>Changes how later commands of the session are read or looked up (SELECT, AUTH, HELLO, RESET, ...): the
@@ -41,8 +41,8 @@ internal enum CommandFlags
     /// <summary>Runs at once between MULTI and EXEC, where other commands are queued.</summary>
     NotQueued = 1 << 26,
 
-    /// <summary>Where keys are evicted it waits for room as what is <see cref="DenyOom"/> does, and then runs in any
-    /// case: what it calls is refused, one by one (scripts).</summary>
+    /// <summary>Where keys are evicted, it waits for room as commands with <see cref="DenyOom"/> do, and then runs in
+    /// any case: the commands that it calls may be refused (scripts).</summary>
     WaitsForRoom = 1 << 27,
 }
 

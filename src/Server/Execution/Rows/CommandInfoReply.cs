@@ -2,10 +2,10 @@ using Kv.Protocol;
 
 namespace Kv.Server.Execution;
 
-/// <summary>A row as COMMAND and COMMAND INFO tell it: ten elements, made when asked for.</summary>
+/// <summary>The reply of COMMAND and COMMAND INFO for a row: ten elements.</summary>
 internal static class CommandInfoReply
 {
-    /// <summary>The names of what clients are told; other flags are the server's own.</summary>
+    /// <summary>The flags that clients are shown, and their names; other flags are the server's own.</summary>
     private static readonly (CommandFlags Flag, string Name)[] FlagNames =
     [
         (CommandFlags.Write, "write"),

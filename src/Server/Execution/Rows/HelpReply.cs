@@ -3,11 +3,11 @@ namespace Kv.Server.Execution;
 /// <summary>The HELP subcommand of every container: its lines come from the rows.</summary>
 internal static class HelpReply
 {
-    /// <summary>The row of a container's HELP; it answers with the usage and the summary of each subcommand.</summary>
+    /// <summary>The row of a container's HELP, whose reply is the usage and the summary of each subcommand.</summary>
     /// <param name="since">The version that had it first.</param>
-    /// <param name="group">The container's.</param>
-    /// <param name="flags">Those of the facts; loading and stale where they say nothing else.</param>
-    /// <param name="categories">As in the container's other rows.</param>
+    /// <param name="group">The container's group.</param>
+    /// <param name="flags">The flags that Redis has for it; mostly loading and stale.</param>
+    /// <param name="categories">Those of the container's other rows.</param>
     public static Command Row(
         string since, CommandGroup group, CommandFlags flags = CommandFlags.Loading | CommandFlags.Stale,
         AclCategories categories = AclCategories.None) =>

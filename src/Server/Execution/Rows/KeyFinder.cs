@@ -3,12 +3,12 @@ using Kv.Protocol;
 
 namespace Kv.Server.Execution;
 
-/// <summary>What looking for the keys of one spec came to.</summary>
+/// <summary>The result of looking for the keys of a spec.</summary>
 internal enum KeySearch : byte
 {
     Found,
 
-    /// <summary>This call has none (its keyword is absent).</summary>
+    /// <summary>This call has no such keys (the keyword is absent).</summary>
     None,
 
     /// <summary>The arguments make no sense: a count that is no number, or larger than what follows it.</summary>
@@ -20,8 +20,8 @@ internal readonly record struct KeyRange(int First, int Count, int Step);
 
 /// <summary>Finds the keys among the arguments of a call, by the specs of its row. Allocates nothing, whatever a count
 /// says.</summary>
-/// <remarks>A call may begin behind other arguments (COMMAND GETKEYS SET k v): <c>from</c> is the index of its name,
-/// and ranges count from there.</remarks>
+/// <remarks>A call may stand after other arguments (COMMAND GETKEYS SET k v): <c>from</c> is the index of its name, and
+/// ranges count from there.</remarks>
 internal static class KeyFinder
 {
     /// <summary>Where the keys of one spec are.</summary>
@@ -32,7 +32,7 @@ internal static class KeyFinder
         int first = spec.Start switch
         {
             KeyStart.Position => spec.Position,
-            KeyStart.Keyword => FindKeyword(spec, args, from) + 1,
+            KeyStart.Keyword => IndexAfterKeyword(spec, args, from),
             _ => 0,
         };
         if (first == 0 || (spec.PassesOverEmpty && first < count && args[from + first].Length == 0))
@@ -85,17 +85,17 @@ internal static class KeyFinder
         return spec.PlainAccess;
     }
 
-    /// <summary>Index of the keyword, relative to the name; -1 when it is not there.</summary>
-    private static int FindKeyword(KeySpec spec, in CommandArguments args, int from)
+    /// <summary>Index of the argument after the keyword, relative to the name; 0 when there is no keyword.</summary>
+    private static int IndexAfterKeyword(KeySpec spec, in CommandArguments args, int from)
     {
         int count = args.Count - from;
         int step = spec.Position > 0 ? 1 : -1;
         for (int i = step > 0 ? spec.Position : count + spec.Position; i > 0 && i < count; i += step)
         {
-            if (IsWord(args[from + i], spec.Keyword)) return i;
+            if (IsWord(args[from + i], spec.Keyword)) return i + 1;
         }
 
-        return -1;
+        return 0;
     }
 
     private static bool IsWord(Argument argument, string upper) =>

@@ -9,20 +9,20 @@ internal enum KeyStart : byte
     /// <summary>After a word such as STREAMS.</summary>
     Keyword,
 
-    /// <summary>Nowhere that a spec could say.</summary>
+    /// <summary>At a place that no spec can describe.</summary>
     Unknown,
 }
 
 /// <summary>How the keys go on from where they begin.</summary>
 internal enum KeyExtent : byte
 {
-    /// <summary>Up to a last key, every so many arguments.</summary>
+    /// <summary>Up to a last key, in steps of one or more arguments.</summary>
     Range,
 
     /// <summary>As many as an argument says.</summary>
     Count,
 
-    /// <summary>No spec could say.</summary>
+    /// <summary>In a way that no spec can describe.</summary>
     Unknown,
 }
 
@@ -44,11 +44,11 @@ internal sealed class KeySpec
     /// <see cref="UnlockingFrom"/> on.</summary>
     public KeyAccess PlainAccess { get; private init; }
 
-    /// <summary>The words, in upper case, that make <see cref="PlainAccess"/> into <see cref="Access"/>; empty where it
-    /// is always the latter.</summary>
+    /// <summary>The words, in upper case, with which it is <see cref="Access"/> instead of <see cref="PlainAccess"/>;
+    /// empty if it is always <see cref="Access"/>.</summary>
     public string[] Unlocking { get; private init; } = [];
 
-    /// <summary>Index of the first argument that may be one of those words.</summary>
+    /// <summary>Index of the first argument that may be one of <see cref="Unlocking"/>.</summary>
     public int UnlockingFrom { get; private init; }
 
     public KeyStart Start { get; private init; }
@@ -66,8 +66,8 @@ internal sealed class KeySpec
 
     public int Step { get; private init; } = 1;
 
-    /// <summary>With <see cref="Last"/> = -1: keys are only the first of so many equal parts of what is left (2 for
-    /// XREAD); 0 and 1 say all.</summary>
+    /// <summary>With <see cref="Last"/> = -1: keys are only the first of this many equal parts of what is left (2 for
+    /// XREAD); 0 and 1: all of it.</summary>
     public int Limit { get; private init; }
 
     /// <summary>With a count: its distance from the start.</summary>
@@ -76,8 +76,8 @@ internal sealed class KeySpec
     /// <summary>With a count: the first key's distance from the start.</summary>
     public int FirstOffset { get; private init; }
 
-    /// <summary>Whether an empty argument at <see cref="Position"/> stands for no key (MIGRATE, whose keys are behind
-    /// KEYS then).</summary>
+    /// <summary>Whether an empty argument at <see cref="Position"/> stands for no key (MIGRATE, whose keys then come
+    /// after KEYS).</summary>
     public bool PassesOverEmpty { get; private init; }
 
     /// <summary>One key.</summary>
@@ -106,7 +106,7 @@ internal sealed class KeySpec
             Extent = KeyExtent.Range, Last = last, Step = step, Limit = limit,
         };
 
-    /// <summary>The same keys, used in a lesser way unless one of some words is given (SET without GET only
+    /// <summary>This spec's keys, used in a lesser way unless one of some words is given (SET without GET only
     /// overwrites).</summary>
     public KeySpec Unless(string[] words, KeyAccess plain, int from) =>
         new(Access | KeyAccess.VariableFlags)
@@ -117,7 +117,7 @@ internal sealed class KeySpec
             UnlockingFrom = from,
         };
 
-    /// <summary>The same key at its place, unless the argument there is empty.</summary>
+    /// <summary>This spec's key, unless the argument there is empty.</summary>
     public KeySpec UnlessEmpty() =>
         new(Access) { Start = Start, Position = Position, Extent = Extent, Last = Last, Step = Step,
             PassesOverEmpty = true };

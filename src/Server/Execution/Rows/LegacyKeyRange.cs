@@ -1,11 +1,11 @@
 namespace Kv.Server.Execution;
 
-/// <summary>First key, last key and step, as COMMAND told before there were key specs, and whether there is more to
-/// find than they say.</summary>
+/// <summary>First key, last key and step, as COMMAND had them before there were key specs, and whether there are more
+/// keys to find.</summary>
 /// <param name="First">Index of the first key; 0 when there is none.</param>
 /// <param name="Last">Index of the last key, from the end when negative.</param>
 /// <param name="Step">Distance from key to key.</param>
-/// <param name="Movable">Some keys have to be looked for: COMMAND GETKEYS does. Told to clients as the flag
+/// <param name="Movable">Whether some keys have to be looked for, as COMMAND GETKEYS does: the flag
 /// movablekeys.</param>
 internal readonly record struct LegacyKeyRange(int First, int Last, int Step, bool Movable)
 {
@@ -17,7 +17,7 @@ internal readonly record struct LegacyKeyRange(int First, int Last, int Step, bo
             return new(only.Position, LastOf(only), only.Step, IsIncomplete(only));
         }
 
-        // Several specs are one range where each begins right behind the one before and has no step.
+        // Several specs are one range if each begins right after the one before and has no step.
         int first = 0, last = 0;
         bool movable = false;
         foreach (var spec in specs)

@@ -11,7 +11,7 @@ internal static class ReplyText
     public static void WriteSimple(this ReplyWriter reply, string text) =>
         reply.WriteSimple(Encoding.ASCII.GetBytes(text));
 
-    /// <summary>A set of simple strings: how COMMAND tells flags.</summary>
+    /// <summary>Writes a set of simple strings, as COMMAND has flags.</summary>
     public static void WriteNames(this ReplyWriter reply, List<string> names)
     {
         reply.WriteSet(names.Count);

@@ -16,7 +16,7 @@ internal enum UsageKind : byte
     Block,
 }
 
-/// <summary>An argument of a command as COMMAND DOCS tells it: a value, a keyword, or a group of them.</summary>
+/// <summary>An argument of a command in COMMAND DOCS: a value, a keyword, or a group of them.</summary>
 internal sealed record UsageArgument(UsageKind Kind)
 {
     /// <summary>Lower case. A value's is the word of the usage line; a group's is made of those of its

@@ -5,8 +5,8 @@ namespace Kv.Server.Execution;
 //  alternatives := item+ ( "|" item+ )*
 //
 //  A word in capitals (or a sign such as *, or one of LowerWords) is a keyword, others stand for values. Then by place:
-//    GET encoding offset        a keyword and the values behind it belong together
-//    key [key ...]              what stands in front of it may be repeated
+//    GET encoding offset        a keyword and the values after it belong together
+//    key [key ...]              what stands before the bracket may be repeated
 //    TYPE string | list         a keyword before alternatives that are all of one shape goes before each of them
 
 /// <summary>Reads and writes the usage line of a command row: from it come COMMAND DOCS' arguments and the
@@ -177,7 +177,7 @@ internal static class UsageGrammar
     private static UsageArgument Group(UsageKind kind, UsageArgument[] children) =>
         new(kind) { Children = children, Name = string.Join('_', children.Select(child => child.Name)) };
 
-    // Choices that clients know by a name of their own; others are called by what there is to choose from.
+    // Choices that clients know by a name of their own; the name of others is made of the choices.
     private static string ChoiceName(string token, UsageArgument[] children) => children[0] switch
     {
         _ when token.Length > 0 => token.ToLowerInvariant(),

@@ -61,6 +61,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
         where THeld : IHeldKeys, allows ref struct
     {
         if (Postpone(ref context)) return true;
+        AwaitPlace(ref context);
         Prepare(ref context, head, count);
         return HasBegun(ref context, held.TryBeginUse(this));
     }
@@ -70,6 +71,19 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
         if (!context.TryPostpone()) return false;
         Dispose();
         return true;
+    }
+
+    private void AwaitPlace(ref CommandContext context)
+    {
+        try
+        {
+            context.Store.AwaitPlace();
+        }
+        catch
+        {
+            Dispose();
+            throw;
+        }
     }
 
     private void Prepare(ref CommandContext context, ReplyHead head, long count)

@@ -9,8 +9,10 @@ namespace Kv.Server.Execution;
 /// like. It happens at one instant all the same.</summary>
 /// <remarks>
 /// Reads look without locking (<see cref="SteppedRead"/>) and only hold the keys when writers spoil that; writes hold
-/// them (<see cref="KeysHold"/>). The arguments are copied, those in blocks stay in the session's. Threads: the
-/// session's; where another one finishes the hold, it works on what is here, behind the hold's claim.
+/// them (<see cref="KeysHold"/>). What EXEC runs works on what EXEC holds (<see cref="BorrowedKeys"/>): locking its
+/// keys once more, or waiting for them, would be waiting for itself. The arguments are copied, those in blocks stay
+/// in the session's. Threads: the session's; where another one finishes the hold, or EXEC, it works on what is here,
+/// behind the claim of that.
 /// </remarks>
 internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDisposable
 {
@@ -27,6 +29,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     private RegisterUnion _union;
     private SteppedRead? _read;
     private KeysHold? _hold;
+    private BorrowedKeys? _borrowed;
     private long _charged, _bytesEnd;
     private int _counted, _deletedSingly;
 
@@ -41,7 +44,8 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
         _command = context.Args.Keep(_store);
         if (kind == ManyKeysKind.CountDistinct) _union = new RegisterUnion(new byte[HyperLogLog.Registers]);
-        if (Action == ManyKeysAction.Read) _read = new SteppedRead(_store, _session.Database, _keys, this);
+        if (context.InTransaction) _borrowed = new BorrowedKeys(context.Store, _session.Database, _keys, this);
+        else if (Action == ManyKeysAction.Read) _read = new SteppedRead(_store, _session.Database, _keys, this);
         else _hold = new KeysHold(_store, _session.Database, _keys, this);
         Charge();
     }
@@ -74,10 +78,12 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     /// <inheritdoc/>
     public void Dispose()
     {
+        _borrowed?.Dispose();
         _hold?.Dispose();
         _read?.Dispose();
         _reply.Dispose();
         _command.Dispose();
+        _borrowed = null;
         _hold = null;
         _read = null;
         _store.Charge(-_charged);
@@ -131,6 +137,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
 
     private bool Work(ref CommandContext context)
     {
+        if (_borrowed != null) return _borrowed.Step() && Answer(ref context, _borrowed.Status);
         if (_read != null)
         {
             if (!_read.Step(context.Store)) return false;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -30,7 +31,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private IHeldSteps? _work;
     private QueuedKeys _keys;
     private int _at, _watchesAdded;
-    private bool _areFound, _hasChanged, _isTooLarge, _isOver, _isInCommand, _isPartTaken;
+    private bool _isOfOne, _areFound, _hasChanged, _isTooLarge, _isOver, _isInCommand, _isPartTaken;
 
     private TransactionSteps(ref CommandContext context, Transaction transaction, Command exec, int at)
     {
@@ -48,7 +49,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         _standIn = new Session(_session.Id, _server, new Nobody())
         {
             Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal,
-                Authenticated = true,
+                Authenticated = true, Name = _session.Name,
             Database = _session.Database, Version = _session.Version, Transaction = transaction,
         };
     }
@@ -84,6 +85,19 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         context.Continue(steps);
     }
 
+    /// <summary>Does a command of very many keys in later turns, as a transaction of nothing else: the same locks them,
+    /// runs it, and lets go of them.</summary>
+    public static unsafe void BeginOne(ref CommandContext context)
+    {
+        Debug.Assert(context.Command.SparesSession && !context.InTransaction, "it is by itself");
+        var transaction = new Transaction(context.Session, context.Server.Store);
+        transaction.TryQueue(context.Command, context.Args.At(0), context.Args.Count, context.Args.Large,
+            long.MaxValue);
+        var steps = new TransactionSteps(ref context, transaction, context.Command, at: 0) { _isOfOne = true };
+        steps._work = new TransactionHold(context.Server.Store, steps);
+        context.Continue(steps);
+    }
+
     /// <summary>Leaves the rest of a transaction to later turns.</summary>
     /// <param name="at">Its first command that has not run.</param>
     /// <param name="start">Where in the output the reply begins. Blocks that are referred to are all of this
@@ -96,7 +110,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         steps._reply.Take(context.Output, start);       // before others can go on with it
         IHeldSteps? work = context.Store.Transaction == null
             ? new TransactionHold(context.Server.Store, steps)      // of no key, but long all the same
-            : context.Store.TryBeginUseOfTransaction(steps);
+            : context.Store.Transacting.TryBeginUse(steps);
         if (work == null)
         {
             steps._reply.GiveBack(context.Output);
@@ -150,7 +164,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     /// <inheritdoc/>
     public void Begin(StoreSession session)
     {
-        _runner = new CommandRunner(_server, session, _counters, _output);
+        _runner = new CommandRunner(_server, session, _counters, _output) { CountsParts = !_isOfOne };
         _transaction.Pace = TransactionPace.Steps;
         _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
     }
@@ -182,7 +196,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         else
         {
             if (!_work!.Step(context.Store)) return false;
-            _session.Transaction = _transaction;
+            if (!_isOfOne) _session.Transaction = _transaction;
             if (IsRefused) context.Continue(new ExecLater());
             else if (!Answer(ref context)) return false;
         }
@@ -213,7 +227,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         _session.Database = _standIn.Database;
         if (_work is TransactionHold { Status: not StoreStatus.Ok and var status })
         {
-            context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
+            context.Fail(_isOfOne ? Errors.For(status) : [.. Errors.ExecAbortBecause, .. Errors.For(status)]);
             return true;
         }
 

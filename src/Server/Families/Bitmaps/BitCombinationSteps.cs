@@ -3,10 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>BITOP of long strings: 1 MB of the result a step.</summary>
+/// <summary>BITOP of long strings: 1 MB of the sources a step, or a part of each of very many.</summary>
 internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
 {
-    private const int BytesPerStep = 1024 * 1024, AttemptsMax = 3;
+    private const int BytesPerStep = 1024 * 1024, PartBytesMin = 4096, AttemptsMax = 3;
 
     private readonly StoreSession _session;
     private readonly BitOperation _operation;
@@ -40,7 +40,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     public bool Step(ref CommandContext context)
     {
         if (_result.IsNone && !TryBegin(ref context)) return true;
-        long end = Math.Min(_result.Length, _at + BytesPerStep);
+        long end = Math.Min(_result.Length, _at + Math.Max(PartBytesMin, 2 * BytesPerStep / _keys.Length));
         var part = new Span<byte>(_result.Content + _at, (int)(end - _at));
         CombineBits.Begin(_operation, part, _sources[1].Bytes, _at);
         for (int i = 2; i < _keys.Length; i++) CombineBits.Add(_operation, part, _sources[i].Bytes, _at);

@@ -160,6 +160,9 @@ internal static class BitmapCommands
         if (context.Args.Finish(context.Reply)) scan.Run(ref context, key);
     }
 
+    /// <summary>What BITOP combines: they are held together, some milliseconds.</summary>
+    private const int KeysMax = 4096;
+
     private static void BitOp(ref CommandContext context)
     {
         BitOperation operation = BitOperation.And;
@@ -171,6 +174,7 @@ internal static class BitmapCommands
         if (operation == BitOperation.Not && context.Args.Remaining != 2)
             context.Args.Fail("ERR BITOP NOT must be called with a single source key."u8);
 
+        context.Args.RequireAtMost(context.Args.Remaining - 1, KeysMax, "source keys for BITOP");
         var keys = context.Store.Keys;
         keys.Clear();
         for (int i = context.Args.Position; i < context.Args.Count; i++)

@@ -7,7 +7,7 @@ namespace Kv.Server.Families;
 /// <summary>CLIENT: connections are listed, named, paused and closed.</summary>
 internal static class ClientCommands
 {
-    /// <summary>So many ids are far more than clients; and so many words more than filters.</summary>
+    /// <summary>Limits far above the number of clients, and of filters, that anybody has.</summary>
     private const int IdsMax = 65_536, FilterArgumentsMax = 1024;
 
     internal static readonly Command[] Table =

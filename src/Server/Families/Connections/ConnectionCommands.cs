@@ -16,6 +16,7 @@ internal static class ConnectionCommands
             Usage = "[username] password",
             Summary = "Says who the client is: the password of the default user, or a user and its password.",
             Complexity = "O(N), N the passwords that user has", Since = "1.0.0", Group = CommandGroup.Connection,
+            Secrets = static (in _, index) => index > 0,
             Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
             | CommandFlags.NoAuth |
                 CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.ChangesSession,
@@ -34,6 +35,7 @@ internal static class ConnectionCommands
             Usage = "[protover [AUTH username password] [SETNAME clientname]]",
             Summary = "Chooses the version of the protocol, and may say who the client is and what it is called.",
             Complexity = "O(1)", Since = "6.0.0", Group = CommandGroup.Connection,
+            Secrets = static (in args, index) => args.FollowsWord(index, "AUTH"u8, 2),
             Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast
             | CommandFlags.NoAuth |
                 CommandFlags.Sentinel | CommandFlags.AllowBusy | CommandFlags.ChangesSession,

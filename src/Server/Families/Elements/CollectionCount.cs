@@ -6,7 +6,7 @@ namespace Kv.Server.Families;
 /// <summary>LLEN, HLEN, SCARD, ZCARD and XLEN.</summary>
 internal static class CollectionCount
 {
-    /// <summary>Answers how many elements the collection at the command's only argument has; a missing key has
+    /// <summary>Replies with the number of elements of the collection at the command's only argument; a missing key has
     /// none.</summary>
     public static void Reply(ref CommandContext context, DataType type)
     {

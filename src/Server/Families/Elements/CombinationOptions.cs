@@ -3,19 +3,19 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What ZUNION and its kin are told behind their keys: WEIGHTS, AGGREGATE, WITHSCORES.</summary>
+/// <summary>The options of ZUNION and its kin after the keys: WEIGHTS, AGGREGATE, WITHSCORES.</summary>
 internal struct CombinationOptions
 {
     public bool WithScores;
     public ScoreAggregate Aggregate;
 
-    /// <summary>One for each set; null: none were given.</summary>
+    /// <summary>One for each set; null if none were given.</summary>
     public double[]? Weights;
 
-    /// <summary>Reads them; a bad one is the arguments' first error.</summary>
+    /// <summary>Reads the options; <see cref="CommandArguments.Finish"/> writes the error of a bad one.</summary>
     /// <param name="sets">How many sets are combined.</param>
-    /// <param name="mayWeigh">Not for differences.</param>
-    /// <param name="stores">The result is stored, so WITHSCORES is no word.</param>
+    /// <param name="mayWeigh">Whether WEIGHTS and AGGREGATE are allowed: not for differences.</param>
+    /// <param name="stores">Whether the result is stored, so that WITHSCORES is not allowed.</param>
     public static CombinationOptions Read(ref CommandArguments arguments, int sets, bool mayWeigh, bool stores)
     {
         var options = default(CombinationOptions);
@@ -33,7 +33,7 @@ internal struct CombinationOptions
     }
 
     /// <summary>Reads the LIMIT of SINTERCARD and ZINTERCARD.</summary>
-    /// <returns>How far to count; 0, which stands for no limit, is the greatest number.</returns>
+    /// <returns>How far to count; for LIMIT 0, which is no limit, the greatest number.</returns>
     public static long ReadLimit(ref CommandArguments arguments)
     {
         long limit = 0;

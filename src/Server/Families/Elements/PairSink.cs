@@ -4,8 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes fields of a hash drawn at random: names, or names with their values, which RESP3 pairs and RESP2
-/// does not.</summary>
+/// <summary>Writes fields of a hash drawn at random: names, or names with their values, which are pairs in RESP3 and
+/// follow each other in RESP2.</summary>
 internal readonly struct PairSink<TReply>(TReply reply, bool withValues) : IPairSink
     where TReply : struct, IReplyTarget
 {

@@ -2,24 +2,24 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>What HRANDFIELD and ZRANDMEMBER are asked for, behind the key: a count, and whether values (scores) come
-/// with it.</summary>
+/// <summary>The arguments of HRANDFIELD and ZRANDMEMBER after the key: a count, and whether values (scores) are
+/// wanted.</summary>
 internal readonly struct SampleArguments
 {
     /// <summary>Whether an array is asked for. Without a count the reply is one element by itself.</summary>
     public bool HasCount { get; private init; }
 
-    /// <summary>So many different ones; below 0 so many that may be the same.</summary>
+    /// <summary>How many different elements are wanted; if negative, how many that may repeat.</summary>
     public long Count { get; private init; }
 
-    /// <summary>Whether values come with them.</summary>
+    /// <summary>Whether the elements' values are wanted, too.</summary>
     public bool WithValues { get; private init; }
 
-    /// <summary>Whether the reply would have more elements than one can announce.</summary>
+    /// <summary>Whether the reply would have more elements than an array can.</summary>
     public bool IsTooLarge => Count < -int.MaxValue / 2;
 
-    /// <summary>Reads them all, to the end of the command.</summary>
-    /// <param name="keyword">Asks for values.</param>
+    /// <summary>Reads all arguments to the end of the command.</summary>
+    /// <param name="keyword">The word that asks for values.</param>
     public static SampleArguments Read(ref CommandArguments arguments, ReadOnlySpan<byte> keyword)
     {
         if (arguments.Remaining == 0) return new SampleArguments { Count = 1 };

@@ -7,25 +7,28 @@ namespace Kv.Server.Families;
 /// <summary>SRANDMEMBER, HRANDFIELD and ZRANDMEMBER with a count: members of a collection at random.</summary>
 internal struct SampleWork : IValueWork
 {
-    /// <summary>Looked at for fields that have expired: some 200 us.</summary>
+    /// <summary>How many buckets a step searches for expired fields: some 200 us.</summary>
     private const int BucketsPerStep = 64;
+
+    // Count, until the expired fields have been removed.
+    private const long NotKnown = -1;
 
     private readonly bool _withValues;
     private readonly RespVersion _version;
     private readonly long _wanted;
     private MemberSample _sample;
 
-    /// <param name="value">With a collection.</param>
-    /// <param name="count">So many different ones, at most as many as there are; below 0 so many that may be the
-    /// same.</param>
-    /// <param name="withValues">Whether their values or scores come with them.</param>
+    /// <param name="value">A collection.</param>
+    /// <param name="count">How many different elements are wanted, at most as many as there are; if negative, how many
+    /// that may repeat.</param>
+    /// <param name="withValues">Whether their values or scores are wanted, too.</param>
     public SampleWork(HeldValue value, RespVersion version, long count, bool withValues = false)
     {
         _version = version;
         _withValues = withValues;
         _wanted = count;
         _sample = new MemberSample(count);
-        Count = MayHaveExpired(value) ? -1 : ElementsOf(count);
+        Count = MayHaveExpired(value) ? NotKnown : ElementsOf(count);
     }
 
     public readonly ReplyHead Head => ReplyHead.Array;
@@ -36,7 +39,7 @@ internal struct SampleWork : IValueWork
 
     public readonly bool IsLong(HeldValue value)
     {
-        if (!value.HoldsRegion && _wanted >= 0) return false;       // no more than a record has
+        if (!value.HoldsRegion && _wanted >= 0) return false;       // a record has few elements
         long looks = value.Kind == ValueKind.Hash && MayHaveExpired(value) ? new HashValue(value).Count : 0;
         return Math.Max(looks, Math.Abs(_wanted)) > StepBudget.OneTurnMax;
     }
@@ -46,7 +49,8 @@ internal struct SampleWork : IValueWork
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
-        if (Count < 0 && !TryRemoveExpired(value, TBudget.IsBounded ? BucketsPerStep : long.MaxValue)) return false;
+        long buckets = TBudget.IsBounded ? BucketsPerStep : long.MaxValue;
+        if (Count == NotKnown && !TryRemoveExpired(value, buckets)) return false;
         if (_sample.Left == 0) return true;
         return TBudget.IsBounded || !value.HoldsRegion ? Draw(value, reply, ref budget)
             : DrawAll(value, reply, ref budget);
@@ -72,21 +76,21 @@ internal struct SampleWork : IValueWork
         if (type == DataType.Set)
         {
             var members = new BulkSink<TReply>(reply);
-            return new SetValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref members, ref budget);
+            return new SetValue(value).View.Sample(ref _sample, value.Budget, ref members, ref budget);
         }
 
         if (type == DataType.Hash)
         {
             var fields = new PairSink<TReply>(reply, _withValues);
-            return new HashValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref fields, ref budget);
+            return new HashValue(value).View.Sample(ref _sample, value.Budget, ref fields, ref budget);
         }
 
         var scores = new ScoreSink<TReply>(reply, new ScoreForm(_version, _withValues));
-        return new SortedSetValue(value).View.Sample(ref _sample, value.Budget, Random.Shared, ref scores, ref budget);
+        return new SortedSetValue(value).View.Sample(ref _sample, value.Budget, ref scores, ref budget);
     }
 
     /// <summary>Removes the fields that have expired, and counts what is left.</summary>
-    /// <returns>False when there are more of them.</returns>
+    /// <returns>False when some buckets have not been searched yet.</returns>
     private bool TryRemoveExpired(HeldValue value, long buckets)
     {
         new ExpiredFields(value).Remove(buckets, out bool more);

@@ -5,31 +5,31 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What HSCAN, SSCAN and ZSCAN are asked for, behind the key: cursor, MATCH, COUNT, and of hashes
+/// <summary>The arguments of HSCAN, SSCAN and ZSCAN after the key: cursor, MATCH, COUNT, and for hashes
 /// NOVALUES.</summary>
 internal ref struct ScanArguments
 {
     private const long DefaultCount = 10;
 
-    /// <summary>COUNT is a wish: a call looks at no more elements than this, nor writes more than so many bytes but for
-    /// what the last bucket has.</summary>
+    /// <summary>COUNT is a wish: a call looks at no more than <see cref="CountMax"/> elements, and writes no more than
+    /// <see cref="BytesMax"/> bytes and the rest of the last bucket.</summary>
     private const long CountMax = 10_000, BytesMax = 1 << 20;
 
     public ulong Cursor;
     public long Count;
 
-    /// <summary>Of a hash the fields alone.</summary>
+    /// <summary>Whether only the fields of a hash are wanted.</summary>
     public bool WithoutValues;
 
     private ReadOnlySpan<byte> _pattern;
     private bool _hasPattern;
 
-    /// <summary>Reads them all. What is bad behind the cursor is left for <see cref="CommandArguments.Finish"/>, which
-    /// Redis asks only once there is something to scan.</summary>
-    /// <param name="context">Of the command.</param>
-    /// <param name="scan">Gets what is asked for.</param>
-    /// <param name="ofHash">It is HSCAN, which alone has values to leave out.</param>
-    /// <returns>False when the cursor was none, and is answered.</returns>
+    /// <summary>Reads all arguments. The error of a bad one after the cursor is left to
+    /// <see cref="CommandArguments.Finish"/>: Redis looks at these only if there is something to scan.</summary>
+    /// <param name="context">The command's.</param>
+    /// <param name="scan">What was read.</param>
+    /// <param name="ofHash">Whether the command is HSCAN, which alone has values to leave out.</param>
+    /// <returns>False after writing an error: the cursor is invalid.</returns>
     public static bool TryRead(ref CommandContext context, out ScanArguments scan, bool ofHash = false)
     {
         scan = new ScanArguments { Count = DefaultCount };
@@ -68,21 +68,21 @@ internal ref struct ScanArguments
     /// <summary>Whether an element is wanted.</summary>
     public readonly bool Takes(ReadOnlySpan<byte> element) => !_hasPattern || GlobPattern.IsMatch(_pattern, element);
 
-    /// <summary>Visits elements until about as many were seen as are asked for, or ten times as many places; a call is
-    /// one turn, so it ends earlier where that is much.</summary>
-    /// <returns>The next cursor; 0: done.</returns>
+    /// <summary>Visits elements until about COUNT elements, or ten times as many places, were seen. Ends earlier if
+    /// that is much, since a call is one turn.</summary>
+    /// <returns>The next cursor; 0 at the end.</returns>
     public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit, ReplyWriter reply)
         where TScan : struct, IMemberScan, allows ref struct where TVisit : struct, IScanReply, allows ref struct
     {
         ulong cursor = Cursor;
         long count = Math.Min(Count, CountMax), places = count * 10, bytesEnd = reply.Output.Length + BytesMax;
-        // Ends: the places are counted, and the cursor comes round.
+        // Ends: the places are counted, and the cursor comes back to 0.
         do cursor = elements.Scan(cursor, ref visit);
         while (cursor != 0 && --places > 0 && visit.Seen < count && reply.Output.Length < bytesEnd);
         return cursor;
     }
 
-    /// <summary>Begins the reply: the cursor, of two elements the first.</summary>
+    /// <summary>Begins the reply: an array of two, with the cursor.</summary>
     public static void WriteCursor(ReplyWriter reply, ulong cursor)
     {
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
@@ -91,9 +91,9 @@ internal ref struct ScanArguments
         reply.WriteBulk(digits[..length]);
     }
 
-    /// <summary>Begins to scan the elements of a key that is held. A missing key is answered ahead of what is wrong
-    /// with the rest of the arguments.</summary>
-    /// <returns>False when that was all.</returns>
+    /// <summary>Begins to scan the elements of a key that is held. For a missing key it writes an empty reply, even if
+    /// there are bad arguments after the cursor.</summary>
+    /// <returns>False when the reply has been written.</returns>
     public static bool TryBegin(ref CommandContext context, StoreStatus status)
     {
         if (!context.TryBegin(status)) return false;
@@ -102,7 +102,7 @@ internal ref struct ScanArguments
         return false;
     }
 
-    /// <summary>Answers that there is nothing: cursor 0 and no elements.</summary>
+    /// <summary>Writes an empty reply: cursor 0 and no elements.</summary>
     private static void WriteNothing(ReplyWriter reply)
     {
         WriteCursor(reply, 0);
@@ -110,8 +110,8 @@ internal ref struct ScanArguments
     }
 
     /// <summary>
-    /// A cursor as C's strtoul reads it, which is what Redis does: a sign may lead, minus wraps around, nothing at all
-    /// is 0.
+    /// Reads a cursor as C's strtoul does, and so Redis: it may begin with a sign, a negative number wraps around, an
+    /// empty text is 0.
     /// </summary>
     public static bool TryParseCursor(ReadOnlySpan<byte> text, out ulong cursor)
     {

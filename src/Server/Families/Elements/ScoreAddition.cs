@@ -2,22 +2,22 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What ZADD and GEOADD do with very many members: by which rule, what is counted, and the room for all of
-/// them.</summary>
+/// <summary>Adds very many members for ZADD and GEOADD: first sums up the room that all of them need, then sets each
+/// score by a rule, and counts.</summary>
 internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
 {
     private ScoreRoom _room;
 
-    /// <summary>What a new key's record needs; -1: none is made.</summary>
+    /// <summary>What a new key's record needs; negative if none is made.</summary>
     public readonly int ExpectedBytes =>
         (rule & ScoreRule.OnlyExisting) != 0 ? -1 : _room.ExpectedBytes;
 
-    /// <summary>Sums a member up.</summary>
+    /// <summary>Adds a member to the sum of the room that is needed.</summary>
     public void Read(ReadOnlySpan<byte> member, double score) => _room.Add(member.Length, score);
 
     /// <summary>Sets a member's score.</summary>
-    /// <param name="count">What the command answers.</param>
-    /// <returns>Ok; OutOfMemory: nothing has been changed.</returns>
+    /// <param name="count">The number in the reply, which grows if this member counts.</param>
+    /// <returns>Ok, or OutOfMemory with nothing changed.</returns>
     public StoreStatus Set(HeldValue value, ReadOnlySpan<byte> member, double score, ref long count)
     {
         ScoreOutcome outcome = new SortedSetValue(value).Set(member, ref score, rule, ref _room);
@@ -26,7 +26,7 @@ internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
         return StoreStatus.Ok;
     }
 
-    /// <summary>Behind all of them.</summary>
+    /// <summary>Ends the change, after all members.</summary>
     public readonly void Settle(HeldValue value)
     {
         if (_room.IsReserved) new SortedSetValue(value).Settle();

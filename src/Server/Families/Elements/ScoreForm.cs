@@ -5,17 +5,17 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>How elements of a sorted set are answered: members, or members with their scores, which RESP3 pairs and
-/// RESP2 does not.</summary>
+/// <summary>How elements of a sorted set are written: members, or members with their scores, which are pairs in RESP3
+/// and follow each other in RESP2.</summary>
 /// <param name="pairsAlways">Whether RESP2 has pairs, too.</param>
 internal readonly struct ScoreForm(RespVersion version, bool withScores, bool pairsAlways = false)
 {
     private readonly bool _pairs = withScores && (pairsAlways || version == RespVersion.Resp3);
 
-    /// <summary>How many elements so many members are in the reply.</summary>
+    /// <summary>How many elements of the reply a number of members take.</summary>
     public int Elements(long members) => checked((int)(withScores && !_pairs ? members * 2 : members));
 
-    /// <summary>Writes one.</summary>
+    /// <summary>Writes an element.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Write(ReplyWriter reply, ReadOnlySpan<byte> member, double score)
     {

@@ -5,8 +5,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>BLMOVE and BRPOPLPUSH, waiting.</summary>
-/// <remarks>A destination of another type ends the wait with an error; the element stays for the next who
+/// <summary>BLMOVE or BRPOPLPUSH that waits.</summary>
+/// <remarks>A destination of another type ends the wait with an error; the element stays for the next client that
 /// waits.</remarks>
 internal sealed class BlockedMove : BlockedCommand
 {
@@ -16,7 +16,7 @@ internal sealed class BlockedMove : BlockedCommand
     public BlockedMove(Session session, ReadOnlySpan<byte> destination, bool fromLeft, bool toLeft)
         : base(session)
     {
-        // Pinned: lists of keys to hold need it to stay put.
+        // Pinned: a list of keys to hold refers to it by address.
         _destination = GC.AllocateUninitializedArray<byte>(destination.Length, pinned: true);
         destination.CopyTo(_destination);
         _fromLeft = fromLeft;
@@ -47,7 +47,7 @@ internal sealed class BlockedMove : BlockedCommand
         return true;
     }
 
-    // Without holding, which would put records in the place of keys that are absent.
+    // Looks without holding the keys, which would make placeholders for absent ones.
     private static bool IsList(in Serving serving)
     {
         var read = default(ReadNothing);

@@ -4,7 +4,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>BLPOP, BLMPOP, BZPOPMIN and their kin, waiting.</summary>
+/// <summary>BLPOP, BLMPOP, BZPOPMIN or one of their kin that waits.</summary>
 internal sealed class BlockedPop(Session session, PopRule rule) : BlockedCommand(session)
 {
     protected internal override bool TryServe(ref Serving serving)

@@ -5,10 +5,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Takes elements from the ends of lists that are held, and answers them.</summary>
+/// <summary>Takes elements from the ends of lists that are held, and writes them.</summary>
 internal static class ListEnds
 {
-    /// <summary>Takes the element at an end, and answers it.</summary>
+    /// <summary>Takes the element at an end, and writes it.</summary>
     public static void TakeOne(ReplyWriter reply, HeldValue value, bool left)
     {
         var list = new ListValue(value);
@@ -16,10 +16,10 @@ internal static class ListEnds
         list.RemoveEnd(left);
     }
 
-    /// <summary>Moves an element between the lists that the first two arguments name, and answers it, or an
+    /// <summary>Moves an element between the lists that the first two arguments name, and writes it, or an
     /// error.</summary>
-    /// <param name="leavesToOthers">Not what others wait for, who came before.</param>
-    /// <returns>False when there is none to move: nothing was written.</returns>
+    /// <param name="leavesToOthers">Whether to leave the element to clients that wait for it already.</param>
+    /// <returns>False when there is no element to move: nothing was written.</returns>
     public static bool TryMove(ref CommandContext context, bool fromLeft, bool toLeft, bool leavesToOthers = false)
     {
         using var held = context.Store.Hold(context.ListKeys(1, 2));
@@ -31,19 +31,19 @@ internal static class ListEnds
 
         HeldValue from = held.Value(0);
         var source = context.Args[1].Span;
+        var databases = context.Server.Store.Databases;
         if (!from.Exists) return false;
         if (from.Type != DataType.List) context.Fail(Errors.WrongType);
-        else if (leavesToOthers && context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(source)))
+        else if (leavesToOthers && databases.IsAwaited(context.Session.Database, context.Store.Key(source)))
             return false;
         else Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft);
         return true;
     }
 
-    /// <summary>Moves an element from an end of a list to an end of what is another one, or none yet, or the same; and
-    /// answers it, or an error.</summary>
+    /// <summary>Moves an element from an end of a list to an end of a list, and writes it, or an error.</summary>
     /// <param name="from">A list.</param>
-    /// <param name="to">Anything.</param>
-    /// <param name="isSame">Whether they are one key.</param>
+    /// <param name="to">A value of any type, or none; may be the value that <paramref name="from"/> is.</param>
+    /// <param name="isSame">Whether both are one key.</param>
     public static void Move(ReplyWriter reply, HeldValue from, HeldValue to, bool isSame, bool fromLeft, bool toLeft)
     {
         if (to.Exists && to.Type != DataType.List)
@@ -81,13 +81,13 @@ internal static class ListEnds
         new ListValue(from).RemoveEnd(fromLeft);
     }
 
-    /// <summary>From one end of a list to the other.</summary>
+    /// <summary>Moves an element from one end of a list to the other.</summary>
     private static void Rotate(ReplyWriter reply, HeldValue value, bool fromLeft)
     {
         var list = new ListValue(value);
         list.View.TryGet(fromLeft ? 0 : -1, out var element);
         int length = element.Length;
-        // A copy: what it is in may move.
+        // A copy, since the list may move to make room.
         byte[]? rented = length > 1024 ? ArrayPool<byte>.Shared.Rent(length) : null;
         Span<byte> copy = rented ?? stackalloc byte[1024];
         copy = copy[..length];

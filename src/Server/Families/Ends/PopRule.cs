@@ -1,20 +1,24 @@
 using Kv.Protocol;
+using Kv.Server.Blocking;
 using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What LMPOP, ZMPOP and their blocking kin take from the first of several keys that has any, and how they
-/// answer it.</summary>
+/// <summary>What LMPOP, ZMPOP and their blocking kin take from the first of several keys that has elements, and how
+/// they write it.</summary>
 internal readonly struct PopRule
 {
+    /// <summary>As many as a client may wait for; to hold them takes some milliseconds.</summary>
+    private const int KeysMax = BlockedClients.KeysMax;
+
     /// <summary>A list or a sorted set.</summary>
     public DataType Type { get; init; }
 
-    /// <summary>From the left; of a sorted set, the lowest scores.</summary>
+    /// <summary>Whether to take from the left; of a sorted set, the lowest scores.</summary>
     public bool FromFirst { get; init; }
 
-    /// <summary>How many at most; 0: one, which is answered without an array of its own.</summary>
+    /// <summary>How many to take at most; 0: one, which is written without an array of its own.</summary>
     public long Count { get; init; }
 
     /// <summary>Reads "numkeys key [key ...] end [COUNT count]".</summary>
@@ -44,7 +48,7 @@ internal readonly struct PopRule
         return new PopRule { Type = type, FromFirst = fromFirst, Count = most };
     }
 
-    /// <summary>LEFT or RIGHT, MIN or MAX.</summary>
+    /// <summary>Reads one of two words, such as LEFT or RIGHT.</summary>
     /// <returns>Whether it is the first of the two.</returns>
     public static bool NextEnd(ref CommandArguments args, ReadOnlySpan<byte> first, ReadOnlySpan<byte> last)
     {
@@ -54,11 +58,13 @@ internal readonly struct PopRule
     }
 
     /// <summary>Takes from the first of the keys that has any, and answers it, or that it is of another type.</summary>
-    /// <param name="leavesToOthers">Not what others wait for, who came before.</param>
+    /// <param name="leavesToOthers">Whether to leave elements to clients that wait for them already.</param>
     /// <returns>False when there is nothing to take: nothing was written.</returns>
     public bool TryTake(ref CommandContext context, KeyRange keys, bool leavesToOthers = false)
     {
         if (keys.Count == 1) return TryTakeOne(ref context, keys.First, leavesToOthers);
+        context.Args.RequireAtMost(keys.Count, KeysMax, "keys to take from");
+        if (!context.Args.Finish(context.Reply)) return true;
         using var held = context.Store.Hold(context.ListKeys(keys.First, keys.Count));
         if (held.Status != StoreStatus.Ok)
         {
@@ -96,9 +102,9 @@ internal readonly struct PopRule
     }
 
     private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) =>
-        context.Server.Store.IsAwaited(context.Session.Database, context.Store.Key(key));
+        context.Server.Store.Databases.IsAwaited(context.Session.Database, context.Store.Key(key));
 
-    /// <summary>Takes from a key that has some, and answers; all in this turn.</summary>
+    /// <summary>Takes from a key that has elements, and writes the reply, all in this turn.</summary>
     public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
     {
         if (Count == 0) TakeOne(reply, key, value);

@@ -3,10 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Takes single elements from the ends of sorted sets that are held, and answers them.</summary>
+/// <summary>Takes single elements from the ends of sorted sets that are held, and writes them.</summary>
 internal static class SortedSetEnds
 {
-    /// <summary>Member and score, not paired.</summary>
+    /// <summary>Takes an element, and writes its member, then its score, without an array.</summary>
     public static void TakeOne(ReplyWriter reply, SortedSetValue set, bool highest)
     {
         long rank = highest ? set.Count - 1 : 0;

@@ -35,7 +35,7 @@ internal sealed class GeoSearch : IDisposable
     public int Count => _found.Count;
 
     /// <summary>Collects what the query asks for.</summary>
-    /// <param name="elements">Looks at about so many.</param>
+    /// <param name="elements">About how many elements to look at.</param>
     /// <returns>True when all is found.</returns>
     public bool Find(in SortedSetView set, int elements) => _found.Step(set, _area, elements);
 
@@ -58,7 +58,7 @@ internal sealed class GeoSearch : IDisposable
     public bool IsWritten => _at == Count;
 
     /// <summary>Stores what was found, a piece at a time: the last one makes it the key's value.</summary>
-    /// <param name="elements">About so many.</param>
+    /// <param name="elements">About how many elements to write.</param>
     /// <param name="status">Ok; OutOfMemory: nothing was changed, and all is over.</param>
     /// <returns>True when all is done.</returns>
     public bool Store(HeldValue target, int elements, out StoreStatus status)

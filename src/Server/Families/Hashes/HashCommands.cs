@@ -390,7 +390,8 @@ internal static class HashCommands
 
     private static void WriteRandom(ReplyWriter reply, HashValue hash)
     {
-        if (hash.TryRandom(Random.Shared, out var field, out _)) reply.WriteBulk(field);
+        var dice = Dice.New();
+        if (hash.TryRandom(ref dice, out var field, out _)) reply.WriteBulk(field);
         else reply.WriteNull();
     }
 

@@ -40,7 +40,7 @@ internal static class HyperLogLogCommands
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Insert),
                 KeySpec.Range(2, -1, 1, KeyAccess.RO | KeyAccess.Access)],
         },
-        new("PFDEBUG", arity: 3, PfDebug)
+        new("PFDEBUG", arity: 3, HyperLogLogDebug.PfDebug)
         {
             Usage = "subcommand key",
             Summary = "Shows a HyperLogLog from inside: GETREG, DECODE, ENCODING; TODENSE makes it dense.",
@@ -108,7 +108,7 @@ internal static class HyperLogLogCommands
 
     private static void PfCountMany(ref CommandContext context)
     {
-        if (context.Args.Count - 1 > ManyKeysCommand.KeysMax)
+        if (context.IsLong(context.Args.Count - 1))
         {
             context.ContinueLong(ManyKeysKind.CountDistinct);
             return;
@@ -122,6 +122,13 @@ internal static class HyperLogLogCommands
 
     private static void PfMerge(ref CommandContext context)
     {
+        if (context.HoldsInSteps(1, context.Args.Count - 1)) return;
+        if (context.Places != null)
+        {
+            MergeSteps.Begin(ref context);
+            return;
+        }
+
         var keys = AllKeys(ref context);
         var merge = new MergeHyperLogLogs(HyperLogLogReply.DraftOf(ref context));
         using HeldKeys held = context.Store.Hold(keys);
@@ -151,88 +158,7 @@ internal static class HyperLogLogCommands
         return keys;
     }
 
-    private static void PfDebug(ref CommandContext context)
-    {
-        var word = context.Args.NextBytes();
-        var key = context.Args.NextKey();
-        if (!context.Args.Finish(context.Reply)) return;
-
-        bool getsRegisters = CommandName.Equal("GETREG"u8, word), makesDense = CommandName.Equal("TODENSE"u8, word);
-        bool decodes = CommandName.Equal("DECODE"u8, word);
-        var inspect = new Inspect(context.Store.Draft) { MakesDense = getsRegisters
-            || makesDense, Copies = getsRegisters || decodes };
-        var status = context.Store.Update(key, DataType.String, ref inspect);
-        if (status == StoreStatus.NotFound) context.Fail("ERR The specified key does not exist"u8);
-        else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
-        else if (inspect.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(inspect.Status));
-        else if (getsRegisters) WriteRegisters(context.Reply, inspect.Draft.Text[HyperLogLog.HeaderBytes..]);
-        else if (makesDense) context.Reply.WriteInteger(inspect.HasChanged ? 1 : 0);
-        else if (CommandName.Equal("ENCODING"u8, word))
-            context.Reply.WriteSimple(inspect.WasDense ? "dense"u8 : "sparse"u8);
-        else if (!decodes)
-            context.Fail((byte[])[.. "ERR Unknown PFDEBUG subcommand '"u8,
-                .. word[..Math.Min(word.Length, 128)], .. "'"u8]);
-        else if (inspect.WasDense) context.Fail("ERR HLL encoding is not sparse"u8);
-        else WriteOpcodes(context.Reply, inspect.Draft.Text);
-    }
-
-    private static void WriteRegisters(ReplyWriter reply, ReadOnlySpan<byte> packed)
-    {
-        reply.WriteArray(HyperLogLog.Registers);
-        for (int register = 0; register < HyperLogLog.Registers; register++)
-            reply.WriteInteger(DenseRegisters.Get(packed, register));
-    }
-
-    /// <summary>z: and Z: are ZERO and XZERO with their lengths, v: a VAL with its rank and length.</summary>
-    private static void WriteOpcodes(ReplyWriter reply, ReadOnlySpan<byte> text)
-    {
-        var decoded = new StringBuilder();
-        for (int at = HyperLogLog.HeaderBytes; at < text.Length;)
-        {
-            var opcode = SparseOpcode.Read(text, at);
-            if (decoded.Length > 0) decoded.Append(' ');
-            if (opcode.Rank > 0) decoded.Append(CultureInfo.InvariantCulture, $"v:{opcode.Rank},{opcode.Length}");
-            else decoded.Append(CultureInfo.InvariantCulture, $"{(opcode.Bytes == 1 ? 'z' : 'Z')}:{opcode.Length}");
-            at += opcode.Bytes;
-        }
-
-        reply.WriteBulk(Encoding.ASCII.GetBytes(decoded.ToString()));
-    }
-
     private static void PfSelfTest(ref CommandContext context) => context.Continue(new HyperLogLogSelfTest());
-
-    /// <summary>Copies a value for PFDEBUG, and makes it dense where that is asked for.</summary>
-    private struct Inspect(HyperLogLogDraft draft) : IValueUpdate
-    {
-        public readonly HyperLogLogDraft Draft => draft;
-
-        public bool MakesDense { get; init; }
-
-        public bool Copies { get; init; }
-
-        public HyperLogLogStatus Status { get; private set; }
-
-        public bool WasDense { get; private set; }
-
-        public bool HasChanged { get; private set; }
-
-        public Change Decide(in ValueView current, ref NewValue next)
-        {
-            Status = HyperLogLogStatus.NotOne;
-            HasChanged = false;
-            ReadOnlySpan<byte> text = RegisterUnion.TextOf(current);
-            if (!current.Exists || !HyperLogLog.TryReadEncoding(text, out var encoding)) return Change.None;
-            Status = HyperLogLogStatus.Ok;
-            WasDense = encoding == HyperLogLogEncoding.Dense;
-            HasChanged = MakesDense && !WasDense;
-            if ((Copies || HasChanged) && !(Draft.TryLoad(text) && (!HasChanged || Draft.TryMakeDense())))
-                Status = HyperLogLogStatus.Corrupt;
-            return HasChanged && Status == HyperLogLogStatus.Ok
-                ? HyperLogLogChange.Replace(Draft, ref next) : Change.None;
-        }
-
-        public readonly void Write(Span<byte> destination) => Draft.Text.CopyTo(destination);
-    }
 
     /// <summary>The elements of a PFADD.</summary>
     private readonly ref struct ArgumentElements(CommandArguments args) : IElementList

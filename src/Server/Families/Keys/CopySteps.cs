@@ -38,7 +38,7 @@ internal sealed class CopySteps(Store store) : HeldSteps
         }
 
         _copied = source.Region.CopyTo(_copy, _copied, BytesPerStep);
-        if (_copied >= 0) return false;
+        if (_copied != Region.CopyEnded) return false;
         Status = held.Value(1).TryReplace(source.Kind, _copy, source.View.ExpiryMs);
         if (Status == StoreStatus.Ok) _copy = default;      // the record's now
         Count = 1;

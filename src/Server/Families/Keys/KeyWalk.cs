@@ -9,8 +9,8 @@ namespace Kv.Server.Families;
 
 /// <summary>Collects the keys of a database that match, some buckets a step: KEYS and SCAN.</summary>
 /// <remarks>
-/// The keys are collected apart from the session's output, because their number stands in front of them and other
-/// sessions' replies come in between. What is collected is charged to the store and bounded by max-reply-bytes.
+/// The keys are collected apart from the session's output, because their number comes before them and other sessions'
+/// replies come in between. What is collected is charged to the store and bounded by max-reply-bytes.
 /// </remarks>
 internal sealed class KeyWalk : ICommandSteps, IDisposable
 {
@@ -20,12 +20,12 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     /// <summary>Bytes of the reply written in one step.</summary>
     private const int ReplyBytesPerStep = 1 << 20;
 
-    /// <summary>A call of SCAN that meets only empty buckets ends after so many for each key that it was to
+    /// <summary>A call of SCAN that meets only empty buckets ends after this many for each key that it was to
     /// visit.</summary>
     private const long BucketsPerKey = 10;
 
-    /// <summary>But not before so many: a small database is done in one call, since the smallest index has 1,024
-    /// buckets.</summary>
+    /// <summary>A call of SCAN visits at least this many buckets. The smallest index has 1,024, so a small database is
+    /// done in one call.</summary>
     private const long BucketsMin = 1024;
 
     private readonly ReplyWriter _keys;

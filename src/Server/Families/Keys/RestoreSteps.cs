@@ -127,7 +127,7 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
             return;
         }
 
-        held.TellUse(terms.Frequency, terms.IdleSeconds);
+        held.SetUse(terms.Frequency, terms.IdleSeconds);
         context.Reply.WriteOk();
     }
 }

@@ -8,6 +8,9 @@ internal static class MigrateCommand
 {
     private const KeyAccess Moves = KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete;
 
+    /// <summary>Index of the last argument before the options.</summary>
+    private const int LastPlain = 5;
+
     internal static readonly Command[] Table =
     [
         new("MIGRATE", arity: -6, Migrate)
@@ -18,6 +21,8 @@ internal static class MigrateCommand
                 + "meanwhile.",
             Complexity = "O(N) where N is the number of bytes of the values.", Since = "2.6.0",
             Group = CommandGroup.Generic,
+            Secrets = static (in args, index) => index > LastPlain
+                && (args.FollowsWord(index, "AUTH"u8, 1) || args.FollowsWord(index, "AUTH2"u8, 2)),
             Flags = CommandFlags.Write, Categories = AclCategories.Dangerous,
             Keys = [KeySpec.At(3, Moves).UnlessEmpty(), KeySpec.After("KEYS", -2, -1, 1, Moves | KeyAccess.Incomplete)],
             Tips = ["nondeterministic_output"],

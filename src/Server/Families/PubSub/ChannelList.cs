@@ -65,7 +65,7 @@ internal sealed class ChannelList : ICommandSteps, IDisposable
         {
             if (_at == _names.Length)
             {
-                if (_part == ChannelMap.Parts) return true;
+                if (_part == ChannelMap.Parts) break;
                 _names = _engine.ChannelNames(_isShard, _part++);
                 _at = 0;
                 continue;
@@ -78,7 +78,7 @@ internal sealed class ChannelList : ICommandSteps, IDisposable
         }
 
         _reply.CheckSize();
-        return false;
+        return _part == ChannelMap.Parts && _at == _names.Length;
     }
 
     private bool Answer(ref CommandContext context)

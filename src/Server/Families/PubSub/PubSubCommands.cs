@@ -8,6 +8,9 @@ namespace Kv.Server.Families;
 /// <summary>Publish and subscribe: channels, patterns, and shard channels.</summary>
 internal static class PubSubCommands
 {
+    /// <summary>Among more patterns a message is published in steps, in EXEC too.</summary>
+    private const int PatternsAtOnceMax = StepBudget.OneTurnMax;
+
     internal static readonly Command[] Table =
     [
         new("PSUBSCRIBE", arity: -2, PSubscribe)
@@ -144,8 +147,12 @@ internal static class PubSubCommands
         var channel = context.Args.NextBytes();
         var message = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
+        // In the first turn of EXEC nothing is begun that might have to be begun anew.
+        bool mayStop = context.MayStep && !context.IsBegunAnew;
+        if (context.IsBegunAnew && context.Server.PubSub.PatternCount > PatternsAtOnceMax && context.TryPostpone())
+            return;
         var publishing = context.Server.PubSub.BeginPublish(channel, message);
-        if (publishing.GoOn(channel, message, mayStop: !context.InTransaction))
+        if (publishing.GoOn(channel, message, mayStop))
             context.Reply.WriteInteger(publishing.Receivers);
         else context.Continue(new PublishSteps(publishing, context.Args.Keep(context.Server.Store)));
     }

@@ -7,6 +7,10 @@ namespace Kv.Server.Families;
 /// <summary>Runs scripts.</summary>
 internal static class EvalCommands
 {
+    /// <summary>How many keys and arguments a script may have: in its first turn the keys are locked, and all of them
+    /// become strings of Lua.</summary>
+    private const int KeysMax = 16_384, ArgumentsMax = 65_536;
+
     private const CommandFlags Flags = CommandFlags.NoScript | CommandFlags.SkipMonitor | CommandFlags.NoMandatoryKeys
         | CommandFlags.Stale;
 
@@ -58,12 +62,39 @@ internal static class EvalCommands
                 return;
             }
         }
+        else if (engine.Cache.TakesLong(text) && !context.InTransaction)
+        {
+            ContinueAdding(ref context, place: 1, isPinned: false, isReadOnly ? BeginReadOnly : BeginAny);
+            return;
+        }
         else if (!TryAdd(ref context, text, isPinned: false, out script!))
         {
             return;
         }
 
         Begin(ref context, script, keys, isReadOnly);
+    }
+
+    private static void BeginAny(ref CommandContext context, Script script) =>
+        BeginRead(ref context, script, isReadOnly: false);
+
+    private static void BeginReadOnly(ref CommandContext context, Script script) =>
+        BeginRead(ref context, script, isReadOnly: true);
+
+    private static void BeginRead(ref CommandContext context, Script script, bool isReadOnly)
+    {
+        context.Args.NextBytes();
+        if (TryReadKeys(ref context, Errors.NotAnInteger, out int keys))
+            Begin(ref context, script, keys, isReadOnly);
+    }
+
+    /// <summary>Has a text compiled on another thread; then goes on.</summary>
+    /// <param name="place">Which of the arguments is the text.</param>
+    internal static void ContinueAdding(ref CommandContext context, int place, bool isPinned, TextHandler<Script> then)
+    {
+        var cache = context.Server.Scripts.Cache;
+        context.Continue(new LargeText<Script>(context.Args.Keep(context.Server.Store), place,
+            context.Server.Scripts.Texts.Start, (text, cancel) => cache.Add(text, isPinned, cancel), then));
     }
 
     private static void FCall(ref CommandContext context) => Call(ref context, isReadOnly: false);
@@ -86,6 +117,8 @@ internal static class EvalCommands
         long count = context.Args.NextInt64(long.MinValue, long.MaxValue, notNumber);
         if (!context.Args.Failed && count > context.Args.Remaining) context.Args.Fail(ScriptErrors.TooManyKeys);
         if (!context.Args.Failed && count < 0) context.Args.Fail(ScriptErrors.NegativeKeys);
+        context.Args.RequireAtMost(count, KeysMax, "keys for a script");
+        context.Args.RequireAtMost(ArgumentsMax, "arguments for a script");
         keys = (int)count;
         if (!context.Args.Failed) return true;
         context.Args.Finish(context.Reply);

@@ -97,12 +97,31 @@ internal static class FunctionCommands
             return;
         }
 
-        var text = context.Args.NextBytes();
+        int place = context.Args.Position;
+        context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
+        var functions = context.Server.Scripts.Functions;
+        // Also of a short text nobody knows how long it runs.
+        Read(ref context, place, (text, limits) => functions.Add(text, replaces, limits),
+            static (ref CommandContext context, string name) =>
+                context.Reply.WriteBulk(Encoding.Latin1.GetBytes(name)));
+    }
+
+    /// <summary>Reads a text, or several, on another thread; in EXEC, which has stopped all others, at once.</summary>
+    private static void Read<T>(ref CommandContext context, int place, Func<byte[], LoadLimits, T> read,
+        TextHandler<T> then) where T : class
+    {
+        if (!context.InTransaction)
+        {
+            var (store, texts) = (context.Server.Store, context.Server.Scripts.Texts);
+            context.Continue(new LargeText<T>(context.Args.Keep(store), place, texts.StartLibrary,
+                (text, cancel) => read(text, LoadLimits.Usual(cancel)), then));
+            return;
+        }
+
         try
         {
-            string name = context.Server.Scripts.Functions.Add(text, replaces);
-            context.Reply.WriteBulk(Encoding.Latin1.GetBytes(name));
+            then(ref context, read(context.Args[place].Span.ToArray(), LoadLimits.InExec));
         }
         catch (ScriptRefusedException exception)
         {
@@ -128,7 +147,8 @@ internal static class FunctionCommands
     private static void Restore(ref CommandContext context)
     {
         if (FailsAbove(ref context, 2)) return;
-        var payload = context.Args.NextBytes();
+        int place = context.Args.Position;
+        context.Args.NextBytes();
         var policy = LibraryPolicy.Append;
         if (context.Args.Remaining == 1)
         {
@@ -141,32 +161,30 @@ internal static class FunctionCommands
             }
         }
 
-        var status = LibraryPayload.Read(payload, context.Server.Store, context.Server.Options.ProtoMaxBulkLen,
-            out var texts);
-        try
-        {
-            // What comes before a mistake is looked at first, as in the reference.
-            var libraries = context.Server.Scripts.Functions.Read(texts);
-            if (status == RdbStatus.Ok)
+        var server = context.Server;
+        Read(ref context, place, (payload, limits) => Restore(server, payload, policy, limits),
+            static (ref CommandContext context, byte[] refusal) =>
             {
-                context.Server.Scripts.Functions.Add(libraries, policy);
-                context.Reply.WriteOk();
-                return;
-            }
-        }
-        catch (ScriptRefusedException exception)
-        {
-            context.Fail(ResultReply.OneLine(Encoding.Latin1.GetBytes(exception.Message)));
-            return;
-        }
+                if (refusal.Length == 0) context.Reply.WriteOk();
+                else context.Fail(refusal);
+            });
+    }
 
-        context.Fail(status switch
+    /// <returns>What is wrong with the payload; nothing when its libraries are there.</returns>
+    private static byte[] Restore(KvServer server, byte[] payload, LibraryPolicy policy, LoadLimits limits)
+    {
+        var status = LibraryPayload.Read(payload, server.Store, server.Options.ProtoMaxBulkLen, out var texts);
+        // What comes before a mistake is looked at first, as in the reference.
+        var libraries = server.Scripts.Functions.Read(texts, limits);
+        if (status == RdbStatus.Ok) server.Scripts.Functions.Add(libraries, policy);
+        return status switch
         {
-            RdbStatus.BadChecksum => "ERR DUMP payload version or checksum are wrong"u8,
-            RdbStatus.Unknown => "ERR given type is not a function"u8,
-            RdbStatus.OutOfMemory => Errors.OutOfMemory,
-            _ => "ERR Failed loading library payload"u8,
-        });
+            RdbStatus.Ok => [],
+            RdbStatus.BadChecksum => [.. "ERR DUMP payload version or checksum are wrong"u8],
+            RdbStatus.Unknown => [.. "ERR given type is not a function"u8],
+            RdbStatus.OutOfMemory => [.. Errors.OutOfMemory],
+            _ => [.. "ERR Failed loading library payload"u8],
+        };
     }
 
     private static bool FailsAbove(ref CommandContext context, int argumentsMax)

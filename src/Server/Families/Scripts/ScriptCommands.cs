@@ -59,9 +59,14 @@ internal static class ScriptCommands
     {
         var text = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
-        if (EvalCommands.TryAdd(ref context, text, isPinned: true, out var script))
-            context.Reply.WriteBulk(Encoding.ASCII.GetBytes(script!.Sha.ToString()));
+        if (context.Server.Scripts.Cache.TakesLong(text) && !context.InTransaction)
+            EvalCommands.ContinueAdding(ref context, place: 2, isPinned: true, WriteSha);
+        else if (EvalCommands.TryAdd(ref context, text, isPinned: true, out var script))
+            WriteSha(ref context, script!);
     }
+
+    private static void WriteSha(ref CommandContext context, Script script) =>
+        context.Reply.WriteBulk(Encoding.ASCII.GetBytes(script.Sha.ToString()));
 
     private static void Exists(ref CommandContext context)
     {

@@ -346,7 +346,8 @@ internal static class SetCommands
         var set = new SetValue(held.Value).View;
         if (!hasCount)
         {
-            reply.WriteBulk(set.Random(Random.Shared));
+            var dice = Dice.New();
+            reply.WriteBulk(set.Random(ref dice));
         }
         else if (count < -int.MaxValue)
         {
@@ -380,17 +381,17 @@ internal static class SetCommands
     private static void Combine(ref CommandContext context, SetOperation operation, bool stores)
     {
         int first = stores ? 1 : 0, count = context.Args.Remaining;
-        var keys = context.ListKeys(1, count);
         context.Args.Skip(count);
-        if (context.Args.Finish(context.Reply))
-            Run(ref context, keys, new SetCombination(context.Server.Store, operation, first, count - first), stores);
+        if (!context.Args.Finish(context.Reply) || context.HoldsInSteps(1, count)) return;
+        using var held = context.Hold(1, count);
+        Run(ref context, held, new SetCombination(context.Server.Store, operation, first,
+            count - first) { IsOfMany = context.Places != null }, stores);
     }
 
-    private static void Run(ref CommandContext context, KeyList keys, SetCombination sets, bool stores)
+    private static void Run(ref CommandContext context, in HeldKeys held, SetCombination sets, bool stores)
     {
-        using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
-        if (sets.HasWrongType(held))
+        if (!sets.IsOfMany && sets.HasWrongType(held))
         {
             context.Fail(Errors.WrongType);
             return;
@@ -408,10 +409,10 @@ internal static class SetCommands
         context.Args.Skip(Math.Min(count, context.Args.Remaining));
         long limit = CombinationOptions.ReadLimit(ref context.Args);
 
-        if (!context.Args.Finish(context.Reply)) return;
-        Run(ref context, context.ListKeys(2, count),
-            new SetCombination(context.Server.Store, SetOperation.Intersection, 0, count) { Limit = limit,
-            OnlyCounts = true }, stores: false);
+        if (!context.Args.Finish(context.Reply) || context.HoldsInSteps(2, count)) return;
+        using var held = context.Hold(2, count);
+        Run(ref context, held, new SetCombination(context.Server.Store, SetOperation.Intersection, 0,
+            count) { Limit = limit, OnlyCounts = true, IsOfMany = context.Places != null }, stores: false);
     }
 
     private static void SScan(ref CommandContext context)

@@ -8,7 +8,7 @@ internal unsafe struct NameScratch : IDisposable
     private byte* _start;
     private int _capacity;
 
-    /// <summary>Memory for so many bytes; what was in it is gone.</summary>
+    /// <summary>Memory for <paramref name="bytes"/> bytes; its last content is lost.</summary>
     public Span<byte> Take(int bytes)
     {
         if (bytes > _capacity)

@@ -52,7 +52,7 @@ internal sealed unsafe class SortRequest : IDisposable
         return null;
     }
 
-    /// <summary>The places that are wanted of so many.</summary>
+    /// <summary>Which of <paramref name="count"/> sorted elements LIMIT asks for.</summary>
     public void PlacesOf(int count, out int from, out int to)
     {
         from = (int)Math.Min(Math.Max(Offset, 0), count);

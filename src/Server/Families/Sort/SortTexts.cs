@@ -106,7 +106,7 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
     }
 }
 
-/// <summary>The same to an <see cref="ElementOrder{TTexts}"/>.</summary>
+/// <summary>A <see cref="SortTexts"/> as an <see cref="ElementOrder{TTexts}"/> compares it.</summary>
 internal readonly struct SortText(SortTexts texts) : IOrderedTexts
 {
     public ReadOnlySpan<byte> this[uint item] => texts[(int)item];

@@ -5,19 +5,22 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>By what a range of a sorted set is told.</summary>
+/// <summary>What the ends of a range of a sorted set are.</summary>
 internal enum RangeKind : byte
 {
-    /// <summary>As the BYSCORE and BYLEX among the arguments say.</summary>
-    Told,
+    /// <summary>Depends on BYSCORE and BYLEX among the arguments; without either of them, ranks.</summary>
+    ByArguments,
     Rank,
     Score,
     Lex,
 }
 
-/// <summary>A range of a sorted set, as the arguments of ZRANGE and its kin tell it.</summary>
+/// <summary>A range of a sorted set, read from the arguments of ZRANGE and its kin.</summary>
 internal ref struct ElementRange
 {
+    // What clients write as LIMIT's count for all elements.
+    private const long NoLimit = -1;
+
     private RangeKind _kind;
     private long _first, _last, _offset;
     private long _limit;
@@ -30,12 +33,12 @@ internal ref struct ElementRange
 
     /// <summary>Reads both ends and what follows them, up to the last argument; a bad one is the arguments' first
     /// error.</summary>
-    /// <param name="kind">Told: BYSCORE and BYLEX may say.</param>
-    /// <param name="reversed">Null: REV may say.</param>
-    /// <param name="stores">The elements are stored, so WITHSCORES is no word.</param>
+    /// <param name="kind">With <see cref="RangeKind.ByArguments"/>, BYSCORE and BYLEX are allowed.</param>
+    /// <param name="reversed">Null if REV is allowed, and decides.</param>
+    /// <param name="stores">Whether the elements are stored, so that WITHSCORES is not allowed.</param>
     public static ElementRange Read(ref CommandArguments arguments, RangeKind kind, bool? reversed, bool stores = false)
     {
-        var range = new ElementRange { _limit = -1, _kind = kind, IsReversed = reversed ?? false };
+        var range = new ElementRange { _limit = NoLimit, _kind = kind, IsReversed = reversed ?? false };
         var first = arguments.NextBytes();
         var last = arguments.NextBytes();
         while (arguments.Remaining > 0)
@@ -53,11 +56,11 @@ internal ref struct ElementRange
             {
                 range.IsReversed = true;
             }
-            else if (range._kind == RangeKind.Told && arguments.TryKeyword("BYLEX"u8))
+            else if (range._kind == RangeKind.ByArguments && arguments.TryKeyword("BYLEX"u8))
             {
                 range._kind = RangeKind.Lex;
             }
-            else if (range._kind == RangeKind.Told && arguments.TryKeyword("BYSCORE"u8))
+            else if (range._kind == RangeKind.ByArguments && arguments.TryKeyword("BYSCORE"u8))
             {
                 range._kind = RangeKind.Score;
             }
@@ -67,8 +70,8 @@ internal ref struct ElementRange
             }
         }
 
-        if (range._kind == RangeKind.Told) range._kind = RangeKind.Rank;
-        if (range._limit != -1 && range._kind == RangeKind.Rank)
+        if (range._kind == RangeKind.ByArguments) range._kind = RangeKind.Rank;
+        if (range._limit != NoLimit && range._kind == RangeKind.Rank)
             arguments.Fail("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"u8);
         if (range.WithScores && range._kind == RangeKind.Lex)
             arguments.Fail("ERR syntax error, WITHSCORES not supported in combination with BYLEX"u8);

@@ -104,20 +104,22 @@ internal static class SortedSetCombinationCommands
             return;
         }
 
+        int firstKey = stores ? 3 : 2, destination = stores ? 1 : 0;
+        if (context.HoldsInSteps(firstKey, sets, destination)) return;
         var options = CombinationOptions.Read(ref context.Args, sets,
             mayWeigh: operation != SetOperation.Difference, stores);
-        var keys = context.ListKeys(stores ? 3 : 2, sets, destination: stores ? 1 : 0);
+        using var held = context.Hold(firstKey, sets, destination);
         var combination = new SortedSetCombination(context.Server.Store, operation, first,
-            sets) { Weights = options.Weights, Aggregate = options.Aggregate };
-        Run(ref context, keys, combination, stores, options.WithScores);
+            sets) { Weights = options.Weights, Aggregate = options.Aggregate, IsOfMany = context.Places != null };
+        Run(ref context, held, combination, stores, options.WithScores);
     }
 
-    private static void Run(ref CommandContext context, KeyList keys, SortedSetCombination sets, bool stores,
+    private static void Run(ref CommandContext context, in HeldKeys held, SortedSetCombination sets, bool stores,
         bool withScores)
     {
-        using var held = context.Store.Hold(keys);
         if (!context.TryBegin(held.Status)) return;
-        if (sets.HasWrongType(held))       // Redis looks at the types first
+        // Redis looks at the types first; but of very many only in steps.
+        if (!sets.IsOfMany && sets.HasWrongType(held))
         {
             context.Fail(Errors.WrongType);
             return;
@@ -137,11 +139,12 @@ internal static class SortedSetCombinationCommands
             return;
         }
 
+        if (context.HoldsInSteps(2, sets)) return;
         long limit = CombinationOptions.ReadLimit(ref context.Args);
-
+        using var held = context.Hold(2, sets);
         var combination = new SortedSetCombination(context.Server.Store, SetOperation.Intersection, 0,
-            sets) { Limit = limit, OnlyCounts = true };
-        Run(ref context, context.ListKeys(2, sets), combination, stores: false, withScores: false);
+            sets) { Limit = limit, OnlyCounts = true, IsOfMany = context.Places != null };
+        Run(ref context, held, combination, stores: false, withScores: false);
     }
 
     /// <summary>Reads how many keys follow, and passes over them.</summary>

@@ -414,7 +414,7 @@ internal static class SortedSetCommands
         }
     }
 
-    private static void ZRange(ref CommandContext context) => Range(ref context, RangeKind.Told, reversed: null);
+    private static void ZRange(ref CommandContext context) => Range(ref context, RangeKind.ByArguments, reversed: null);
 
     private static void ZRevRange(ref CommandContext context) => Range(ref context, RangeKind.Rank, reversed: true);
 
@@ -450,7 +450,7 @@ internal static class SortedSetCommands
     private static void ZRangeStore(ref CommandContext context)
     {
         context.Args.Skip(2);
-        var range = ElementRange.Read(ref context.Args, RangeKind.Told, reversed: null, stores: true);
+        var range = ElementRange.Read(ref context.Args, RangeKind.ByArguments, reversed: null, stores: true);
         if (!context.Args.Finish(context.Reply)) return;
 
         using var held = context.Store.Hold(context.ListKeys(1, 2));
@@ -553,7 +553,8 @@ internal static class SortedSetCommands
         var set = new SortedSetValue(held.Value).View;
         if (!sample.HasCount)
         {
-            set.Random(Random.Shared, out var member, out _);
+            var dice = Dice.New();
+            set.Random(ref dice, out var member, out _);
             reply.WriteBulk(member);
             return;
         }

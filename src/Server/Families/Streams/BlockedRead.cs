@@ -76,8 +76,8 @@ internal sealed class BlockedRead : BlockedCommand
         using var held = serving.Store.Hold(serving.Key, DataType.Any);
         if (held.Status != StoreStatus.Ok || held.Value.Type != DataType.Stream) return _isGroup;
         var stream = new StreamView(held.Value.View);
-        return _isGroup ? stream.FindGroup(_group) is var group && (!group.Exists || stream.HasBehind(group.LastId))
-            : stream.HasBehind(_ids[serving.KeyIndex]);
+        return _isGroup ? stream.FindGroup(_group) is var group && (!group.Exists || stream.HasAfter(group.LastId))
+            : stream.HasAfter(_ids[serving.KeyIndex]);
     }
 
     private byte[] NoGroup(byte[] key) =>

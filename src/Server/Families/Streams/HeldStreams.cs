@@ -34,6 +34,9 @@ internal readonly ref struct HeldStreams : IHeldKeys
         _many = store.Hold(store.Keys);
     }
 
+    /// <summary>Those that are held already; whoever holds them lets go.</summary>
+    public HeldStreams(in HeldKeys held) => _many = held;
+
     /// <summary>Ok; OutOfMemory: none is held.</summary>
     public StoreStatus Status =>
         !_isOne ? _many.Status : _one.Status == StoreStatus.NotFound ? StoreStatus.Ok : _one.Status;

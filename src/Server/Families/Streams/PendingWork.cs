@@ -6,18 +6,18 @@ namespace Kv.Server.Families;
 /// <summary>XPENDING: goes along what is pending in a group, and writes it.</summary>
 internal unsafe struct PendingWork : IOpenWork
 {
-    /// <summary>The group, and a consumer of it or 0 for all, by what they are called in the region.</summary>
+    /// <summary>The group's piece of the region, and that of a consumer, or 0 for all consumers.</summary>
     public uint Group, Consumer;
 
-    /// <summary>From here on, which moves; up to there.</summary>
+    /// <summary>The range of ids; <see cref="First"/> moves on with each piece of work.</summary>
     public StreamId First, Last;
 
-    /// <summary>Only what was delivered so long ago.</summary>
+    /// <summary>Only entries that were delivered at least this long ago.</summary>
     public long IdleMs;
 
     public long NowMs;
 
-    /// <summary>At most so many are answered.</summary>
+    /// <summary>How many entries the reply has at most.</summary>
     public long Most;
 
     private int _written;

@@ -157,7 +157,7 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
 
         if (outcome != StreamClaimOutcome.Passed) walk.Left--;
         walk.Looks--;
-        walk.Next = _groups.PendingBehind(group, id);
+        walk.Next = _groups.PendingAfter(group, id);
         return true;
     }
 

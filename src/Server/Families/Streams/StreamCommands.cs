@@ -252,7 +252,7 @@ internal static class StreamCommands
     {
         var key = context.Args.NextKey();
         StreamId maxDeleted = default;
-        long added = -1;
+        long? added = null;
         StreamId id = NextId(ref context);
         while (context.Args.Remaining >= 2)
         {
@@ -283,7 +283,7 @@ internal static class StreamCommands
             context.Fail("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"u8);
         else if (view.TryGetLast(out StreamId last) && id < last)
             context.Fail("ERR The ID specified in XSETID is smaller than the target stream top item"u8);
-        else if (view.Length > 0 && added != -1 && view.Length > added)
+        else if (view.Length > added)
             context.Fail("ERR The entries_added specified in XSETID is smaller than the target stream length"u8);
         else
         {

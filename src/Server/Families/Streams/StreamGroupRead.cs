@@ -25,7 +25,7 @@ internal ref struct StreamGroupRead
     }
 
     /// <summary>Whether there is an entry that no consumer of the group has got.</summary>
-    public readonly bool HasNew => View.HasBehind(_groups[_group].LastId);
+    public readonly bool HasNew => View.HasAfter(_groups[_group].LastId);
 
     private readonly StreamView View => new(_value.View);
 
@@ -37,33 +37,11 @@ internal ref struct StreamGroupRead
         return _consumer != 0;
     }
 
-    /// <summary>Delivers what no consumer of the group has got.</summary>
-    /// <param name="most">At most so many entries.</param>
-    /// <param name="isDone">They are not pending.</param>
-    /// <returns>False when there is no memory: nothing was delivered or written.</returns>
-    public readonly bool TryWriteNew(ReplyWriter reply, long most, bool isDone)
-    {
-        var begin = reply.BeginArray();
-        int written = 0;
-        // Ends: each round delivers entries, or is the last.
-        while (written < most)
-        {
-            if (!TryDeliver(reply, most - written, int.MaxValue, isDone, out int delivered) && written == 0)
-                return false;
-            bool isLast = delivered < Math.Min(BatchMax, most - written);
-            written += delivered;
-            if (isLast) break;
-        }
-
-        reply.EndArray(begin, written);
-        return true;
-    }
-
-    /// <summary>Delivers some of what no consumer of the group has got.</summary>
-    /// <param name="most">At most so many entries,</param>
-    /// <param name="bytes">and no more when so many bytes have been written.</param>
-    /// <param name="isDone">They are not pending.</param>
-    /// <param name="delivered">How many; 0: there are no more.</param>
+    /// <summary>Delivers some of the entries that no consumer of the group has got.</summary>
+    /// <param name="most">How many entries at most.</param>
+    /// <param name="bytes">Ends after the entry that makes it this many bytes.</param>
+    /// <param name="isDone">Whether the entries are not pending afterwards (NOACK).</param>
+    /// <param name="delivered">How many were delivered; 0: there are no more.</param>
     /// <returns>False when there is no memory: nothing was delivered or written.</returns>
     public readonly bool TryDeliver(ReplyWriter reply, long most, int bytes, bool isDone, out int delivered)
     {
@@ -97,18 +75,11 @@ internal ref struct StreamGroupRead
         return count;
     }
 
-    /// <summary>Delivers once more what is pending with the consumer behind an id.</summary>
-    public readonly void WriteHistory(ReplyWriter reply, StreamId behind, long most)
-    {
-        var begin = reply.BeginArray();
-        reply.EndArray(begin, WriteHistory(reply, ref behind, most, int.MaxValue));
-    }
-
-    /// <summary>The same, some of it at a time.</summary>
-    /// <param name="behind">Goes on.</param>
-    /// <param name="most">At most so many,</param>
-    /// <param name="bytes">and no more when so many bytes have been written.</param>
-    /// <returns>How many; 0: there are no more.</returns>
+    /// <summary>Writes some of the entries after an id that are pending with the consumer.</summary>
+    /// <param name="behind">The id; afterwards, that of the last entry written.</param>
+    /// <param name="most">How many entries at most.</param>
+    /// <param name="bytes">Ends after the entry that makes it this many bytes.</param>
+    /// <returns>How many were written; 0: there are no more.</returns>
     public readonly int WriteHistory(ReplyWriter reply, ref StreamId behind, long most, int bytes)
     {
         int written = 0;

@@ -11,10 +11,10 @@ internal unsafe struct StreamGroupsReply(long most)
     private long _left;
     private bool _hasBegun;
 
-    /// <summary>Writes, from where it left off.</summary>
-    /// <param name="stops">About so many values,</param>
-    /// <param name="bytes">and no more when so many bytes have been written.</param>
-    /// <returns>True when it has ended.</returns>
+    /// <summary>Writes the next part of the reply.</summary>
+    /// <param name="stops">About how many values to write at most.</param>
+    /// <param name="bytes">Ends after about this many bytes.</param>
+    /// <returns>True when everything has been written.</returns>
     public bool Write(ReplyWriter reply, scoped in ValueView value, int stops, int bytes)
     {
         var stream = new LargeStream(value.Region);

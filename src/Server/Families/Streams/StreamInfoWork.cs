@@ -4,7 +4,7 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>XINFO STREAM FULL: all that there is to know of a stream.</summary>
-/// <param name="most">At most so many entries, and so much that is pending of each.</param>
+/// <param name="most">How many entries are shown at most, and how many pending ones of each group and consumer.</param>
 internal struct StreamInfoWork(long most) : IValueWork
 {
     private const int ValuesAtOnce = 64;

@@ -63,7 +63,7 @@ internal static class StreamRead
     private static bool IsAwaited(ref CommandContext context, in StreamReadArguments arguments)
     {
         for (int i = 0; i < arguments.Streams; i++)
-            if (context.Server.Store.IsAwaited(context.Session.Database,
+            if (context.Server.Store.Databases.IsAwaited(context.Session.Database,
                 context.Store.Key(context.Args[arguments.FirstKey + i].Span))) return true;
         return false;
     }

@@ -3,22 +3,21 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>What XREAD and XREADGROUP are asked for: everything ahead of the keys, and where keys and ids
-/// are.</summary>
+/// <summary>The arguments of XREAD and XREADGROUP: all before the keys, and where keys and ids are.</summary>
 internal struct StreamReadArguments
 {
-    /// <summary>At most so many entries of each stream.</summary>
+    /// <summary>How many entries of each stream at most.</summary>
     public long Count;
 
     /// <summary>How long to wait, milliseconds, 0 for ever; -1: not at all.</summary>
     public long BlockMs;
 
-    /// <summary>Index of the first key; the first id is <see cref="Streams"/> arguments behind it.</summary>
+    /// <summary>Index of the first key; the first id is <see cref="Streams"/> arguments after it.</summary>
     public int FirstKey;
 
     public int Streams;
 
-    /// <summary>Index of the group's name, and behind it the consumer's; 0: none.</summary>
+    /// <summary>Index of the group's name, which the consumer's follows; 0: none.</summary>
     public int Group;
 
     /// <summary>What is delivered is not pending.</summary>
@@ -79,6 +78,8 @@ internal struct StreamReadArguments
             return;
         }
 
+        // As many as a client may wait for; to hold them takes some milliseconds.
+        arguments.RequireAtMost(words / 2, BlockedClients.KeysMax, "streams to read");
         FirstKey = arguments.Position;
         Streams = words / 2;
         arguments.Skip(words);

@@ -21,7 +21,7 @@ internal unsafe ref struct StreamReadCall
     /// <param name="keys">Copies of a command that waits.</param>
     public StreamReadCall(byte[][] keys) => _copies = keys;
 
-    /// <summary>Of each stream, at most so many entries.</summary>
+    /// <summary>How many entries of each stream at most.</summary>
     public long Count { get; init; }
 
     /// <summary>What is delivered is not pending.</summary>
@@ -50,97 +50,31 @@ internal unsafe ref struct StreamReadCall
 
     /// <summary>Whether a stream has something behind an id.</summary>
     public readonly bool HasAny(StreamView stream, StreamId id) =>
-        !IsGroup ? stream.HasBehind(id) : id != StreamId.Max || stream.HasBehind(stream.FindGroup(Group).LastId);
+        !IsGroup ? stream.HasAfter(id) : id != StreamId.Max || stream.HasAfter(stream.FindGroup(Group).LastId);
+
+    /// <summary>A stream for the consumer's group, which is there.</summary>
+    public readonly StreamGroupRead GroupOf(HeldValue value) => new(value, Group, NowMs);
+
+    /// <summary>What begins the reply, which is a map from keys where there are maps.</summary>
+    public static ReplyHead HeadOf(RespVersion version) =>
+        version == RespVersion.Resp3 ? ReplyHead.Map : ReplyHead.Array;
 
     /// <summary>Answers what there is, or that there is no memory.</summary>
     /// <returns>False when there is nothing: nothing was written. Consumers have been noted all the same.</returns>
-    public readonly bool TryWrite(ReplyWriter reply, scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids) =>
-        IsGroup ? TryWriteGroup(reply, held, ids) : TryWriteEntries(reply, held, ids);
-
-    private readonly bool TryWriteEntries(ReplyWriter reply, scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids)
+    public readonly bool TryWrite(ReplyWriter reply, scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids)
     {
-        var answer = new Answer(reply, ids.Length);
-        for (int i = 0; i < ids.Length; i++)
-        {
-            if (!held.Exists(i)) continue;
-            var stream = new StreamView(held[i].View);
-            if (!stream.HasBehind(ids[i]) || !ids[i].TryNext(out StreamId first)) continue;
-            answer.BeginStream(Key(i));
-            StreamReply.WriteFrom(reply, stream, first, Count);
-        }
-
-        return answer.End();
-    }
-
-    private readonly bool TryWriteGroup(ReplyWriter reply, scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids)
-    {
-        // All that can fail first, as far as it is known.
-        for (int i = 0; i < ids.Length; i++)
-        {
-            if (new StreamGroupRead(held[i], Group, NowMs).TryFindConsumer(Consumer)) continue;
-            reply.WriteError(Errors.OutOfMemory);
-            return true;
-        }
-
         var begin = reply.Mark();
-        var answer = new Answer(reply, ids.Length);
-        for (int i = 0; i < ids.Length; i++)
-        {
-            var read = new StreamGroupRead(held[i], Group, NowMs);
-            read.TryFindConsumer(Consumer);
-            bool isNew = ids[i] == StreamId.Max;
-            if (isNew && !read.HasNew) continue;
-            answer.BeginStream(Key(i));
-            if (!isNew)
-            {
-                read.WriteHistory(reply, ids[i], Count);
-            }
-            else if (!read.TryWriteNew(reply, Count, NoAck))
-            {
-                // Nothing of this stream was delivered: what others gave stays given.
-                if (answer.Streams > 1)
-                {
-                    reply.WriteArray(0);
-                    continue;
-                }
-
-                reply.Rewind(begin);
-                reply.WriteError(Errors.OutOfMemory);
-                return true;
-            }
-        }
-
-        return answer.End();
-    }
-
-    /// <summary>The reply: a map from key to entries; in RESP2 an array of pairs.</summary>
-    private ref struct Answer(ReplyWriter reply, int most)
-    {
-        private readonly ReplyMark _begin = reply.BeginArray();
-        private readonly bool _isMap = reply.Version == RespVersion.Resp3;
-
-        /// <summary>Streams that are in it.</summary>
-        public int Streams { get; private set; }
-
-        public void BeginStream(ReadOnlySpan<byte> key)
-        {
-            // With one stream, the common case, the header comes first, and nothing is moved.
-            if (most == 1 && _isMap) reply.WriteMap(1);
-            else if (most == 1) reply.WriteArray(1);
-            if (!_isMap) reply.WriteArray(2);
-            reply.WriteBulk(key);
-            Streams++;
-        }
-
-        /// <summary>Ends it.</summary>
-        /// <returns>False when nothing was in it: nothing is answered then.</returns>
-        public readonly bool End()
-        {
-            if (Streams == 0) return false;
-            if (most == 1) return true;
-            if (_isMap) reply.EndMap(_begin, Streams);
-            else reply.EndArray(_begin, Streams);
-            return true;
-        }
+        ReplyHead head = HeadOf(reply.Version);
+        // With one stream, the common case, the header comes first, and nothing is moved.
+        bool isOne = ids.Length == 1;
+        if (isOne) head.Write(reply, 1);
+        var work = default(StreamReadWork);
+        var budget = default(Unbounded);
+        work.Run(this, held, ids, new DirectTarget(reply), ref budget);
+        if (work.Streams == 0) reply.Rewind(begin);
+        if (work.Status != StoreStatus.Ok) reply.WriteError(Errors.For(work.Status));
+        else if (work.Streams == 0) return false;
+        else if (!isOne) head.WriteAhead(reply, begin, work.Streams);
+        return true;
     }
 }

@@ -5,26 +5,18 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>Many entries of several streams, for XREAD and XREADGROUP.</summary>
-/// <remarks>What a consumer was given before memory ended is given, as in one turn.</remarks>
 internal sealed class StreamReadSteps : HeldSteps
 {
-    private const int EntriesAtOnce = 64;
-
     private readonly byte[][] _keys;
     private readonly StreamId[] _ids;
     private readonly byte[]? _group, _consumer;
     private readonly long _most, _nowMs;
-    private readonly bool _isMap, _noAck;
-    private bool _hasConsumers;
-    private int _stream, _written;
-    private StreamId _behind;
-    private ReplyWriter? _head;     // of the stream's entries, whose number stands ahead of them
-    private ReplyMark _begin;
+    private readonly bool _noAck;
+    private StreamReadWork _work;
 
     private StreamReadSteps(ref CommandContext context, in StreamReadArguments arguments,
         scoped ReadOnlySpan<StreamId> ids)
     {
-        _isMap = context.Reply.Version == RespVersion.Resp3;
         _most = arguments.Count;
         _nowMs = context.Store.NowMs;
         _noAck = arguments.NoAck;
@@ -37,7 +29,7 @@ internal sealed class StreamReadSteps : HeldSteps
     }
 
     /// <inheritdoc/>
-    public override bool HasChanged => _hasConsumers;
+    public override bool HasChanged => _work.HasChanged;
 
     /// <summary>Begins, if there are many entries behind the ids.</summary>
     /// <param name="ids">Behind which id each stream is read; the greatest one for what no consumer of the group has
@@ -55,7 +47,7 @@ internal sealed class StreamReadSteps : HeldSteps
                     StepBudget.OneTurnMax + 1 - found));
         if (!IsWanted(ref context, found)) return false;
         var read = new StreamReadSteps(ref context, in arguments, ids);
-        return read.TryBegin(ref context, held, read._isMap ? ReplyHead.Map : ReplyHead.Array);
+        return read.TryBegin(ref context, held, StreamReadCall.HeadOf(context.Reply.Version));
     }
 
     /// <summary>About how many entries there are to answer, as far as it matters.</summary>
@@ -73,74 +65,15 @@ internal sealed class StreamReadSteps : HeldSteps
 
     protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
-        if (_group != null && !_hasConsumers && !TryFindConsumers(held))
+        var call = new StreamReadCall(_keys)
         {
-            Status = StoreStatus.OutOfMemory;
-            return true;
-        }
-
-        for (var budget = new StepBudget(reply); _stream < _ids.Length; _stream++)
-            if (held.Exists(_stream) && !WorkOnOne(held.Value(_stream), reply, ref budget))
-                return Status != StoreStatus.Ok;
-
-        return true;
-    }
-
-    private bool TryFindConsumers(in HeldKeys held)
-    {
-        _hasConsumers = true;
-        for (int i = 0; i < _ids.Length; i++)
-            if (!new StreamGroupRead(held.Value(i), _group, _nowMs).TryFindConsumer(_consumer)) return false;
-        return true;
-    }
-
-    /// <returns>True when the stream is done.</returns>
-    private bool WorkOnOne(HeldValue value, CollectedReply reply, ref StepBudget budget)
-    {
-        if (_head == null)
-        {
-            if (!budget.TryTake()) return false;
-            if (!HasAny(value)) return true;
-            _head = reply.Next();
-            if (!_isMap) _head.WriteArray(2);
-            _head.WriteBulk(_keys[_stream]);
-            _begin = _head.BeginArray();
-            _behind = _ids[_stream];
-            _written = 0;
-        }
-
-        // Ends: each round writes some, or is the last.
-        for (int written = 1; written != 0 && _written < _most; _written += written)
-        {
-            if (!budget.TryTake(EntriesAtOnce)) return false;
-            written = Write(value, reply.Next(), Math.Min(EntriesAtOnce, _most - _written));
-            if (Status != StoreStatus.Ok) return false;
-        }
-
-        _head.EndArray(_begin, _written);
-        _head = null;
-        Count++;
-        return true;
-    }
-
-    private bool HasAny(HeldValue value)
-    {
-        if (_group == null) return new StreamView(value.View).HasBehind(_ids[_stream]);
-        return _ids[_stream] != StreamId.Max || new StreamGroupRead(value, _group, _nowMs).HasNew;
-    }
-
-    /// <summary>Writes the next entries.</summary>
-    /// <returns>How many; 0: that were all.</returns>
-    private int Write(HeldValue value, ReplyWriter reply, long most)
-    {
-        if (_group == null)
-            return StreamReply.WriteBehind(reply, new StreamView(value.View), ref _behind, most, BytesPerStep);
-        var read = new StreamGroupRead(value, _group, _nowMs);
-        read.TryFindConsumer(_consumer);        // it is there
-        if (_ids[_stream] != StreamId.Max) return read.WriteHistory(reply, ref _behind, most, BytesPerStep);
-        // Without memory what was given before is the answer, if something was.
-        if (!read.TryDeliver(reply, most, BytesPerStep, _noAck, out int delivered) && _written == 0 && Count == 0)
-            Status = StoreStatus.OutOfMemory;
-        return delivered;
+            Count = _most, NoAck = _noAck, NowMs = _nowMs, IsGroup = _group != null, Group = _group,
+            Consumer = _consumer,
+        };
+        var budget = new StepBudget(reply);
+        bool isDone = _work.Run(call, new HeldStreams(held), _ids, new CollectedTarget(reply), ref budget);
+        Count = _work.Streams;
+        Status = _work.Status;
+        return isDone;
     }
 }

@@ -20,22 +20,11 @@ internal static class StreamReply
         }
     }
 
-    /// <summary>An array of the entries from an id on.</summary>
-    /// <param name="most">At most so many.</param>
-    public static void WriteFrom(ReplyWriter reply, StreamView stream, StreamId first, long most)
-    {
-        var begin = reply.BeginArray();
-        int count = 0;
-        for (var walk = stream.Between(first, StreamId.Max); count < most && walk.Next(out StreamEntry entry); count++)
-            WriteEntry(reply, entry);
-        reply.EndArray(begin, count);
-    }
-
-    /// <summary>Some of the entries behind an id.</summary>
-    /// <param name="behind">Goes on.</param>
-    /// <param name="most">At most so many,</param>
-    /// <param name="bytes">and no more when so many bytes have been written.</param>
-    /// <returns>How many; 0: there are no more.</returns>
+    /// <summary>Writes some of the entries after an id.</summary>
+    /// <param name="behind">The id; afterwards, that of the last entry written.</param>
+    /// <param name="most">How many entries at most.</param>
+    /// <param name="bytes">Ends after the entry that makes it this many bytes.</param>
+    /// <returns>How many were written; 0: there are no more.</returns>
     public static int WriteBehind(ReplyWriter reply, StreamView stream, ref StreamId behind, long most, int bytes)
     {
         int written = 0;

@@ -73,7 +73,7 @@ internal static class CounterCommands
         var key = context.Args.NextKey();
         long decrement = context.Args.NextInt64();
         if (decrement == long.MinValue) context.Args.Fail(Errors.DecrementOverflow);
-        Add(ref context, key, unchecked(-decrement));       // the one number without an opposite has just failed
+        Add(ref context, key, unchecked(-decrement));       // long.MinValue, which has no opposite, has just failed
     }
 
     private static void Add(ref CommandContext context, in Key key, long increment)
@@ -94,7 +94,7 @@ internal static class CounterCommands
         var increment = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
 
-        // A bad increment is answered only where the key does not hold another type.
+        // The error of another type at the key comes before that of a bad increment.
         Span<byte> text = stackalloc byte[ExtendedFloat.MaxHumanBytes];
         var add = new AddFloat { Text = text };
         add.IncrementIsBad = !ExtendedFloat.TryParse(increment, out add.Increment);
@@ -123,7 +123,7 @@ internal static class CounterCommands
                 else IsInteger = NumberText.TryParseInt64(current.Bytes, out value);
             }
 
-            // It overflows exactly when both have the sign that the sum has not.
+            // It overflows exactly when both numbers have the sign that the sum does not have.
             Sum = unchecked(value + Increment);
             IsRefused = !IsInteger || ((value ^ Sum) & (Increment ^ Sum)) < 0;
             if (IsRefused) return Change.None;

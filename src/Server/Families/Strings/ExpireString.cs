@@ -4,8 +4,8 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes a string into the reply and changes when it expires; or writes the error, if there is a
-/// string.</summary>
+/// <summary>Writes a string into the reply and changes when it expires. With an error, writes that instead, but only if
+/// there is a string.</summary>
 internal ref struct ExpireString(SessionOutput output) : IValueUpdate
 {
     private ReplyString _reply = new(output);

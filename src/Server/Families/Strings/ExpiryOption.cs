@@ -3,8 +3,8 @@ using Kv.Server.Execution;
 
 namespace Kv.Server.Families;
 
-/// <summary>EX, PX, EXAT or PXAT and its number, which counts only once the rest of the command is known to be
-/// good.</summary>
+/// <summary>EX, PX, EXAT or PXAT and its number. The number is looked at only after the rest of the command has been
+/// found valid.</summary>
 internal ref struct ExpiryOption
 {
     private ReadOnlySpan<byte> _number;
@@ -16,12 +16,12 @@ internal ref struct ExpiryOption
     public static ExpiryOption Relative(ReadOnlySpan<byte> number, long unitMs) =>
         new() { _number = number, _unitMs = unitMs };
 
-    /// <summary>Reads such an option; the same one may come again, and the last one counts.</summary>
+    /// <summary>Reads such an option. A word may be repeated, and the last number counts.</summary>
     public bool TryRead(ref CommandArguments args) =>
         TryRead(ref args, "EX"u8, 1000, false) || TryRead(ref args, "PX"u8, 1, false)
         || TryRead(ref args, "EXAT"u8, 1000, true) || TryRead(ref args, "PXAT"u8, 1, true);
 
-    /// <summary>The time that is meant.</summary>
+    /// <summary>Computes the time of expiry.</summary>
     /// <param name="nowMs">Unix milliseconds.</param>
     /// <param name="invalid">The error for a time that is not positive, or past what 64 bits hold.</param>
     /// <param name="expiryMs">Unix milliseconds.</param>

@@ -1,4 +1,4 @@
 namespace Kv.Server.Families;
 
-/// <summary>A run of bytes that both strings have, by its place in each.</summary>
+/// <summary>A run of bytes that both strings have, and its place in each.</summary>
 internal readonly record struct LcsMatch(int First, int Second, int Length);

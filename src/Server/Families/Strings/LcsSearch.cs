@@ -12,15 +12,15 @@ namespace Kv.Server.Families;
 
 /// <summary>Finds the longest common subsequence of two strings, some 100,000 cells a step.</summary>
 /// <remarks>
-/// The table is charged to the store, and refused beyond proto-max-bulk-len as the reference does: 512 MB are 134 M
-/// cells. The reference runs one at a time; here all tables together have that bound, but for those that one step
-/// fills. Strings of over 64 KB are kept by reference, shorter ones copied, so that writers go on meanwhile.
+/// The table is charged to the store, and refused beyond proto-max-bulk-len as in Redis: 512 MB are 134 M cells. Redis
+/// runs one search at a time; here the bound is for all tables together, except those that one step fills. Strings of
+/// over 64 KB are kept by reference, shorter ones copied, so that writers go on meanwhile.
 /// </remarks>
 internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, IDisposable
 {
     private const int CellsPerStep = 128 * 1024;
 
-    /// <summary>Tables up to here do not outlive the turn.</summary>
+    /// <summary>Tables up to this size do not outlive the turn.</summary>
     private const long FreeBytes = CellsPerStep * sizeof(uint);
 
     private readonly List<LcsMatch> _matches = [];
@@ -43,7 +43,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     /// <summary>Shorter matches are left out of the reply.</summary>
     public long MatchLengthMin { get; set; }
 
-    /// <summary>Answers at once if the table is small or refused; else leaves the rest to later turns.</summary>
+    /// <summary>Writes the reply now if the table is small or refused; else leaves the rest to later turns.</summary>
     public void Run(ref CommandContext context)
     {
         if (!TryAllocate(ref context))
@@ -58,7 +58,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         }
         catch
         {
-            Dispose();      // what it holds of the others' bound comes back whatever happens
+            Dispose();      // its share of the bound for all tables comes back whatever happens
             throw;
         }
     }
@@ -76,7 +76,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         return true;
     }
 
-    /// <summary>Gives table and strings back; also when the client is gone before the end.</summary>
+    /// <summary>Gives table and strings back; also when the client has gone before the end.</summary>
     public void Dispose()
     {
         if (!_table.IsNone) session.Release(_table);
@@ -113,7 +113,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
             _allowed = bytes;
         }
 
-        // its first row and column are not written
+        // Zeroed: the first row and column are not written.
         if (store.Budget.HasRoomFor(bytes)) _table = session.AllocateBlock(bytes, isZeroed: true);
         if (_table.IsNone)
         {
@@ -163,7 +163,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         }
     }
 
-    /// <summary>Walks back along the longest subsequence and notes its unbroken runs, the last one first.</summary>
+    /// <summary>Walks back along the longest subsequence and notes its runs, the last one first.</summary>
     private bool TryTrace(int cells)
     {
         if (_length == 0 || (RepliesLength && !RepliesMatches)) return true;

@@ -7,7 +7,7 @@ namespace Kv.Server.Families;
 /// <summary>Writes a part of a string into the reply.</summary>
 internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IValueRead
 {
-    /// <summary>A longer part of a block is sent from there: up to 512 MB would be copied in one turn.</summary>
+    /// <summary>A longer part is sent from its block: else up to 512 MB would be copied in one turn.</summary>
     private const int CopiedMax = 64 * 1024;
 
     private readonly ReplyMark _mark = output.Reply.Mark();
@@ -21,8 +21,8 @@ internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IVa
         Forget();
         if (value.Kind == ValueKind.BlockString)
         {
-            // Up to 512 MB: not to be copied again because of a writer, so from a reference, afterwards.
-            // None when a writer came in between: then this is read again.
+            // Up to 512 MB, which must not be copied again because of a writer: copied later, from a reference.
+            // None if a writer came in between: then Read is called again.
             _block = value.Block;
             if (!_block.IsNone) _block.AddReference();
         }
@@ -62,8 +62,8 @@ internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IVa
         _block = default;
     }
 
-    // Redis' rule: a position before the start is the start, also for the last one; only two that are both negative
-    // and in the wrong order are empty as they stand.
+    // Redis' rule: a position before the start is the start, also for the last byte; but if both are negative and in
+    // the wrong order, the range is empty.
     private readonly (int First, int Length) PartOf(int length)
     {
         if (First < 0 && Last < 0 && First > Last) return default;

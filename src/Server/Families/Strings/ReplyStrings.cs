@@ -5,7 +5,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes several strings into the reply; nil for what is none.</summary>
+/// <summary>Writes several strings into the reply; nil for a key without a string.</summary>
 internal readonly struct ReplyStrings(SessionOutput output, int count) : IManyRead
 {
     private readonly ReplyMark _mark = output.Reply.Mark();

@@ -4,7 +4,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Stores a string, on a condition, and writes the old one into the reply where that is asked for.</summary>
+/// <summary>Stores a string, on a condition, and writes the old one into the reply if that is wanted.</summary>
 internal ref struct SetStringIf(SessionOutput output) : IValueUpdate
 {
     private ReplyString _reply = new(output);
@@ -24,7 +24,7 @@ internal ref struct SetStringIf(SessionOutput output) : IValueUpdate
         Done = Condition == SetCondition.Always || (Condition == SetCondition.IfPresent) == current.Exists;
         if (!Done) return Change.None;
 
-        // A time that has passed already: as if it were stored and expired at once.
+        // A time that has passed already: as if the string were stored and expired at once.
         if (ExpiryMs != NewValue.NoExpiry && ExpiryMs <= NowMs) return Change.Delete;
 
         next.Kind = ValueKind.String;

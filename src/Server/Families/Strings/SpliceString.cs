@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Writes bytes over a string or behind it.</summary>
+/// <summary>Writes bytes over a string or after it.</summary>
 internal ref struct SpliceString : IValueUpdate
 {
     public ReadOnlySpan<byte> Value;
@@ -13,10 +13,10 @@ internal ref struct SpliceString : IValueUpdate
     public long NewLength;
     public bool IsTooLong;
 
-    /// <summary>A large string is not to be moved in this turn.</summary>
+    /// <summary>Whether a large string must not be moved in this turn.</summary>
     public bool StaysPut;
 
-    /// <summary>It would have to move, and nothing was changed.</summary>
+    /// <summary>Whether the string would have had to move, and nothing was changed.</summary>
     public bool MustMove;
 
     public Change Decide(in ValueView current, ref NewValue next)

@@ -162,7 +162,7 @@ internal static unsafe class StringCommands
             reply.WriteBulk(found.Bytes, found.Length);
             if (found.IsUnchanged)
             {
-                context.Store.CountUse(found);
+                context.Store.Uses.Count(found.Record, found.Word);
                 return;
             }
 

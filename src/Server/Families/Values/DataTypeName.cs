@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>What clients call the types of values: TYPE answers so, and SCAN's TYPE is compared with it.</summary>
+/// <summary>What clients call the types of values: the reply of TYPE, and what SCAN's TYPE is compared with.</summary>
 internal static class DataTypeName
 {
     public static ReadOnlySpan<byte> Of(DataType type) => type switch

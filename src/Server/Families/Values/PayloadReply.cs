@@ -3,10 +3,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>Answers with what was written as RDB files have it.</summary>
+/// <summary>Replies with a payload in the format of RDB files.</summary>
 internal static class PayloadReply
 {
-    /// <param name="status">What has become of it.</param>
+    /// <param name="status">Whether the payload could be written.</param>
     public static void Write(ref CommandContext context, RdbOutput output, StoreStatus status)
     {
         if (status != StoreStatus.Ok)

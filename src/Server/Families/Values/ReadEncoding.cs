@@ -3,7 +3,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>How Redis would keep a value: what OBJECT ENCODING and DEBUG OBJECT tell.</summary>
+/// <summary>How Redis would keep a value: the encoding in OBJECT ENCODING and DEBUG OBJECT.</summary>
 /// <remarks>
 /// A string that is an integer is "int", up to 44 bytes it is "embstr", else "raw"; what APPEND or SETRANGE changed is
 /// "raw" whatever its length.

@@ -5,14 +5,14 @@ using Kv.Storage;
 namespace Kv.Server.Families;
 
 /// <summary>
-/// A large string that a command is about to change, but that has no room for it or is shared with a copy or with
-/// readers: it gets a block of its own, with room, a piece at a time. Then its command is run, which changes it in
+/// Moves a large string that a command is about to change, but that has no room for the change or is shared with a copy
+/// or with readers, to a new block with room, a piece at a time. Then the command runs, and changes the string in
 /// place.
 /// </summary>
 /// <remarks>
-/// Nobody can tell the new block from the old one, so the command happens at the instant at which it is run at last;
-/// what others do with the key before comes before. If it has to move once more by then, it does so in one turn.
-/// Threads: the session's; where another one needs the key, it copies the rest (<see cref="HeldUse"/>).
+/// The new block has the content of the old one, so the command happens at the instant at which it runs; what others do
+/// with the key until then happens before. If the string has to move once more by then, it does so in one turn.
+/// Threads: the session's; another thread that needs the key copies the rest (<see cref="HeldUse"/>).
 /// </remarks>
 internal sealed unsafe class StringRoom : HeldSteps
 {
@@ -32,9 +32,9 @@ internal sealed unsafe class StringRoom : HeldSteps
     }
 
     /// <summary>Leaves a command to later turns.</summary>
-    /// <param name="key">Of the string.</param>
-    /// <param name="length">What it is to have room for.</param>
-    /// <returns>False: it is to be done now, in one turn.</returns>
+    /// <param name="key">The string's key.</param>
+    /// <param name="length">The length that it needs room for.</param>
+    /// <returns>False when the command is to be done now, in one turn.</returns>
     public static bool TryBegin(ref CommandContext context, scoped in Key key, long length)
     {
         using var held = context.Store.Hold(key, DataType.String);
@@ -77,7 +77,7 @@ internal sealed unsafe class StringRoom : HeldSteps
     protected override bool Finish(ref CommandContext context)
     {
         if (Status != StoreStatus.Ok || Failure != null) return Answer(ref context);
-        // The reference that is left with the key is then the only one: it may be written to.
+        // The key's reference is then the only one, so the block may be written to.
         _store.Release(_block);
         _block = default;
         context.Args.Begin(_command.Items, _command.Count, keyIndex: 0, hash: 0, hint: 0, context.Session.Blocks);

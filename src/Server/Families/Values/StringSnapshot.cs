@@ -3,10 +3,9 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>A string as of one instant: what is in a block by reference, anything else copied. An absent key is
-/// empty.</summary>
-/// <remarks>Writers go on meanwhile: a block that is referenced twice is never changed. Whoever took one forgets
-/// it.</remarks>
+/// <summary>A string as of one instant: a block is referred to, anything else copied. An absent key is empty.</summary>
+/// <remarks>Writers go on meanwhile: a block that is referenced twice is never changed. Whoever takes a snapshot calls
+/// <see cref="Forget"/> in the end.</remarks>
 internal struct StringSnapshot : IValueRead
 {
     private readonly StoreSession _session;
@@ -27,7 +26,7 @@ internal struct StringSnapshot : IValueRead
     public void Read(in ValueView value)
     {
         Forget();
-        // None where a writer came in between: then this is read again.
+        // None if a writer came in between: then Read is called again.
         _block = value.Block;
         if (!_block.IsNone) _block.AddReference();
         else _copy = Copy(value);
@@ -37,7 +36,7 @@ internal struct StringSnapshot : IValueRead
     public readonly bool IsSame(in ValueView value)
     {
         if (!value.Exists) return Bytes.IsEmpty;
-        // A block that is referenced here too is not written to: the same block is the same content.
+        // A block that is referenced here, too, is not written to: one block has one content.
         return IsBlock ? value.Block == _block : !value.Block.IsNone
             ? false : Copy(value).AsSpan().SequenceEqual(_copy);
     }

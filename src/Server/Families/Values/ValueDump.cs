@@ -3,12 +3,13 @@ using Kv.Storage;
 
 namespace Kv.Server.Families;
 
-/// <summary>A value written as DUMP has it, a long one in steps: as it is at the instant of the first one.</summary>
+/// <summary>Writes a value in the format of DUMP, as it is at the instant of the first step; a long one in
+/// steps.</summary>
 /// <remarks>
-/// The key of a large collection is held until the value is written; its checksum comes behind that. Of a string in a
-/// block nothing is held but a reference to that block, which nobody changes. What is written is charged as it grows.
-/// One value after the other, until one fails. Threads: one at a time; where another one needs the key, it writes the
-/// rest (<see cref="HeldUse"/>).
+/// The key of a large collection is held until the value is written; the checksum is made afterwards. For a string in a
+/// block nothing is held but a reference to that block, which nobody then changes. The payload is charged as it grows.
+/// May be used for one value after another, until one fails. Threads: one at a time; another thread that needs the key
+/// writes the rest (<see cref="HeldUse"/>).
 /// </remarks>
 internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) : IHeldUse, IDisposable
 {
@@ -19,7 +20,8 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     private Block _text;
     private PartialChecksum _sum;
 
-    /// <summary>What was written, whole once <see cref="Step"/> has returned true; or why it could not be.</summary>
+    /// <summary>The payload, complete once <see cref="Step"/> has returned true; or why it could not be
+    /// written.</summary>
     public RdbOutput Output => _writer.Output;
 
     /// <summary>Whether the key is held.</summary>
@@ -35,14 +37,14 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     public static bool IsLong(in HeldKey held) =>
         held.Value.View.FootprintBytes > BytesMax && (!held.Value.View.Block.IsNone || held.Value.HoldsRegion);
 
-    /// <summary>Begins with what can be written in steps: a string in a block, a large collection.</summary>
-    /// <returns>False when it is neither, or there is no place for one more work in steps.</returns>
+    /// <summary>Begins with a value that can be written in steps: a string in a block, a large collection.</summary>
+    /// <returns>False when the value is neither, or no more work in steps can begin.</returns>
     public bool TryBegin(in HeldKey held)
     {
         ValueView value = held.Value.View;
         Block text = value.Block;
         if (text.IsNone && !held.Value.HoldsRegion) return false;
-        // Addresses cost nothing: whatever it becomes, it need not be copied to a larger block.
+        // Addresses cost nothing, and with enough of them the payload need not be copied to a larger block.
         Begin(4 * value.FootprintBytes);
         if (text.IsNone) return (_work = held.TryBeginUse(this)) != null;
         text.AddReference();
@@ -50,7 +52,7 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
         return true;
     }
 
-    /// <summary>Begins with any value; what cannot be written in steps is written at once.</summary>
+    /// <summary>Begins with any value; one that cannot be written in steps is written at once.</summary>
     public void BeginAny(in HeldKey held)
     {
         if (TryBegin(held)) return;
@@ -63,8 +65,8 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     public bool Use(in HeldKeys held) => _writer.Write(held.View(0), WorkPerStep) || Output.Status != StoreStatus.Ok;
 
     /// <summary>Writes a piece.</summary>
-    /// <returns>True when nothing is left to write; false, too, when another thread is writing all of it just
-    /// now.</returns>
+    /// <returns>True when nothing is left to write. False may also mean that another thread is just writing the
+    /// rest.</returns>
     public bool Step()
     {
         if (_work == null && _text.IsNone)

@@ -5,12 +5,12 @@ namespace Kv.Host;
 /// <summary>Makes glibc's heap give back what is freed.</summary>
 /// <remarks>
 /// Large values and replies have memory of their own (Kv.Storage's extents). What is left for the heap (arguments,
-/// input, what commands copy) may still be of megabytes. glibc maps what is over 128 KB, and unmaps it when it is
+/// input, what commands copy) may still be megabytes. glibc maps pieces over 128 KB, and unmaps them when they are
 /// freed; but each time that it does, it raises this limit to what was freed, up to 32 MB, and from then on such pieces
-/// stay in a heap that only shrinks from its end. Told the limit, it keeps to it. It also has up to eight such heaps a
-/// processor, each as large as it ever had to be: the threads of the pool, which serve now this client and now that
-/// one, filled sixteen with 60 MB of holes. One for each processor is enough: no more threads than that run at once.
-/// This is the process' affair, so the program's, not the library's.
+/// stay in a heap that only shrinks from its end. A limit that is set explicitly stays. glibc also has up to eight such
+/// heaps a processor, none of which gets smaller: the threads of the pool, which serve any client, filled sixteen of
+/// them with 60 MB of holes. One heap for each processor is enough: no more threads than that run at once. All this
+/// concerns the whole process, so it is done by the program, not by the library.
 /// </remarks>
 internal static class HeapLimits
 {

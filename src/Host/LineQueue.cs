@@ -3,7 +3,7 @@ namespace Kv.Host;
 /// <summary>Lines on their way to the log, which one thread writes: nobody who logs waits for a pipe that is full or a
 /// disk that is slow.</summary>
 /// <remarks>
-/// Bounded: what does not fit is dropped and counted, and a line in its place says how many. Threads: any adds.
+/// Bounded: lines that do not fit are dropped and counted, and a line in their place says how many. Threads: any adds.
 /// </remarks>
 internal sealed class LineQueue : IDisposable
 {
@@ -15,8 +15,8 @@ internal sealed class LineQueue : IDisposable
     private readonly Queue<byte[]> _lines = new();
     private readonly Stream _output;
     private readonly Thread _thread;
-    private Func<long, byte[]>? _tellDropped;
-    private long _bytes, _dropped, _toldDropped;
+    private Func<long, byte[]>? _droppedLine;
+    private long _bytes, _dropped, _reportedDropped;
     private bool _ending;
 
     public LineQueue(Stream output)
@@ -26,24 +26,24 @@ internal sealed class LineQueue : IDisposable
         _thread.Start();
     }
 
-    /// <summary>Lines that did not fit, since the start.</summary>
+    /// <summary>Lines that were dropped since the start.</summary>
     public long Dropped => Interlocked.Read(ref _dropped);
 
     /// <summary>Adds a line, or drops it.</summary>
     /// <param name="line">With its end.</param>
-    /// <param name="tellDropped">Makes a line that says how many are missing.</param>
-    public void Add(byte[] line, Func<long, byte[]> tellDropped)
+    /// <param name="droppedLine">Makes a line that says how many are missing.</param>
+    public void Add(byte[] line, Func<long, byte[]> droppedLine)
     {
         lock (_guard)
         {
             if (_lines.Count >= LinesMax || _bytes + line.Length > BytesMax)
             {
                 Interlocked.Increment(ref _dropped);
-                _tellDropped = tellDropped;
+                _droppedLine = droppedLine;
                 return;
             }
 
-            TellDroppedLatched();
+            ReportDroppedLatched();
             AddLatched(line);
             Monitor.Pulse(_guard);
         }
@@ -78,13 +78,13 @@ internal sealed class LineQueue : IDisposable
         }
     }
 
-    /// <summary>All lines that there are, one behind another; waits for some.</summary>
+    /// <summary>Takes all lines, one after another; waits until there are some.</summary>
     /// <returns>Null at the end.</returns>
     private byte[]? Take()
     {
         lock (_guard)
         {
-            if (_lines.Count == 0) TellDroppedLatched();
+            if (_lines.Count == 0) ReportDroppedLatched();
             while (_lines.Count == 0)
             {
                 if (_ending) return null;
@@ -111,11 +111,11 @@ internal sealed class LineQueue : IDisposable
         _bytes += line.Length;
     }
 
-    /// <summary>Says what has been dropped since the last line, in its place.</summary>
-    private void TellDroppedLatched()
+    /// <summary>Adds a line that says how many have been dropped since the last one, in their place.</summary>
+    private void ReportDroppedLatched()
     {
-        if (_dropped == _toldDropped || _tellDropped == null) return;
-        AddLatched(_tellDropped(_dropped - _toldDropped));
-        _toldDropped = _dropped;
+        if (_dropped == _reportedDropped || _droppedLine == null) return;
+        AddLatched(_droppedLine(_dropped - _reportedDropped));
+        _reportedDropped = _dropped;
     }
 }

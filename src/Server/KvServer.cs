@@ -2,6 +2,7 @@ using System.Net;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Families;
 using Kv.Server.Metrics;
@@ -53,6 +54,7 @@ public sealed class KvServer : IAsyncDisposable
             UpkeepFailed = exception => Log.LogCritical(
                 exception, "A round of the store's upkeep failed; the next one begins anew"),
         });
+        SlowLog = new SlowLog(Store.ChargeManaged, time);
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         ClientMemory = new ClientMemory(this);
@@ -68,15 +70,15 @@ public sealed class KvServer : IAsyncDisposable
             Extents.Shared.Account = Store.Budget;
         }
 
-        MemoryWatch = new MemoryWatch(Store, Log, time);
+        MemoryWatch = new MemoryWatch(Store, Log, time, options.OwnsProcess ? Extents.Shared : null);
         Rates = new RateMeter(time, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }
 
     /// <summary>Starts a server and listens.</summary>
     /// <param name="options">Copied.</param>
-    /// <param name="log">Where log lines go; nowhere without.</param>
-    /// <param name="cancellation">Gives the start up.</param>
+    /// <param name="log">Where log lines go; without it, nowhere.</param>
+    /// <param name="cancellation">Cancels the start.</param>
     /// <returns>A server that accepts connections. The caller disposes it.</returns>
     /// <exception cref="ArgumentException">An option is out of range.</exception>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
@@ -159,6 +161,8 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ServerCounters Counters { get; }
 
+    internal SlowLog SlowLog { get; }
+
     internal ClientPause Pause { get; }
 
     /// <summary>Clients whose next command waits for room in the store.</summary>
@@ -173,8 +177,7 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Clients that wait for a key (BLPOP).</summary>
     internal BlockedClients Blocked { get; }
 
-    /// <summary>Clients served at once: maxclients, or fewer where the process may not have so many
-    /// descriptors.</summary>
+    /// <summary>Clients served at once: maxclients, or fewer if the process may not have enough descriptors.</summary>
     internal int MaxClients => Math.Min(Options.MaxClients, Descriptors.ClientsMax);
 
     internal DescriptorLimit Descriptors { get; private set; } = null!;
@@ -185,14 +188,15 @@ public sealed class KvServer : IAsyncDisposable
 
     internal RateMeter Rates { get; }
 
-    /// <summary>Says when memory is short.</summary>
+    /// <summary>Logs when memory is short.</summary>
     internal MemoryWatch MemoryWatch { get; }
 
-    /// <summary>What the store had counted at the last CONFIG RESETSTAT: it never forgets by itself.</summary>
-    // Replaced whole, read by INFO: a reference, so never half of one.
+    /// <summary>What the store had counted at the last CONFIG RESETSTAT; the store itself never resets its
+    /// counts.</summary>
+    // Replaced whole, read by INFO: a reference, so it is never read in half.
     internal StoreStatsBase StatsAtReset { get; set; } = new(default);
 
-    /// <summary>40 hexadecimal digits, other ones for each start.</summary>
+    /// <summary>40 hexadecimal digits, random for each start.</summary>
     internal string RunId { get; } =
         Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
 
@@ -219,10 +223,10 @@ public sealed class KvServer : IAsyncDisposable
     /// </returns>
     /// <exception cref="InvalidOperationException">The server stops, or has stopped.</exception>
     /// <remarks>
-    /// A client like any other: it counts for maxclients (one too many reads the error of Redis and the end), says AUTH
-    /// where there is a password, and CLIENT LIST shows it at in-process:0. A writer that is more than 1 MB ahead
-    /// waits. Cost: some KB, no descriptor, no thread; commands run on the thread pool, and waiting synchronously
-    /// blocks only the caller. The first call makes what the connections share: a worker's buffers for each of
+    /// A client like any other: it counts for maxclients (a client too many reads the error of Redis, then the end),
+    /// has to send AUTH if there is a password, and CLIENT LIST shows it at in-process:0. A writer that is more than 1
+    /// MB ahead waits. Cost: some KB, no descriptor, no thread; commands run on the thread pool, and waiting
+    /// synchronously blocks only the caller. The first call makes what the connections share: buffers for each of
     /// worker-threads.
     /// </remarks>
     public Stream Connect()
@@ -233,7 +237,7 @@ public sealed class KvServer : IAsyncDisposable
             if (_inProcess == null)
             {
                 _inProcess = _transport as PipelineTransport ?? new PipelineTransport(this, listens: false);
-                // does nothing that waits
+                // It does nothing that waits.
                 if (_inProcess != _transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();
             }
 
@@ -241,7 +245,7 @@ public sealed class KvServer : IAsyncDisposable
         }
     }
 
-    /// <summary>Stops accepting, answers what was received, and closes every connection, within
+    /// <summary>Stops accepting, runs what was received, and closes every connection, within
     /// shutdown-timeout.</summary>
     /// <remarks>A worker that a command keeps longer than that is left behind, and <see cref="EndedInOrder"/> is
     /// false.</remarks>
@@ -273,7 +277,9 @@ public sealed class KvServer : IAsyncDisposable
         Pause.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
         Remainders.Dispose();
+        Scripts.Dispose();
         Blocked.Dispose();
+        SlowLog.Dispose();
         Store.Dispose();
     }
 
@@ -283,6 +289,9 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("proto-max-bulk-len", ApplyLimits);
         Options.OnChange("proto-max-args", ApplyLimits);
         Options.OnChange("proto-inline-max-size", ApplyLimits);
+        Options.OnChange("slowlog-log-slower-than", SlowLog.Follow);
+        Options.OnChange("slowlog-max-len", SlowLog.Follow);
+        SlowLog.Follow(Options);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);

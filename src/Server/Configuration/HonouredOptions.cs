@@ -258,7 +258,8 @@ internal static class HonouredOptions
         new Option<long>("client-query-buffer-limit", new BytesType(1 << 20, long.MaxValue),
             o => o.ClientQueryBufferLimit, (o, v) => o.ClientQueryBufferLimit = v)
         {
-            Summary = "input a client may have waiting", Change = OptionChange.Live,
+            Summary = "input a client may have waiting; at most 2,047 MB of it not parsed yet",
+            Change = OptionChange.Live,
         },
         new Option<long>("client-output-pause", new BytesType(64 << 10, long.MaxValue),
             o => o.ClientOutputPause, (o, v) => o.ClientOutputPause = v)
@@ -279,6 +280,16 @@ internal static class HonouredOptions
             o => o.EnableProtectedConfigs, (o, v) => o.EnableProtectedConfigs = v)
         {
             Summary = "who may CONFIG SET options that name files",
+        },
+        new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue),
+            o => o.SlowlogLogSlowerThan, (o, v) => o.SlowlogLogSlowerThan = v)
+        {
+            Summary = "microseconds from which on SLOWLOG shows a command; -1 none", Change = OptionChange.Live,
+        },
+        new Option<long>("slowlog-max-len", new NumberType(0, long.MaxValue), o => o.SlowlogMaxLen,
+            (o, v) => o.SlowlogMaxLen = v)
+        {
+            Summary = "commands that SLOWLOG keeps", Change = OptionChange.Live,
         },
         new Option<LogVerbosity>("loglevel",
             new WordType<LogVerbosity>(("debug", LogVerbosity.Debug), ("verbose", LogVerbosity.Verbose),

@@ -9,7 +9,6 @@ namespace Kv.Server.Configuration;
 internal static class KeptOptions
 {
     private const string NothingSaved = "nothing is saved to disk yet";
-    private const string NoSlowLog = "SLOWLOG does not exist yet";
     private const string AlwaysLazy = "large values are always freed later, by another thread";
 
     private static readonly NumberType Port = new(0, 65535);
@@ -179,11 +178,6 @@ internal static class KeptOptions
         {
             Harmless = "nosave", Reason = NothingSaved,
         },
-        new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue), 10000)
-        {
-            Harmless = "-1", Reason = NoSlowLog,
-        },
-        new Option<long>("slowlog-max-len", Int64, 128) { Harmless = "0", Reason = NoSlowLog },
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
         new Option<bool>("stop-writes-on-bgsave-error", YesNo, true) { Harmless = "no", Reason = NothingSaved },
         new Option<string>("syslog-facility",

@@ -150,7 +150,7 @@ public sealed class ServerOptions
     /// frequency.</summary>
     public int LfuLogFactor { get; set; } = 10;
 
-    /// <summary>After so many minutes without use a key's frequency is one less; 0: it never fades.</summary>
+    /// <summary>Minutes without use after which a key's frequency falls by one; 0: it never falls.</summary>
     public int LfuDecayTime { get; set; } = 1;
 
     /// <summary>Bytes of index to set aside at start, so that it need not grow; 0 starts small.</summary>
@@ -164,6 +164,14 @@ public sealed class ServerOptions
 
     /// <summary>Refuse the commands of lists, hashes, sets and the like.</summary>
     public bool NoObj { get; set; }
+
+    // Diagnostics
+
+    /// <summary>Microseconds from which on a command is in the slow log; below 0 none is.</summary>
+    public long SlowlogLogSlowerThan { get; set; } = 10_000;
+
+    /// <summary>How many commands the slow log keeps.</summary>
+    public long SlowlogMaxLen { get; set; } = 128;
 
     // The program
 

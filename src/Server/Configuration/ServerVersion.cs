@@ -5,10 +5,10 @@ namespace Kv.Server.Configuration;
 /// <summary>The two versions this server has: the one that clients switch features on, and its own.</summary>
 public static class ServerVersion
 {
-    /// <summary>What INFO, HELLO and LOLWUT answer. Raised only when the command set warrants it.</summary>
+    /// <summary>The version in INFO, HELLO and LOLWUT. Raised only when the command set warrants it.</summary>
     public const string RedisVersion = "7.4.0";
 
-    /// <summary>The same as a number, a byte a part.</summary>
+    /// <summary><see cref="RedisVersion"/> as a number, with a byte for each part.</summary>
     public const int RedisVersionNumber = 0x00070400;
 
     /// <summary>The version of this program, as built.</summary>

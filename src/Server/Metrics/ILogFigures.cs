@@ -1,6 +1,6 @@
 namespace Kv.Server.Metrics;
 
-/// <summary>What INFO asks a logger factory, if it can say.</summary>
+/// <summary>What INFO shows of a logger factory that has it.</summary>
 public interface ILogFigures
 {
     /// <summary>Lines that were dropped because the log did not keep up.</summary>

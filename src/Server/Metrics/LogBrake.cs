@@ -8,15 +8,15 @@ internal sealed class LogBrake
     private const int PeriodMs = 1000;
 
     private long _takenTickMs = long.MinValue / 2;
-    private long _suppressed, _told;
+    private long _suppressed, _reported;
 
-    /// <summary>Lines that were left out, since the start.</summary>
+    /// <summary>Lines that were left out since the start.</summary>
     public long Suppressed => Volatile.Read(ref _suppressed);
 
     /// <summary>Asks to write a line.</summary>
     /// <param name="nowTickMs">In the time of <see cref="KvServer.TickMs"/>.</param>
-    /// <param name="more">What to say behind it of those that were left out since the last one; empty for none.</param>
-    /// <returns>False: leave it out; that has been counted.</returns>
+    /// <param name="more">Goes at the line's end: how many were left out since the last one; empty for none.</param>
+    /// <returns>False when the line is to be left out, which has been counted.</returns>
     public bool TryTake(long nowTickMs, out string more)
     {
         more = "";
@@ -28,8 +28,8 @@ internal sealed class LogBrake
             return false;
         }
 
-        long suppressed = Suppressed, told = Interlocked.Exchange(ref _told, suppressed);
-        if (suppressed > told) more = $" ({suppressed - told} more such lines were left out)";
+        long suppressed = Suppressed, reported = Interlocked.Exchange(ref _reported, suppressed);
+        if (suppressed > reported) more = $" ({suppressed - reported} more such lines were left out)";
         return true;
     }
 }

@@ -15,7 +15,7 @@ internal sealed class LogBrakes
 
     public LogBrake ClientMemory { get; } = new();
 
-    /// <summary>Lines that were left out, since the start.</summary>
+    /// <summary>Lines that were left out since the start.</summary>
     public long Suppressed =>
         Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed
         + ClientMemory.Suppressed;

@@ -20,7 +20,7 @@ internal sealed class RateMeter : IDisposable
             TimeSpan.FromSeconds(1));
     }
 
-    // Volatile: a reference to something immutable, so that the three belong together; a second old at worst.
+    // Volatile: a reference to an immutable object, so that the three rates belong together; a second old at worst.
     public Rates PerSecond => Volatile.Read(ref _rates);
 
     public void Dispose() => _timer.Dispose();

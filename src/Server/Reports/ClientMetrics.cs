@@ -1,6 +1,6 @@
 namespace Kv.Server.Reports;
 
-/// <summary>Metrics of those who are connected.</summary>
+/// <summary>Metrics of the connected clients.</summary>
 internal static class ClientMetrics
 {
     public static readonly Metric[] Rows =

@@ -2,7 +2,7 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Reports;
 
-/// <summary>What the connections hold together, and the most that one holds.</summary>
+/// <summary>What all connections hold together, and the most that one of them holds.</summary>
 internal readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Reserved, long Watching)
 {
     public static ClientTotals Of(ConnectionTable connections)

@@ -20,7 +20,7 @@ internal readonly record struct InfoSections(int Bits)
 
     public bool Has(InfoSection section) => (Bits & (1 << (int)section)) != 0;
 
-    /// <summary>With what one argument of INFO names, in any case. A name that is not known adds nothing.</summary>
+    /// <summary>Adds the sections that an argument of INFO names, in any case. An unknown name adds nothing.</summary>
     public InfoSections With(ReadOnlySpan<char> name)
     {
         if (name.Equals("everything", StringComparison.OrdinalIgnoreCase)) return new(Bits | Everything.Bits);

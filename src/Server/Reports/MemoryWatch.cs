@@ -7,7 +7,7 @@ namespace Kv.Server.Reports;
 /// <summary>How a store stands to its limit.</summary>
 internal enum MemoryState
 {
-    /// <summary>Below it.</summary>
+    /// <summary>Below the limit.</summary>
     Ok,
 
     /// <summary>Keys are evicted.</summary>
@@ -17,35 +17,52 @@ internal enum MemoryState
     Full,
 }
 
-/// <summary>Says in the log that memory is short, and what holds it.</summary>
+/// <summary>Logs that memory is short, and what holds it; measures what the program itself takes.</summary>
 /// <remarks>
-/// Threads: its timer's. A line when the state becomes worse, at most one in ten seconds; while it stays so another one
-/// after twice the time each, up to an hour. A minute of enough memory begins anew.
+/// Threads: its timers'. It logs when the state becomes worse, at most every ten seconds; while the state stays bad it
+/// logs again, each time after twice as long, up to an hour. After a minute of enough memory all begins anew. What the
+/// program takes is the most that was measured lately, less a megabyte for each second since: the figures are read one
+/// after another, and do not always add up. While that is more than the process may take, the C library's heap gives
+/// back what is free in it.
 /// </remarks>
 internal sealed class MemoryWatch : IDisposable
 {
+    private const int MeasuresPerSecond = 4;
+    private const long ProgramFalls = (1 << 20) / MeasuresPerSecond;
+    private const long TrimFromBytes = 1 << 20;
     private const long PauseMsMin = 10_000, PauseMsMax = 3_600_000, QuietMs = 60_000;
-    private static readonly TimeSpan Tick = TimeSpan.FromSeconds(1);
+
+    // In a second a crowd makes the managed heap grow by tens of megabytes, and what is kept warm goes by the program.
+    private static readonly TimeSpan Tick = TimeSpan.FromSeconds(1), MeasureTick = Tick / MeasuresPerSecond;
 
     private readonly Store _store;
     private readonly ILogger _log;
-    private readonly ITimer _timer;
-    private MemoryState _told;
+    private readonly Extents? _extents;
+    private readonly ITimer _timer, _measuring;
+    private MemoryState _reported;
     private int _state;
-    private long _evicted, _evictedAtLine, _lineTickMs, _shortTickMs, _pauseMs = PauseMsMin;
+    private long _evicted, _evictedAtLine, _lineTickMs, _shortTickMs, _programTrimmed, _pauseMs = PauseMsMin;
 
-    public MemoryWatch(Store store, ILogger log, TimeProvider time)
+    /// <param name="extents">The arena of the process, if only this store uses it; else null.</param>
+    public MemoryWatch(Store store, ILogger log, TimeProvider time, Extents? extents)
     {
         _store = store;
         _log = log;
+        _extents = extents;
         _timer = time.CreateTimer(
             static watch => ((MemoryWatch)watch!).Look(Environment.TickCount64), this, Tick, Tick);
+        _measuring = time.CreateTimer(
+            static watch => ((MemoryWatch)watch!).Measure(), this, MeasureTick, MeasureTick);
     }
 
     // Volatile: the timer's; INFO reads the state of some moment within the last second.
     public MemoryState State => (MemoryState)Volatile.Read(ref _state);
 
-    public void Dispose() => _timer.Dispose();
+    public void Dispose()
+    {
+        _timer.Dispose();
+        _measuring.Dispose();
+    }
 
     internal void Look(long tickMs)
     {
@@ -56,18 +73,35 @@ internal sealed class MemoryWatch : IDisposable
         Volatile.Write(ref _state, (int)state);
         if (state == MemoryState.Ok)
         {
-            if (_told != MemoryState.Ok && tickMs - _shortTickMs >= QuietMs) (_told, _pauseMs) = (state, PauseMsMin);
+            if (_reported != MemoryState.Ok && tickMs - _shortTickMs >= QuietMs)
+                (_reported, _pauseMs) = (state, PauseMsMin);
             return;
         }
 
-        bool isFirst = _told == MemoryState.Ok, isWorse = state > _told;
+        bool isFirst = _reported == MemoryState.Ok, isWorse = state > _reported;
         _shortTickMs = tickMs;
         if (!isFirst && tickMs - _lineTickMs < (isWorse ? PauseMsMin : _pauseMs)) return;
         _pauseMs = isWorse ? PauseMsMin : Math.Min(2 * _pauseMs, PauseMsMax);
-        (_told, _lineTickMs) = (state, tickMs);
+        (_reported, _lineTickMs) = (state, tickMs);
         Write(state, evicted - _evictedAtLine);
         _evictedAtLine = evicted;
     }
+
+    internal void Measure()
+    {
+        if (_extents == null) return;
+        MemoryBudget budget = _store.Budget;
+        long program = Program(budget, _extents);
+        budget.ProgramBytes = Math.Max(program, budget.ProgramBytes - ProgramFalls);
+        // Where nothing has come since the last time there is nothing to give back: a server at rest is left alone.
+        if (program < _programTrimmed) _programTrimmed = program;
+        if (!budget.IsBeyond || program - _programTrimmed < TrimFromBytes) return;
+        VirtualMemory.TrimHeap();
+        _programTrimmed = Program(budget, _extents);
+    }
+
+    private static long Program(MemoryBudget budget, Extents extents) =>
+        Environment.WorkingSet - budget.UsedBytes - budget.IdleBytes - extents.WarmBytes;
 
     private void Write(MemoryState state, long evicted)
     {
@@ -83,7 +117,7 @@ internal sealed class MemoryWatch : IDisposable
     internal static string Describe(in MemoryUse use) => string.Join(", ", Parts(use)
         .OrderByDescending(part => part.Bytes).Select(part => $"{part.Name} {MetricValue.Size(part.Bytes)}"));
 
-    /// <summary>The name of the part that is largest.</summary>
+    /// <summary>The name of the largest part.</summary>
     internal static string Largest(in MemoryUse use) => Parts(use).MaxBy(part => part.Bytes).Name;
 
     private static (string Name, long Bytes)[] Parts(in MemoryUse use) =>

@@ -13,5 +13,5 @@ internal enum MetricKind
     Fact,
 }
 
-/// <summary>One row: the name that INFO shows, what it counts, and how it is read.</summary>
+/// <summary>The row of a metric: the name that INFO shows, what it counts, and how it is read.</summary>
 internal sealed record Metric(string Name, MetricKind Kind, string Summary, Func<ServerReading, MetricValue> Read);

@@ -2,8 +2,8 @@ namespace Kv.Server.Reports;
 
 /// <summary>Every metric, a row each, in the order in which INFO shows them.</summary>
 /// <remarks>
-/// Names are those that tools know; our own begin with kv_. What has no meaning here is 0, not missing: tools that read
-/// it expect a number. Sections that list what there is (commandstats, errorstats, keyspace) are made by
+/// Names are those that tools know; our own begin with kv_. A metric that means nothing here is 0, not missing, since
+/// tools expect a number. Sections that are lists (commandstats, errorstats, keyspace) are made by
 /// <see cref="InfoReport"/>.
 /// </remarks>
 internal static class MetricTable

@@ -23,7 +23,7 @@ internal readonly struct MetricValue
     public static implicit operator MetricValue(bool flag) => new(flag ? 1 : 0, 0, 0, null);
     public static implicit operator MetricValue(string text) => new(0, 0, 0, text);
 
-    /// <summary>A fraction; what is no number (a ratio to nothing) is 0.</summary>
+    /// <summary>A fraction; 0 for what is no number, such as a ratio to 0.</summary>
     public static MetricValue Fraction(double value, int digits) =>
         new(0, double.IsFinite(value) ? value : 0, digits, null);
 

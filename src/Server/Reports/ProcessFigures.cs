@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace Kv.Server.Reports;
 
-/// <summary>What the system says of the process and the machine.</summary>
+/// <summary>Figures of the process and the machine that the system provides.</summary>
 internal static class ProcessFigures
 {
     /// <summary>Memory of the machine: /proc/meminfo on Linux, else what the runtime may use.</summary>

@@ -4,10 +4,10 @@ using Kv.Storage;
 
 namespace Kv.Server.Reports;
 
-/// <summary>A server as one report sees it: where its figures are read, and what several rows share, taken once so that
-/// sums and ratios of one report agree.</summary>
-/// <remarks>Cost: what is not asked for is not taken; <see cref="Clients"/> is a pass over the connections. No lock is
-/// held over it. Threads: one.</remarks>
+/// <summary>The figures of a server for one report. What several rows use is read once, so that sums and ratios of a
+/// report agree.</summary>
+/// <remarks>Cost: only what is asked for is read; <see cref="Clients"/> is a pass over the connections, without a lock.
+/// Threads: one.</remarks>
 internal sealed class ServerReading(KvServer server)
 {
     private StoreStats? _stats;
@@ -34,14 +34,14 @@ internal sealed class ServerReading(KvServer server)
     /// <summary>used_memory: the store's account, by which writes are refused, too.</summary>
     public long UsedBytes => Use.UsedBytes;
 
-    /// <summary>The same by use.</summary>
+    /// <summary>The store's account, by use.</summary>
     public MemoryUse Use => _use ??= Store.MemoryUse;
 
     public long PeakBytes => Math.Max(Store.PeakUsedBytes, UsedBytes);
 
     public long DatasetBytes => Use.LogBytes + Use.BlockBytes;
 
-    /// <summary>Free memory that is kept.</summary>
+    /// <summary>Free memory that was not given back to the system yet.</summary>
     public long WarmBytes => Memory.WarmBytes + Use.WarmBytes;
 
     /// <summary>What the managed heap has of the system beside what is alive in it, as of its last
@@ -49,7 +49,7 @@ internal sealed class ServerReading(KvServer server)
     public long CollectorBytes => _collectorBytes ??=
         Math.Max(0, GC.GetGCMemoryInfo().TotalCommittedBytes - Use.HeapBytes - Store.Budget.ManagedBytes);
 
-    /// <summary>What is resident and in no other figure.</summary>
+    /// <summary>Resident memory that is in no other figure.</summary>
     public long ProgramBytes => ResidentBytes - UsedBytes - Use.RetiredBytes - WarmBytes - CollectorBytes;
 
     public long ResidentBytes => _residentBytes ??= Environment.WorkingSet;
@@ -63,7 +63,7 @@ internal sealed class ServerReading(KvServer server)
 
     public RateMeter.Rates Rates => server.Rates.PerSecond;
 
-    /// <summary>Percent of reads that found their key, had so many more found it.</summary>
+    /// <summary>Percent of reads that found their key, or would have if <paramref name="more"/> more had.</summary>
     public double HitPercent(long more)
     {
         long hits = SinceReset(s => s.Hits), misses = SinceReset(s => s.Misses);

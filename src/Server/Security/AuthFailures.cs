@@ -1,11 +1,13 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Security;
 
-/// <summary>Remembers by address how often a password was wrong, and how long the next wrong answer has to
-/// wait.</summary>
+/// <summary>Remembers by address how often a password was wrong, and how long the reply to the next wrong password has
+/// to wait.</summary>
 /// <remarks>
-/// Threads: any. The third failure waits 50 ms, each further one twice as long, up to a second. An address is forgotten
-/// after a minute without a failure, or when it succeeds. At most <see cref="AddressesMax"/> are kept: with more
-/// attackers than that, some wait less, and nobody else waits more.
+/// Threads: any. The reply to the third failure waits 50 ms, each further one twice as long, up to a second. An address
+/// is forgotten after a minute without a failure, or when it succeeds. At most <see cref="AddressesMax"/> are kept:
+/// with more attackers than that some wait less, and nobody else waits longer.
 /// </remarks>
 internal sealed class AuthFailures(Func<long> tickMs)
 {
@@ -24,7 +26,7 @@ internal sealed class AuthFailures(Func<long> tickMs)
 
     /// <summary>Notes a failure.</summary>
     /// <param name="peer">"address:port" or "path:0".</param>
-    /// <returns>Milliseconds until it may be answered; 0 at once.</returns>
+    /// <returns>Milliseconds until the reply may be sent; 0: at once.</returns>
     public long Add(string peer)
     {
         string address = AddressOf(peer);
@@ -39,7 +41,7 @@ internal sealed class AuthFailures(Func<long> tickMs)
             int count = Math.Min(seen.Count + 1, 1000);
             _failures[address] = (count, now);
             if (count <= FreeFailures) return 0;
-            int doublings = Math.Min(count - FreeFailures - 1, 10);     // 50 ms · 2^10 is far past the most
+            int doublings = Math.Min(count - FreeFailures - 1, 10);     // 50 ms · 2^10 is far past DelayMsMax
             return Math.Min(FirstDelayMs << doublings, DelayMsMax);
         }
     }
@@ -55,6 +57,7 @@ internal sealed class AuthFailures(Func<long> tickMs)
 
     private void MakeRoomLatched(long now)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the failures are under the lock");
         foreach (var (address, seen) in _failures)
         {
             if (now - seen.AtMs > ForgetAfterMs) _failures.Remove(address);     // allowed while enumerating

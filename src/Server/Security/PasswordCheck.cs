@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Kv.Server.Security;
 
-/// <summary>Compares passwords in a time that says nothing of where they differ, or of how long the right one
+/// <summary>Compares passwords in a time that reveals neither where they differ nor how long the right one
 /// is.</summary>
 internal static class PasswordCheck
 {

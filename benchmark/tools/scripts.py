@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Measures what scripts cost: calls of short ones by many clients, the time of programs in one, and new texts.
 
-    benchmark/tools/scripts.py --kv PATH [--garnet PATH] [--parts calls,programs,new,workers] [--rounds 5] [--seconds 2]
+    benchmark/tools/scripts.py --kv PATH [--garnet PATH] [--parts calls,programs,new,workers,waits]
+        [--only NAMES] [--rounds 5] [--seconds 2]
 
 Servers side by side, one after the other in each round, each pinned to one core, the load to the other; medians. A
 ratio of calls above 1 is faster than redis-server, a ratio of times below 1. Needs redis-server, redis-benchmark,
-taskset.
+taskset. The part "waits" is of Kv alone: how long another client of the same worker waits for a SET while one runs a
+hostile script again and again.
 """
-import argparse, os, re, shutil, socket, statistics, subprocess, tempfile, time
+import argparse, multiprocessing, os, re, shutil, socket, statistics, subprocess, tempfile, time
 
-from server import Server, encode
+from server import Client, Server, encode
 
 SERVER_CPU, CLIENT_CPU = "0", "1"
 CLIENTS, KEYS = 50, 100_000
@@ -86,6 +88,59 @@ THIRTY_LINES = "\n".join(
     + ["local held = redis.call('GET', key)", "if held and tonumber(held) and tonumber(held) > most then",
        "  return 0", "end", "redis.call('SET', key, now)", "for i = 1, 3 do",
        "  most = most + i", "end", "return most"])
+
+
+LONG_STRING = "local s = ('0123456789abcdef'):rep(65536) s = s:rep(20) "
+STATEMENTS = "local t = {} for i = 1, 200000 do t[i] = 'local x' .. i % 100 .. ' = ' .. i end "
+HOSTILE = {
+    "endless loop": "while true do end",
+    "endless loop in pcall": "while true do pcall(function() while true do end end) end",
+    "calls without end": "local function f() return 1 + f() end return pcall(f)",
+    "tables without end": "local t = {} while true do t = {t} end",
+    "array without end": "local t = {} while true do t[#t + 1] = 1 end",
+    "hash table without end": "local t, i = {}, 0 while true do i = i + 1 t['k' .. i] = i end",
+    "numbers as keys": "local t, i = {}, 0.5 while true do i = i + 1 t[i] = i end",
+    "next over what was cleared": "local t = {} for i = 1, 300000 do t[i + 0.5] = i end "
+                                  "for k in pairs(t) do t[k] = nil end for i = 1, 1e9 do next(t) end",
+    "strings of 1 KB": "local t, i = {}, 0 local s = ('x'):rep(1000) while true do i = i + 1 t[i] = s .. i end",
+    "s .. s": "local s = 'x' while true do s = s .. s end",
+    "rep of 30 MB": "for i = 1, 1e9 do local s = ('x'):rep(3e7) end",
+    "upper, lower, reverse": LONG_STRING + "while true do s = s:upper():lower():reverse() end",
+    "%q": LONG_STRING + "while true do string.format('%q', s) end",
+    "compare": LONG_STRING + "local a, b, n = s .. 'a', s .. 'b', 0 while true do if a < b then n = n + 1 end end",
+    "find": LONG_STRING + "while true do s:find('[^%w]') end",
+    "find plain": LONG_STRING + "while true do s:find('fedc', 1, true) end",
+    "pattern without end": "return ('a'):rep(60):find(('a-'):rep(30) .. 'c')",
+    "gsub to 64 MB": "local s = ('x'):rep(1e5) while true do s = s:gsub('x', 'xxxxxxxxxx') end",
+    "tonumber": "local s = ('1'):rep(2e7) while true do tonumber(s) end",
+    "tonumber of base 7": "local s = ('1'):rep(2e7) while true do tonumber(s, 7) end",
+    "string keys of 20 MB": LONG_STRING + "local t, i = {}, 0 while true do i = i + 1 t[1] = t[s .. i] end",
+    "concat": "local t = {} for i = 1, 1e6 do t[i] = i end while true do table.concat(t, ',') end",
+    "sort": "local t, x = {}, 1 for i = 1, 300000 do x = x * 16807 % 2147483647 t[i] = x end "
+            "while true do local u = {} for i = 1, #t do u[i] = t[i] end table.sort(u) end",
+    "cjson": "local t = {} for i = 1, 200000 do t[i] = {i} end "
+             "while true do local s = cjson.encode(t) cjson.decode(s) end",
+    "cmsgpack": "local t = {} for i = 1, 200000 do t[i] = {i} end "
+                "while true do local s = cmsgpack.pack(t) cmsgpack.unpack(s) end",
+    "sha1hex": LONG_STRING + "while true do redis.sha1hex(s) end",
+    "loadstring of 6 MB": "local s = ('x = 1 '):rep(1000000) while true do loadstring(s) end",
+    "loadstring of locals": STATEMENTS + "local s = 'do ' .. table.concat(t, ' end do ') .. ' end' "
+                            "while true do loadstring(s) end",
+    "loadstring of a table": "local s = 'return {' .. ('{1, a = \\'b\\'}, '):rep(150000) .. '}' "
+                             "while true do loadstring(s) end",
+    "loadstring of one string": LONG_STRING + "s = 'return [=[' .. s .. ']=]' while true do loadstring(s) end",
+    "loadstring of comments": "local s = ('-- x\\n'):rep(4000000) while true do loadstring(s) end",
+}
+
+# Texts that are new each time: what the server compiles.
+LARGE_TEXTS = {
+    "EVAL of 6 MB": lambda number: b"x = 1 " * 1_000_000 + b"return %d" % number,
+    "EVAL of 6 MB of functions": lambda number: b"".join(
+        b"do local function f%d(a, b) local c = a + b if c then return c .. 'x' end end end " % i
+        for i in range(75_000)) + b"return %d" % number,
+    "EVAL of 20 MB of one table": lambda number: b"return {" + b"{1, a = 'b'}, " * 1_400_000 + b"%d}" % number,
+    "EVAL of 60 MB of one string": lambda number: b"return #[=[" + b"x" * 60_000_000 + b"]=] + %d" % number,
+}
 
 
 class Measured(Server):
@@ -168,6 +223,43 @@ def workers(kv, seconds):
     print(f"| two workers, scripts on different keys | {ratio:.2f} of one worker ({rates[1]:.0f}/s) |", flush=True)
 
 
+def waits(kv, only, seconds):
+    """How long others wait for a SET, at one worker with 500 ms for a script."""
+    command = [kv, "--worker-threads", "1", "--script-time-limit", "500"]
+    print("| hostile script | others wait, ms: 99.9th percentile | longest | times run | longest run |", flush=True)
+    for name, script in (HOSTILE | LARGE_TEXTS).items():
+        if only and name not in only:
+            continue
+        with Measured("kv", command) as server, Client(server.port) as hostile:
+            ends, lasted = multiprocessing.Event(), multiprocessing.Queue()
+
+            def torture():
+                times = []
+                while not ends.is_set():
+                    text = script(time.time_ns()) if callable(script) else script
+                    begin = time.perf_counter()
+                    hostile.call("EVAL", text, "0")
+                    times.append(time.perf_counter() - begin)
+                lasted.put(times)
+
+            for _ in range(500):      # what is compiled when it first runs is not the script's doing
+                server.ask("EVAL", "return loadstring('return ' .. #cjson.encode({1}))()", 0)
+            process = multiprocessing.Process(target=torture)     # a thread would hold this one up
+            process.start()
+            times, end = [], time.monotonic() + seconds
+            while time.monotonic() < end:
+                start = time.perf_counter()
+                server.ask("SET", "key", "value")
+                times.append((time.perf_counter() - start) * 1000)
+                time.sleep(0.0002)
+            ends.set()
+            lasted = lasted.get()
+            process.join()
+        times.sort()
+        print(f"| {name} | {times[len(times) * 999 // 1000]:.1f} | {times[-1]:.1f} | {len(lasted)} "
+              f"| {max(lasted) * 1000:.0f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kv", required=True)
@@ -216,6 +308,8 @@ def main():
         for server in servers:
             server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+    if "waits" in parts:
+        waits(options.kv, only, options.seconds)
     if "workers" in parts:
         os.sched_setaffinity(0, {0, 1})
         workers(options.kv, max(3.0, options.seconds))

@@ -29,6 +29,10 @@ LIMITS["client-output-pause"] = ("64kb", "1mb", "256mb")
 LIMITS["hll-sparse-max-bytes"] = (0, 100, 3000)
 
 
+# What used and resident memory are made of (docs/memory.md).
+PARTS = "log", "index", "blocks", "clients", "managed", "retired", "warm", "collector", "program"
+
+
 class Client:
     """A connection that reads whole replies."""
 
@@ -266,7 +270,8 @@ def main():
             worker.start()
         most = 1.15 * int(memory(client)["maxmemory"]) + 64 * 2 ** 20 if given.maxmemory else float("inf")
         rows, above = 0, 0
-        print("      s   used MB   resident MB   clients   of clients MB   evicted", flush=True)
+        print("      s   used MB   resident MB   clients   evicted" + "".join(f"{part:>10}" for part in PARTS),
+              flush=True)
         while any(worker.is_alive() for worker in workers):
             time.sleep(10)
             found = memory(client)
@@ -274,8 +279,10 @@ def main():
             evicted = re.search(rb"evicted_keys:(\d+)", client.call("INFO", "stats"))[1].decode()
             resident = server.resident()
             rows, above = rows + 1, above + (resident > most)
-            print(f"{time.time() - start:7.0f} {int(found['used_memory']) / 1e6:9.1f} {resident / 1e6:13.1f} {connected:>9} "
-                  f"{int(found['kv_mem_clients']) / 1e6:15.1f} {evicted:>9}{' *' if resident > most else ''}", flush=True)
+            used = int(found["used_memory"]) / 1e6
+            parts = "".join(f"{int(found['kv_mem_' + part]) / 1e6:10.1f}" for part in PARTS)
+            print(f"{time.time() - start:7.0f} {used:9.1f} {resident / 1e6:13.1f} {connected:>9} {evicted:>9}{parts}"
+                  + (" *" if resident > most else ""), flush=True)
             if time.time() > end + 90:
                 break
 

@@ -523,7 +523,7 @@ public class StackExchangeRedisTests
         return $"{(string?)parts[0]}[{string.Join(' ', (string?[])parts[1]!)}]";
     }));
 
-    private static ConnectionMultiplexer Connect(TestServer server, int syncTimeoutMs = 10_000)
+    private static ConnectionMultiplexer Connect(TestServer server, int syncTimeoutMs = 60_000)
     {
         var options = new ConfigurationOptions { AllowAdmin = true, ClientName = "harness", AbortOnConnectFail = true,
             SyncTimeout = syncTimeoutMs };

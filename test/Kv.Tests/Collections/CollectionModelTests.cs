@@ -188,11 +188,11 @@ public sealed class CollectionModelTests
         const int members = 700, draws = 140_000;
         for (int i = 0; i < members; i++) Add(test, "m" + i);
         var counts = new int[members];
-        Random random = Seed.NewRandom(6);
+        var dice = new Dice((ulong)Seed.NewRandom(6).NextInt64());
         using (HeldKey held = Hold(test, "s", DataType.Set))
         {
             SetView set = new SetValue(held.Value).View;
-            for (int i = 0; i < draws; i++) counts[int.Parse(Encoding.ASCII.GetString(set.Random(random))[1..])]++;
+            for (int i = 0; i < draws; i++) counts[int.Parse(Encoding.ASCII.GetString(set.Random(ref dice))[1..])]++;
         }
 
         double expected = (double)draws / members,
@@ -224,7 +224,8 @@ public sealed class CollectionModelTests
                 var sample = new Sample([]);
                 var all = default(Unbounded);
                 var drawn = new MemberSample(count);
-                Assert.True(set.Sample(ref drawn, test.Store.Budget, random, ref sample, ref all));
+                drawn.Dice = new Dice((ulong)random.NextInt64());
+                Assert.True(set.Sample(ref drawn, test.Store.Budget, ref sample, ref all));
                 drawn.Dispose();
                 Assert.Equal(Math.Abs(count), sample.Members.Count);
                 if (count > 0) Assert.Equal(count, sample.Members.Distinct().Count());
@@ -303,7 +304,8 @@ public sealed class CollectionModelTests
     {
         using HeldKey held = Hold(test, "s", DataType.Set);
         var set = new SetValue(held.Value);
-        ReadOnlySpan<byte> member = set.View.Random(Random.Shared);
+        var dice = Dice.New();
+        ReadOnlySpan<byte> member = set.View.Random(ref dice);
         string text = Encoding.ASCII.GetString(member);
         Assert.True(set.Remove(TestStore.Bytes(text)));
         set.Settle();

@@ -175,7 +175,8 @@ public sealed unsafe class FieldExpiryModelTests
         var visit = new Collect(met);
         for (ulong cursor = hash.Scan(0, ref visit); cursor != 0;) cursor = hash.Scan(cursor, ref visit);
         Assert.True(met.SetEquals(model.Keys));
-        Assert.True(new HashValue(held.Value).TryRandom(random, out var drawn, out _));
+        var dice = new Dice((ulong)random.NextInt64());
+        Assert.True(new HashValue(held.Value).TryRandom(ref dice, out var drawn, out _));
         Assert.Contains(Encoding.ASCII.GetString(drawn), model.Keys);
     }
 

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Commands;
@@ -35,7 +36,8 @@ internal sealed class ClientRun(TestServer server, TimeBudget budget) : IDisposa
         _threads.Start(() => body(random));
     }
 
-    public void Finish() => _threads.Finish(budget);
+    public void Finish(Func<bool>? isEnough = null, [CallerArgumentExpression(nameof(isEnough))] string what = "") =>
+        _threads.Finish(budget, isEnough, what);
 
     public void Dispose() => _threads.Dispose();
 }

@@ -121,7 +121,7 @@ public sealed class LongCommandInExecTests
             Assert.True(left is OperationCanceledException, $"{line}: {left?.Message ?? "done in one turn"}");
             client.Dispose();
             Eventually.Holds(() => other.Run("GET last") == "$3\r\nend\r\n", () => $"{line} is not done");
-            instance.Server.Store.CheckIntegrity();
+            instance.AwaitWhole();
         }
 
         other.Run("FLUSHALL");

@@ -144,10 +144,7 @@ public sealed class LongRestoreTests
         for (int at = 1; at < 6; at++)
         {
             var leaver = new WindowClient(instance);
-            leaver.Between = step =>
-            {
-                if (step == at) throw new OperationCanceledException();
-            };
+            leaver.LeaveAfter(at);
             Assert.Throws<OperationCanceledException>(() => leaver.Call(Words("RESTORE", "copy", "0", dump)));
             leaver.Dispose();
         }

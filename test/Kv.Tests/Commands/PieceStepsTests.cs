@@ -101,7 +101,7 @@ public sealed class PieceStepsTests
         using var publisher = instance.Connect();
         for (int round = 0; round < 3; round++)
         {
-            using (var client = instance.Connect(timeoutMs: 60_000))
+            using (var client = instance.Connect())
             {
                 client.Send("SUBSCRIBE " + Channels);
                 for (int i = 0; i < Many; i++) client.Read();

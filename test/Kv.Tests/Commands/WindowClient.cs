@@ -37,6 +37,12 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
     /// <summary>Called between the steps of a long command, with how many it has done.</summary>
     public Action<int>? Between { get; set; }
 
+    /// <summary>Called when replies are sent.</summary>
+    public Action? Sending { get; set; }
+
+    /// <summary>Turns since the last <see cref="Run(string)"/> began.</summary>
+    public int Turns { get; private set; }
+
     /// <summary>Turns in which a long command was left to a later one, since the last <see cref="Run(string)"/>
     /// began.</summary>
     public int Steps { get; private set; }
@@ -75,15 +81,27 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
         return Reply.Read(Run(RespText.Encode(words)), ref at);
     }
 
+    /// <summary>Leaves in the middle of its next long command: who runs it gets an
+    /// <see cref="OperationCanceledException"/>.</summary>
+    public void LeaveAfter(int step) =>
+        Between = at =>
+        {
+            if (at == step) throw new OperationCanceledException();
+        };
+
+    /// <summary>As if its next command had met a key in use before.</summary>
+    public void ComesAgainSince(long tickMs) => _session.ComesAgainSinceTickMs = tickMs;
+
     /// <summary>Runs a pipeline.</summary>
     /// <returns>All replies, valid until the next call.</returns>
     public ReadOnlySpan<byte> Run(ReadOnlySpan<byte> wire)
     {
         Take(wire);
-        _replied = Steps = 0;
+        _replied = Steps = Turns = 0;
         // Ends: each turn uses some of the input up, or does a step of a command, of which there are only so many.
         for (int used = 0; used < wire.Length || _session.Steps != null || _session.Held != null;)
         {
+            Turns++;
             _store.BeginTurn();
             _window.Begin();
             _window.Add(_session, _input + used, wire.Length - used);
@@ -101,6 +119,7 @@ internal sealed unsafe class WindowClient : IWindowOwner, ISessionOwner, IDispos
 
     public void Send(int index, Session session, SessionOutput output, int start, int end)
     {
+        Sending?.Invoke();
         while (output.TryTakeReference(end, out var reference))
         {
             Append(output.Buffer.Span[start..reference.Offset]);

@@ -201,7 +201,6 @@ public class OptionTableTests
     [InlineData("notify-keyspace-events", "KEA", "", "keyspace events are not published yet")]
     [InlineData("latency-monitor-threshold", "1", "0", "LATENCY does not exist yet")]
     [InlineData("slave-read-only", "no", "yes", null)]
-    [InlineData("slowlog-log-slower-than", "0", "-1", "SLOWLOG does not exist yet")]
     [InlineData("maxmemory-samples", "11", "5", null)]
     public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(
         string name, string value, string harmless, string? reason)

@@ -81,13 +81,13 @@ public sealed class DispatcherTests
     public async Task A_long_reply_waits_for_a_client_that_does_not_read(string transport)
     {
         await using var server = await Start(transport, "--client-output-pause", "1mb");
-        using var client = new RespClient(server.Endpoints[0], 60_000);
+        using var client = new RespClient(server.Endpoints[0]);
         client.Ok("PING");
         client.Send("POURS");
         var session = Assert.Single(server.Connections.Snapshot());
-        Eventually.Holds(() => session.OutputPaused,
+        Eventually.Holds(() => session.OutputPaused && session.OutputBytes > 0,
             () => $"{session.OutputBytes} bytes wait, but the client is not paused");
-        Assert.InRange(session.OutputBytes, 1, 3 << 20);
+        Assert.InRange(session.OutputBytes, 0, 3 << 20);
         var reply = client.Read();
         Assert.Equal(Pouring.Pieces, reply.Items!.Count);
         Assert.Equal("PONG", client.Command("PING").String);
@@ -97,7 +97,7 @@ public sealed class DispatcherTests
     public async Task A_reply_larger_than_the_limit_is_one_error()
     {
         await using var server = await Start("pipelines");
-        using var client = new RespClient(server.Endpoints[0], 60_000);
+        using var client = new RespClient(server.Endpoints[0]);
         client.Send([.. RespText.Encode("HUGE"), .. RespText.Encode("PING")]);
         Assert.Equal("ERR reply is larger than max-reply-bytes", client.Read().String);
         Assert.Equal("PONG", client.Read().String);

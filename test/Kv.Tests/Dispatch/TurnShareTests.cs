@@ -39,12 +39,12 @@ public sealed class TurnShareTests
         string maxMemory)
     {
         await using var server = await Start(transport, "--maxmemory", maxMemory);
-        using var client = new RespClient(server.Endpoints[0], 60_000);
-        using var other = new RespClient(server.Endpoints[0], 60_000);
+        using var client = new RespClient(server.Endpoints[0]);
+        using var other = new RespClient(server.Endpoints[0]);
         client.Ok("PING");
         other.Ok("PING");
         client.Send([.. Enumerable.Repeat(RespText.Encode(name), Commands).SelectMany(bytes => bytes)]);
-        Assert.True(_hasBegun.Wait(30_000));
+        Assert.True(_hasBegun.Wait(60_000));
         other.Send("OTHER");
         _otherIsSent.Set();     // it is in the server's socket before the first of the pipeline returns
         Assert.Equal("OK", other.Read().String);
@@ -59,7 +59,7 @@ public sealed class TurnShareTests
         string transport)
     {
         await using var server = await Start(transport);
-        using var client = new RespClient(server.Endpoints[0], 60_000);
+        using var client = new RespClient(server.Endpoints[0]);
         _otherIsSent.Set();
         byte[] value = new byte[200_000];
         Seed.NewRandom().NextBytes(value);
@@ -130,7 +130,7 @@ public sealed class TurnShareTests
     private void Begin()
     {
         _hasBegun.Set();
-        Assert.True(_otherIsSent.Wait(30_000));
+        Assert.True(_otherIsSent.Wait(60_000));
         _done++;
     }
 

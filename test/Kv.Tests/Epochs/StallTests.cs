@@ -131,8 +131,8 @@ public sealed class StallTests
         await using var kv = await KvServer.StartAsync(
             KvInstance.OptionsOf(["--port", "0", "--bind", "127.0.0.1", "--worker-threads", "2"]), log,
             TimeProvider.System, table, default);
-        using var client = new RespClient(kv.Endpoints[0], 60_000);
-        using var other = new RespClient(kv.Endpoints[0], 60_000);
+        using var client = new RespClient(kv.Endpoints[0]);
+        using var other = new RespClient(kv.Endpoints[0]);
         long id = client.Command("CLIENT ID").Integer;
         other.Ok("SET k v");
         client.Send(line);

@@ -108,13 +108,7 @@ public sealed class EvictionShadowTests(ITestOutputHelper output)
                 continue;
             }
 
-            while (test.Session.AskRoom() == StoreRoom.Soon)
-            {
-                test.Session.GoOffline();
-                test.Store.Maintain();
-                test.Begin();
-            }
-
+            test.WaitForRoom();
             Assert.Equal(StoreStatus.Ok, test.Session.Set(key, value));
         }
 

@@ -173,6 +173,30 @@ public sealed class EvictorTests
         test.Check();
     }
 
+    // More is evicted than it takes for writes to go on, and they need not wait for that.
+    [Fact]
+    public void Writers_go_on_as_soon_as_there_is_room()
+    {
+        const long most = 64 << 20;
+        using var test = new TestStore(new StoreOptions { MaxMemoryBytes = 2 * most });
+        test.Store.MaxMemoryPolicy = MaxMemoryPolicy.AllKeysLru;
+        test.Begin();
+        var value = new byte[3000];
+        for (int i = 0; i < 31_500; i++) Put(test, $"key{i}", value, Far);
+        Assert.True(test.Store.UsedBytes > most, "it is to be too much");
+        test.Session.Changes.Seal();
+        test.Session.GoOffline();
+        test.Store.MaxMemoryBytes = most;
+        long left = 0;
+        test.Store.Room.Decided = () => left = Math.Max(left, test.Store.Count(0));
+        Assert.Equal(StoreRoom.Soon, test.Store.AskRoom());
+        // Ends: each round evicts.
+        while (left == 0) test.Store.Maintain();
+        Assert.True(test.Store.Count(0) < left, "the round that let them go on has evicted more after it");
+        Assert.Equal(StoreRoom.Free, test.Store.AskRoom());
+        test.Begin();
+    }
+
     // Of large values no more than is needed, though their records lie in one segment.
     [Fact]
     public void Large_values_go_one_by_one()

@@ -54,7 +54,7 @@ public sealed class ToldUseTests
     [InlineData(MaxMemoryPolicy.VolatileTtl, 255, 1L, 2)]
     [InlineData(MaxMemoryPolicy.NoEviction, 255, 1L, 2)]
     public void A_policy_takes_what_it_goes_by(MaxMemoryPolicy policy, int? frequency, long? idle, int heat) =>
-        Assert.Equal(heat, EvictionRule.Of(policy).ToldHeat(2, frequency, idle));
+        Assert.Equal(heat, EvictionRule.Of(policy).HeatFrom(2, frequency, idle));
 
     [Fact]
     public void Keys_that_were_used_often_elsewhere_outlive_those_that_were_not()

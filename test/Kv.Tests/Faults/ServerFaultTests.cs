@@ -43,6 +43,7 @@ public sealed class ServerFaultTests
         ["pubsub.note"] = ([], "SUBSCRIBE channel", Outcome.Error),
         ["pubsub.leave"] = ([], "UNSUBSCRIBE channel", Outcome.Error),
         ["pubsub.publish"] = ([], "PUBLISH channel message", Outcome.Error),
+        ["script.read"] = ([], "FUNCTION LOAD text", Outcome.Error),
     };
 
     public static IEnumerable<string> Points =>

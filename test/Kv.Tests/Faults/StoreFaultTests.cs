@@ -160,7 +160,7 @@ public sealed unsafe class StoreFaultTests
             }
         }) { IsBackground = true };
         other.Start();
-        Assert.True(other.Join(20_000), "another session waits for a lock that nobody holds");
+        Assert.True(other.Join(60_000), "another session waits for a lock that nobody holds");
         test.Clock.Advance(100_000);
         test.Settle();
         test.Check();

@@ -6,7 +6,7 @@ namespace Kv.Tests.Harness;
 public static class Eventually
 {
     /// <summary>Fails when the condition does not hold within the time.</summary>
-    public static void Holds(Func<bool> condition, Func<string> message, int timeoutMs = 30_000)
+    public static void Holds(Func<bool> condition, Func<string> message, int timeoutMs = 60_000)
     {
         long begin = Stopwatch.GetTimestamp();
         while (!condition())

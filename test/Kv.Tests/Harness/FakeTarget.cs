@@ -15,7 +15,7 @@ public sealed class FakeTarget : IDisposable
     {
         _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         _listener.Listen();
-        _listener.ReceiveTimeout = 30_000;
+        _listener.ReceiveTimeout = 60_000;
     }
 
     public int Port => ((IPEndPoint)_listener.LocalEndPoint!).Port;
@@ -26,7 +26,7 @@ public sealed class FakeTarget : IDisposable
         {
             if (_client != null) return _client;
             _client = _listener.Accept();
-            _client.ReceiveTimeout = 30_000;
+            _client.ReceiveTimeout = 60_000;
             return _client;
         }
     }

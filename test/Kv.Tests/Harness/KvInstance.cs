@@ -3,6 +3,7 @@ using Kv.Server;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
 using Kv.Server.Families;
+using Kv.Server.Sessions;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Tests.Harness;
@@ -17,6 +18,11 @@ public sealed class KvInstance : TestServer
         EndPoint = server.Endpoints[0];
     }
 
+    /// <summary>Options of every server of tests. Where others use the processors, any command may be held up for 10
+    /// ms: the memory of its entry in the slow log would be missing where a test counts bytes.</summary>
+    private static readonly string[] Usual =
+        ["--port", "0", "--bind", "127.0.0.1", "--slowlog-log-slower-than", "1000000000"];
+
     /// <summary>The server itself, for tests that look inside.</summary>
     public KvServer Server { get; }
 
@@ -26,18 +32,23 @@ public sealed class KvInstance : TestServer
 
     /// <summary>Starts a server with options in the form of kv-server's command line: "--name", "value".</summary>
     public static KvInstance Start(params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options])).GetAwaiter()
+        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options])).GetAwaiter()
             .GetResult());
 
     /// <summary>The same with a log.</summary>
     public static KvInstance Start(ILoggerFactory log, params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options]), log).GetAwaiter()
+        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log).GetAwaiter()
             .GetResult());
 
     /// <summary>The same by a clock of the test's.</summary>
     public static KvInstance Start(TimeProvider time, params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf(["--port", "0", "--bind", "127.0.0.1", .. options]), log: null, time,
+        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log: null, time,
             AllCommands.Table, default).GetAwaiter().GetResult());
+
+    /// <summary>The same with commands of the test's.</summary>
+    internal static KvInstance Start(CommandTable commands, params string[] options) =>
+        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log: null,
+            TimeProvider.System, commands, default).GetAwaiter().GetResult());
 
     /// <summary>Options as kv-server reads them from its command line.</summary>
     public static ServerOptions OptionsOf(string[] arguments)
@@ -64,9 +75,27 @@ public sealed class KvInstance : TestServer
     }
 
     /// <summary>Waits until so many clients are blocked.</summary>
-    public void AwaitBlocked(int count, int timeoutMs = 30_000) =>
+    public void AwaitBlocked(int count, int timeoutMs = 60_000) =>
         Eventually.Holds(() => Server.Blocked.Count == count,
             () => $"{Server.Blocked.Count} clients are blocked, not {count}", timeoutMs);
+
+    /// <summary>Waits until the store is whole: the keys of a client that has left in the middle are let go of by the
+    /// store's thread.</summary>
+    public void AwaitWhole() =>
+        Eventually.Holds(() => Record.Exception(Server.Store.CheckIntegrity) == null,
+            () => $"{Record.Exception(Server.Store.CheckIntegrity)}");
+
+    /// <summary>What the server has of a client.</summary>
+    internal Session SessionOf(RespClient client)
+    {
+        long id = client.Ok("CLIENT ID").Integer;
+        return Server.Connections.Snapshot().Single(session => session.Id == id);
+    }
+
+    /// <summary>Waits until a client's worker has seen the messages that were left for it, and has looked at how much
+    /// the client leaves unread: on a busy machine publishers are far ahead of it.</summary>
+    internal static void AwaitTaken(Session session) =>
+        Eventually.Holds(() => session.Messages is not { Bytes: > 0 }, () => $"{session.Messages?.Bytes} bytes wait");
 
     public override void Dispose() => Server.DisposeAsync().AsTask().GetAwaiter().GetResult();
 }

@@ -12,7 +12,7 @@ public sealed class RespClient : IDisposable
     private readonly byte[] _buffer = new byte[64 * 1024];
     private int _at, _end;
 
-    public RespClient(EndPoint endPoint, int timeoutMs = 30_000)
+    public RespClient(EndPoint endPoint, int timeoutMs = 60_000)
     {
         Socket = endPoint is UnixDomainSocketEndPoint
             ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)

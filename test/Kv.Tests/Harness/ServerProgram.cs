@@ -8,6 +8,11 @@ namespace Kv.Tests.Harness;
 /// <summary>A server that runs as a program of its own, from its "Ready to accept connections" to its end.</summary>
 public abstract class ServerProgram : TestServer
 {
+    private const int FirstPort = 10_000, Ports = 22_000;
+
+    // Each process begins elsewhere.
+    private static int _lastPort = Environment.ProcessId * 1009;
+
     private readonly StringBuilder _log = new();
     private readonly ManualResetEventSlim _ready = new();
 
@@ -35,13 +40,26 @@ public abstract class ServerProgram : TestServer
         get { lock (_log) return _log.ToString(); }
     }
 
-    /// <summary>A port nobody listens on now. Another program may take it before we do: starting is tried again
+    /// <summary>A port that nobody listens on now, and that the system gives to nobody by itself, be it a client or a
+    /// server that takes any: those begin at 32768. Another caller may take it all the same: starting is tried again
     /// then.</summary>
     public static int FreePort()
     {
-        using var listener = new TcpListener(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
+        // Ends: few of so many ports are taken.
+        while (true)
+        {
+            int port = FirstPort + (int)((uint)Interlocked.Increment(ref _lastPort) % Ports);
+            try
+            {
+                using var listener = new TcpListener(IPAddress.Loopback, port);
+                listener.Start();
+                return port;
+            }
+            catch (SocketException)
+            {
+                // Somebody has it.
+            }
+        }
     }
 
     /// <summary>Waits until it accepts; false when it ended before.</summary>
@@ -59,7 +77,7 @@ public abstract class ServerProgram : TestServer
     }
 
     /// <summary>Waits for its end and gives the exit code.</summary>
-    public int WaitForExit(int timeoutMs = 15_000)
+    public int WaitForExit(int timeoutMs = 60_000)
     {
         if (!Process.WaitForExit(timeoutMs)) Assert.Fail($"{Name} did not end within {timeoutMs} ms; it said:\n{Log}");
         Process.WaitForExit();

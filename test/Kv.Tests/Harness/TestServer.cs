@@ -27,11 +27,21 @@ public abstract class TestServer : IDisposable
     public abstract void Dispose();
 
     /// <summary>A new connection that speaks RESP2 or RESP3.</summary>
-    public RespClient Connect(int resp = 2, int timeoutMs = 10_000)
+    public RespClient Connect(int resp = 2, int timeoutMs = 60_000)
     {
         var client = new RespClient(EndPoint, timeoutMs);
         if (resp == 3) client.Ok("HELLO 3");
         return client;
+    }
+
+    /// <summary>Waits until so many clients are left, of all that have connected before: one that the server has not
+    /// accepted yet is in nobody's count.</summary>
+    public void AwaitClients(int count)
+    {
+        // Behind all others: they are accepted in their order.
+        using var last = Connect();
+        Eventually.Holds(() => last.Info("connected_clients") == $"{count + 1}",
+            () => $"{last.Info("connected_clients")} clients with this one, not {count + 1}");
     }
 
     /// <summary>Removes all keys and undoes what tests leave on a server.</summary>

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 
 namespace Kv.Tests.Harness;
 
@@ -34,9 +35,14 @@ internal sealed class TestThreads : IDisposable
     }
 
     /// <summary>Lets them go on for a time, and fails with what went wrong.</summary>
-    public void Finish(TimeBudget budget)
+    /// <param name="budget">How long.</param>
+    /// <param name="isEnough">What they are to have done by the end: on a busy machine that takes them longer.</param>
+    /// <param name="what">Left out: the text of that.</param>
+    public void Finish(TimeBudget budget, Func<bool>? isEnough = null,
+        [CallerArgumentExpression(nameof(isEnough))] string what = "")
     {
         while (budget.Continues && !_stop) Thread.Sleep(10);
+        if (isEnough != null) Eventually.Holds(() => _stop || isEnough(), () => $"{what}; {Seed.Hint}");
         Dispose();
         if (!_failures.IsEmpty) Assert.Fail($"{_failures.First()}\n{Seed.Hint}");
     }

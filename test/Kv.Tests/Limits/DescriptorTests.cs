@@ -22,7 +22,7 @@ public sealed class DescriptorTests(ITestOutputHelper output)
     {
         Requires.Linux("ulimit");
         using var kv = LimitedKv.Start($"ulimit -n {limit}", "--transport", transport, "--worker-threads", "2");
-        using var steady = kv.Connect(timeoutMs: 60_000);
+        using var steady = kv.Connect();
         int most = 0;
         var strangers = new List<Socket>();
         for (var time = TimeBudget.OfSeconds(1); time.Continues;)
@@ -31,8 +31,9 @@ public sealed class DescriptorTests(ITestOutputHelper output)
             // New threads and all that INFO reads are wanted now.
             foreach (string line in (string[])["INFO everything", "CLIENT LIST", "CONFIG GET *", "SORT missing ALPHA",
                 "DEL missing"]) steady.Ok(line);
-            most = Math.Max(most, kv.OpenFiles);
             Assert.False(kv.Process.HasExited, kv.Log);
+            // Those who have not been accepted yet are in the kernel's queue.
+            Eventually.Holds(() => (most = Math.Max(most, kv.OpenFiles)) >= limit / 3, () => $"{most} files are open");
             strangers.ForEach(stranger => stranger.Dispose());
             strangers.Clear();
         }
@@ -74,8 +75,9 @@ public sealed class DescriptorTests(ITestOutputHelper output)
         using var client = kv.Connect();
         string most = client.Info("maxclients");
         Assert.InRange(int.Parse(most), 200, 420);
-        Assert.Contains($"maxclients is {most}, not 10000: of 512 files that the process may open", kv.Log,
-            StringComparison.Ordinal);
+        Eventually.Holds(() => kv.Log.Contains(
+            $"maxclients is {most}, not 10000: of 512 files that the process may open", StringComparison.Ordinal),
+            () => kv.Log);
         client.Ok("CONFIG SET maxclients 20000");
         Eventually.Holds(() => kv.Log.Contains($"maxclients is {most}, not 20000", StringComparison.Ordinal),
             () => kv.Log);

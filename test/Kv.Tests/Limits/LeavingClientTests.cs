@@ -37,7 +37,7 @@ public class LeavingClientTests
             kv.AwaitBlocked(0);
         }
 
-        AwaitAlone(kv);
+        kv.AwaitClients(1);
         for (int i = 1; i <= 5; i++) Assert.Equal(i, other.Command($"RPUSH q v{i}").Integer);
         Assert.Equal(5, other.Command("LLEN q").Integer);
     }
@@ -57,7 +57,7 @@ public class LeavingClientTests
             client.Dispose();
         }
 
-        AwaitAlone(kv);
+        kv.AwaitClients(1);
         other.Ok("CLIENT UNPAUSE");
         Assert.Equal(0, other.Command("DBSIZE").Integer);
     }
@@ -176,7 +176,4 @@ public class LeavingClientTests
     {
         if (bytes > 0) client.Send($"ECHO {new string('y', bytes)}");
     }
-
-    private static void AwaitAlone(KvInstance kv) =>
-        Eventually.Holds(() => kv.Server.Clients == 1, () => $"{kv.Server.Clients} clients are there, not 1");
 }

@@ -26,15 +26,15 @@ public sealed class LeavingInStepsTests
     {
         if (transport == "epoll" && !OperatingSystem.IsLinux()) return;
         await using var server = await StartAsync(transport);
-        using var other = new RespClient(server.Endpoints[0], 60_000);
+        using var other = new RespClient(server.Endpoints[0]);
         for (int round = 1; round <= 3; round++)
         {
             Leave(server, resets, "READS");
-            Eventually.Holds(() => _works.Ended == round, () => "it still works for nobody", timeoutMs: 60_000);
+            Eventually.Holds(() => _works.Ended == round, () => "it still works for nobody");
         }
 
         Eventually.Holds(() => other.Info("connected_clients") == "1",
-            () => other.Info("connected_clients") + " clients", timeoutMs: 60_000);
+            () => other.Info("connected_clients") + " clients");
     }
 
     [Theory]
@@ -47,24 +47,24 @@ public sealed class LeavingInStepsTests
     {
         if (transport == "epoll" && !OperatingSystem.IsLinux()) return;
         await using var server = await StartAsync(transport);
-        using var other = new RespClient(server.Endpoints[0], 60_000);
+        using var other = new RespClient(server.Endpoints[0]);
         Leave(server, resets: false, command, behind);
         // It goes on: many steps after the client's end has been there to be seen.
         int steps = _works.Steps;
-        Eventually.Holds(() => _works.Steps > steps + 1000, () => "it does not go on", timeoutMs: 60_000);
+        Eventually.Holds(() => _works.Steps > steps + 1000, () => "it does not go on");
         Assert.Equal(0, _works.Ended);
         _works.IsDone = true;
         Eventually.Holds(() => other.Info("connected_clients") == "1",
-            () => other.Info("connected_clients") + " clients", timeoutMs: 60_000);
+            () => other.Info("connected_clients") + " clients");
         Assert.Equal((1, behind.Length > 0 ? 1 : 0), (_works.Done, other.Command("LLEN list").Integer));
     }
 
     private void Leave(KvServer server, bool resets, string command, string behind = "")
     {
         int steps = _works.Steps;
-        using var client = new RespClient(server.Endpoints[0], 60_000);
+        using var client = new RespClient(server.Endpoints[0]);
         client.Send([.. RespText.Encode(command), .. behind.Length > 0 ? RespText.Encode(behind) : []]);
-        Eventually.Holds(() => _works.Steps > steps, () => "it has not begun", timeoutMs: 60_000);
+        Eventually.Holds(() => _works.Steps > steps, () => "it has not begun");
         if (resets) client.Socket.LingerState = new LingerOption(enable: true, seconds: 0);
     }
 

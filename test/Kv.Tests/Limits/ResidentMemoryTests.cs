@@ -38,11 +38,11 @@ public sealed class ResidentMemoryTests
             }
 
             Eventually.Holds(() => kv.ResidentBytes > before + (80 * Mb),
-                () => "the server does not hold it", timeoutMs: 60_000);
+                () => "the server does not hold it");
         }
 
         Eventually.Holds(() => kv.ResidentBytes < before + (50 * Mb),
-            () => $"{kv.ResidentBytes / Mb} MB are resident, {before / Mb} were", timeoutMs: 60_000);
+            () => $"{kv.ResidentBytes / Mb} MB are resident, {before / Mb} were");
     }
 
     // Each thread may have a heap of its own, eight a processor, and each keeps what it has had at once.

@@ -15,7 +15,7 @@ public sealed class StopTests
     public async Task A_client_that_does_not_read_is_not_waited_for(string transport)
     {
         using var kv = KvInstance.Start([.. Patient, "--transport", transport]);
-        using var silent = kv.Connect(timeoutMs: 60_000);
+        using var silent = kv.Connect();
         Ask(kv, silent, 100);
         await kv.Server.StopAsync().WaitAsync(TimeSpan.FromMinutes(2));
         Assert.True(kv.Server.EndedInOrder);
@@ -25,13 +25,25 @@ public sealed class StopTests
     public async Task A_client_that_reads_gets_all_it_asked_for(string transport)
     {
         using var kv = KvInstance.Start([.. Patient, "--transport", transport]);
-        using var client = kv.Connect(timeoutMs: 60_000);
+        using var client = kv.Connect();
         Ask(kv, client, 100);
         var stopping = kv.Server.StopAsync();
         client.Skip(100L * (1_000_000 + "$1000000\r\n\r\n".Length));
         Assert.True(client.IsClosedByServer());
         await stopping.WaitAsync(TimeSpan.FromMinutes(2));
         Assert.True(kv.Server.EndedInOrder);
+    }
+
+    // Of 100 MB the sockets have no more than some.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public async Task Nobody_is_waited_for_longer_than_shutdown_timeout(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--shutdown-timeout", "0");
+        using var client = kv.Connect();
+        Ask(kv, client, 100);
+        var stopping = kv.Server.StopAsync();
+        Assert.Throws<EndOfStreamException>(() => client.Skip(100L * (1_000_000 + "$1000000\r\n\r\n".Length)));
+        await stopping.WaitAsync(TimeSpan.FromMinutes(2));
     }
 
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]

@@ -11,6 +11,7 @@ public class UnreadOutputTests
     {
         using var kv = KvInstance.Start("--transport", transport, "--client-output-buffer-limit", "normal 1mb 0 0");
         using RespClient other = kv.Connect(), client = kv.Connect();
+        client.Ok("PING");      // else it may not be there yet when clients are counted
         // One reply of 32 MB: more than the kernel takes for a client that does not read.
         other.Ok($"SET part {new string('x', 60_000)}");
         client.Send($"MGET{string.Concat(Enumerable.Repeat(" part", 550))}");
@@ -23,12 +24,17 @@ public class UnreadOutputTests
     {
         using var kv = KvInstance.Start("--transport", transport, "--client-output-buffer-limit", "pubsub 2mb 0 0");
         using RespClient publisher = kv.Connect(), subscriber = kv.Connect();
+        var session = kv.SessionOf(subscriber);
         subscriber.Command("SUBSCRIBE news");
         string message = new('x', 60_000);
         int published = 0;
         // Ends: when the subscriber is gone. What the kernel takes for it is some megabytes, too.
         while (publisher.Command($"PUBLISH news {message}").Integer == 1)
+        {
             Assert.True(++published < 500, "30 MB are unread, and the subscriber is still there");
+            KvInstance.AwaitTaken(session);
+        }
+
         Eventually.Holds(() => kv.Server.Clients == 1, () => $"{kv.Server.Clients} clients are there, not 1");
         Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
     }
@@ -98,8 +104,8 @@ public class UnreadOutputTests
             client.Reset();
         }
 
-        Eventually.Holds(() => kv.Server.Clients == 1
-            && kv.Server.LcsTables.Taken == 0, () => $"{kv.Server.LcsTables.Taken} bytes are taken");
+        kv.AwaitClients(1);
+        Eventually.Holds(() => kv.Server.LcsTables.Taken == 0, () => $"{kv.Server.LcsTables.Taken} bytes are taken");
         Assert.Equal(4000, other.Command("LCS a a LEN").Integer);
     }
 }

@@ -42,4 +42,24 @@ public sealed class ReclaimTests
         for (int i = 0; i < 300; i++) Assert.Equal("v", test.Get("of" + i));
         test.Check();
     }
+
+    // 4 MB stay for writers; of a small limit they are too much where the rest of the process takes all that is left.
+    [Theory]
+    [InlineData(0, 2)]
+    [InlineData(300, 0)]
+    public void Free_segments_give_way_to_all_else_that_the_process_takes(long programMb, int kept)
+    {
+        using var test = new TestStore(new StoreOptions { MaxMemoryBytes = 64 << 20 });
+        test.Store.Budget.ProgramBytes = programMb << 20;
+        string value = new('v', 1000);
+        for (int i = 0; i < 20_000; i++) test.Set("key:" + i, value);
+        for (int i = 0; i < 20_000; i++) Assert.True(test.Delete("key:" + i));
+        test.Settle();
+        test.Store.Maintain();
+        Assert.Equal(kept * (long)SegmentedLog.SegmentBytes, test.Store.Log.WarmBytes);
+        test.Store.Budget.ProgramBytes = 300 << 20;
+        test.Store.Maintain();
+        Assert.Equal(0, test.Store.Log.WarmBytes);
+        test.Set("key", value);
+    }
 }

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Text.RegularExpressions;
 using Kv.Tests.Harness;
 using Kv.Tests.Lua.Fuzz;
 
@@ -6,7 +7,7 @@ namespace Kv.Tests.Lua;
 
 /// <summary>Random programs print on Kv's machine what they print on Lua 5.1, errors included.</summary>
 /// <remarks>KV_FUZZ_PROGRAMS=1000000 runs a million of them; a failure prints the seed and the program.</remarks>
-public sealed class LuaFuzzTests
+public sealed partial class LuaFuzzTests
 {
     private const int ProgramsInOne = 500, DamagedEvery = 5, FailuresShown = 5;
 
@@ -25,6 +26,7 @@ public sealed class LuaFuzzTests
             List<string> theirs = LuaBatch.OnLua(lua, programs);
             for (int i = 0; i < programs.Length; i++)
             {
+                if (AddressDigits().IsMatch(programs[i])) continue;
                 string ours = LuaBatch.OnKv(programs[i], budget: i % 3 == 0 ? 1 : 1000);
                 if (!LuaBatch.AreAlike(theirs[i], ours)) failures.Add($"{programs[i]}\nLua:\n{theirs[i]}\nKv:\n{ours}");
                 else if (theirs[i] != ours) limited++;
@@ -35,6 +37,10 @@ public sealed class LuaFuzzTests
         // Programs that ran into a limit of either say nothing: they may not be many.
         Assert.InRange(limited, 0, batches * ProgramsInOne / 20);
     }
+
+    // Of a table's address: each process has its own, and some are numbers.
+    [GeneratedRegex(@"(sub|byte|match)\(tostring\(")]
+    private static partial Regex AddressDigits();
 
     private static int Programs =>
         int.TryParse(Environment.GetEnvironmentVariable("KV_FUZZ_PROGRAMS"), CultureInfo.InvariantCulture,

@@ -34,6 +34,10 @@ public sealed class LuaPauseTests
     [InlineData(Text + "local n = 0 for a in s:gmatch('c(d)z?') do n = n + 1 end print(n, s:gmatch('x')())", 100)]
     [InlineData("print(pcall(string.find, ('a'):rep(60) .. 'b', ('a-'):rep(30) .. 'c'))", 5000)]
     [InlineData(Text + "print(#string.format('%s-%d-%s', s, 7, s), #string.format('%q', s))", 22)]
+    [InlineData(Text + "s = s:gsub('f', '\\n'):gsub('e', '\\0'):gsub('d', '\\r\"') "
+        + "local q, r = string.format('%q', s), string.format('<%d %q %s %q>', 5, s, 'x', s) "
+        + "print(#q, q:sub(-40), #r, r:sub(1, 40), r:sub(-40), loadstring('return ' .. q)() == s)", 60)]
+    [InlineData("for n = 65533, 65540 do local s = ('a'):rep(n) print(#string.format('%q%q', s, s .. '\\n')) end", 1)]
     [InlineData("local t = {} for i = 1, 200000 do t[i] = i % 7 end local s = table.concat(t, ', ') "
         + "print(#s, s:sub(1, 9), s:sub(-9), table.concat(t, '', 5, 9), table.concat(t, '-', 199998))", 150)]
     [InlineData("local t = {('x'):rep(1e6), 5, ('y'):rep(1e6)} local s = table.concat(t, ('z'):rep(3e5)) "
@@ -51,7 +55,20 @@ public sealed class LuaPauseTests
     [InlineData(Text + "local t, n = {[s .. '1'] = 1}, 0 local b = s .. '1' for i = 1, 100 do n = n + t[b] end "
         + "print(n)",
         40)]
+    [InlineData("local z, n = ('0'):rep(5000), ('9'):rep(5000) local function p(...) "
+        + "print(#(...), tonumber('-' .. (...)), tonumber(...), "
+        + "tonumber((...) .. 'e-4990'), tonumber((...) .. 'x'), tonumber(..., 16)) end "
+        + "for _, s in ipairs{z, z .. '7', n, '1' .. z, z .. ('7'):rep(308), z .. ('7'):rep(309), z .. ('7'):rep(310), "
+        + "z .. ('7'):rep(401), '0.' .. n, '0.' .. z, '0.' .. z .. '1e5001', '0.' .. ('0'):rep(999) .. n .. 'e1000', "
+        + "'9007199254740993.' .. z, '9007199254740993.' .. z .. '1', '9007199254740993.' .. z .. '1' .. z, n .. '.5', "
+        + "'.' .. n, z .. '.' .. z, '1.' .. z .. 'e', '1.' .. n .. 'e+3', '0x' .. n} do p(s) end", 1)]
     [InlineData("local s, n = (' '):rep(1e6), 0 for i = 1, 100 do n = n + (tonumber(s) or 1) end print(n)", 100)]
+    [InlineData("print(#loadstring('return {' .. ('{},'):rep(100000) .. '}')())", 50)]
+    [InlineData("print(#loadstring('return {' .. ('function() end,'):rep(100000) .. '}')())", 50)]
+    [InlineData("local z = ('0'):rep(5000) for base = 2, 36 do for n = 11, 65 do local s = ('1'):rep(n) "
+        + "print(tonumber(s, base), tonumber(z .. s, base), tonumber('-' .. s, base), tonumber(s .. z, base), "
+        + "tonumber(s .. 'z', base), tonumber(s .. 'A', base), tonumber(s .. '@', base), tonumber('0x' .. s, base)) "
+        + "end print(tonumber(z, base), tonumber(z .. '-', base), tonumber(' -' .. z .. 'z ', base)) end", 1)]
     public void It_takes_many_turns_and_gives_the_same(string program, int turnsLeast)
     {
         var output = new StringBuilder();

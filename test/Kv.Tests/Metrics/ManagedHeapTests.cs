@@ -149,6 +149,53 @@ public sealed class ManagedHeapTests : IDisposable
         Assert.False(_budget.IsOver);
     }
 
+    // Clients came and left, and the next ones bring as much, of another kind: garbage of 12 MB lay beside that.
+    [Fact]
+    public void Little_is_enough_while_the_process_takes_more_than_it_may()
+    {
+        _budget.MaxBytes = 100 * Mb;
+        _budget.ProgramBytes = 170 * Mb;
+        _budget.ChargeManaged(12 * Mb);
+        _managed.Look();
+        _budget.ChargeManaged(-12 * Mb);
+        _managed.Look();
+        Assert.Equal(0, _heap.Wanted);      // 3 and 170 of 179 MB
+        _budget.ProgramBytes = 177 * Mb;
+        _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+        Assert.False(_budget.IsOver);
+        Collect(live: 3 * Mb);
+        for (int i = 0; i < 1000; i++) _managed.Look();
+        Assert.Equal(1, _heap.Wanted);
+    }
+
+    // Holes between what is alive, and what is kept for later: no collection in the background gives them back.
+    [Fact]
+    public void Holes_are_closed_while_the_process_takes_more_than_it_may()
+    {
+        _budget.MaxBytes = 100 * Mb;
+        _budget.ProgramBytes = 170 * Mb;
+        _heap.FreeBytes = 40 * Mb;
+        for (int i = 0; i < 100; i++) _managed.Look();
+        Assert.Equal(0, _heap.Compactions);
+        _budget.ProgramBytes = 177 * Mb;
+        var looks = new List<int>();
+        for (int i = 0; looks.Count < 6; i++)
+        {
+            int before = _heap.Compactions;
+            _managed.Look();
+            if (_heap.Compactions != before) looks.Add(i);
+        }
+
+        Assert.Equal([0, 8, 24, 56, 96, 136], looks);       // 2, 4, 8 and 10 s
+        _heap.FreeBytes = 15 * Mb;
+        for (int i = 0; i < 100; i++) _managed.Look();
+        Assert.Equal(6, _heap.Compactions);
+        (_heap.FreeBytes, _heap.LiveBytes) = (40 * Mb, 25 * Mb);
+        for (int i = 0; i < 100; i++) _managed.Look();
+        Assert.Equal(6, _heap.Compactions);
+    }
+
     [Fact]
     public void It_is_looked_at_more_often_while_writes_are_refused_than_otherwise()
     {
@@ -192,6 +239,12 @@ public sealed class ManagedHeapTests : IDisposable
 
         public int Wanted { get; private set; }
 
+        public long FreeBytes { get; set; }
+
+        public int Compactions { get; private set; }
+
         public void Collect() => Wanted++;
+
+        public void Compact() => Compactions++;
     }
 }

@@ -29,12 +29,12 @@ internal enum WatchFlaw
 /// <summary>One key of database number 0 that somebody watches or waits for, while it is written and the number gets
 /// another database.</summary>
 /// <remarks>
-/// Steps as <c>RecordChanges</c>, <c>HashIndex.TryInsert</c>, <c>Store.Publish</c>, <c>KeyWatches</c> and the blocked
-/// command do them, a shared load or store each. Threads, by letter: H holds the key (a placeholder when it is absent),
-/// asks, writes, lets go. N holds it likewise, and writes nothing. I inserts it under the bucket's latch. P publishes a
-/// table with the other database, under the table's lock, and tells the watchers. X watches, reads, and later does
-/// EXEC. B waits, and reads. A wait is a thread that cannot step. EXEC may fail though nothing has changed, where
-/// somebody holds the key while the table is published.
+/// Steps as <c>RecordChanges</c>, <c>HashIndex.TryInsert</c>, <c>DatabaseTable.Publish</c>, <c>KeyWatches</c> and the
+/// blocked command do them, a shared load or store each. Threads, by letter: H holds the key (a placeholder when it is
+/// absent), asks, writes, lets go. N holds it likewise, and writes nothing. I inserts it under the bucket's latch. P
+/// publishes a table with the other database, under the table's lock, and tells the watchers. X watches, reads, and
+/// later does EXEC. B waits, and reads. A wait is a thread that cannot step. EXEC may fail though nothing has changed,
+/// where somebody holds the key while the table is published.
 /// </remarks>
 internal sealed class WatchModel(string threads, string first, WatchFlaw flaw)
 {

@@ -20,7 +20,7 @@ public sealed class AllocationTests
         if (OwnProcess.Ran()) return;
         if (transport == "epoll" && !OperatingSystem.IsLinux()) Assert.Skip("epoll is Linux");
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1");
-        using var client = server.Connect(timeoutMs: 60_000);
+        using var client = server.Connect();
         byte[] round = [.. RespText.Encode("SET key value-of-k"), .. RespText.Encode("GET key"),
             .. RespText.Encode("INCR n")];
         byte[] batch = [.. Enumerable.Repeat(round, CommandsABatch / 3).SelectMany(bytes => bytes)];
@@ -48,8 +48,8 @@ public sealed class AllocationTests
         if (OwnProcess.Ran()) return;
         const int Clients = 300, BytesAClientMax = 32 * 1024;
         using var server = KvInstance.Start("--transport", "pipelines", "--worker-threads", "1");
-        var clients = Enumerable.Range(0, Clients).Select(_ => server.Connect(timeoutMs: 60_000)).ToList();
-        using var busy = server.Connect(timeoutMs: 60_000);
+        var clients = Enumerable.Range(0, Clients).Select(_ => server.Connect()).ToList();
+        using var busy = server.Connect();
         clients.ForEach(client => client.Ok("PING"));
         busy.Ok("PING");
 

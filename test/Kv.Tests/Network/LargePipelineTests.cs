@@ -53,6 +53,28 @@ public sealed class LargePipelineTests
         client.Ok("DEBUG INTEGRITY");
     }
 
+    // While the long command runs, the worker does not listen to its client.
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void A_large_value_behind_a_long_command_arrives_in_parts(string transport)
+    {
+        const int Fields = 60_000;
+        using var kv = KvInstance.Start("--transport", transport, "--worker-threads", "1");
+        using var client = new RespClient(kv.EndPoint);
+        using var other = new RespClient(kv.EndPoint);
+        for (int i = 0; i < Fields; i += 1000)
+            other.Command("HSET h " + string.Join(' ', Enumerable.Range(i, 1000).Select(n => $"f{n} v")));
+        byte[] wire = [.. RespText.Encode("HGETALL h"), .. Set("large", Value(200_000, 0))];
+        int cut = wire.Length - 100_000;
+        client.Send(wire.AsSpan(0, cut));
+        Assert.Equal(2 * Fields, client.Read().Items!.Count);
+        other.Ok("SET turn of-the-worker");
+        Assert.Equal("+PONG", other.Command("PING").ToString());
+        client.Send(wire.AsSpan(cut));
+        Assert.Equal("+OK", client.Read().ToString());
+    }
+
     [Theory]
     [InlineData("epoll")]
     [InlineData("pipelines")]

@@ -41,7 +41,7 @@ public sealed class StreamInputTests
 
         await sending;
         client.Shutdown(SocketShutdown.Send);
-        Eventually.Holds(input.IsAtEnd, () => "the end is not noticed", timeoutMs: 60_000);
+        Eventually.Holds(input.IsAtEnd, () => "the end is not noticed");
         Assert.Equal(0, input.Receive(room));
         Assert.True(input.HasEnded);
     }

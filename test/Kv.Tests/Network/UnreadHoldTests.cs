@@ -41,9 +41,9 @@ public sealed class UnreadHoldTests
             || (each.Length >= 60 && each.StartsWith(name + " ", StringComparison.Ordinal)));
         using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1",
             "--client-output-pause", "1gb");
-        using var other = server.Connect(timeoutMs: 60_000);
+        using var other = server.Connect();
         Fill(other);
-        using var client = server.Connect(timeoutMs: 60_000);
+        using var client = server.Connect();
         long id = client.Command("CLIENT ID").Integer;
         var session = server.Server.Connections.Snapshot().Single(each => each.Id == id);
         client.Send("GET big");

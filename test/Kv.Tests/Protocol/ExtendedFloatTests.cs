@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Numerics;
 using System.Text;
 using Kv.Protocol;
+using Kv.Tests.Harness;
 
 namespace Kv.Tests.Protocol;
 
@@ -67,16 +68,14 @@ public class ExtendedFloatTests
     [Fact]
     public void Rounds_a_sum_to_64_bits_ties_to_even()
     {
-        int seed = int.TryParse(Environment.GetEnvironmentVariable("KV_SEED"), out int given)
-            ? given : Random.Shared.Next();
-        var random = new Random(seed);
+        var random = Seed.NewRandom();
         for (int i = 0; i < 20_000; i++)
         {
             var left = Round64(RandomInteger(random));
             var right = Round64(RandomInteger(random));
             string sum = Add(left.ToString(CultureInfo.InvariantCulture), right.ToString(CultureInfo.InvariantCulture));
             Assert.True(sum == Round64(left + right).ToString(CultureInfo.InvariantCulture),
-                $"KV_SEED={seed}: {left} + {right} gave {sum}");
+                $"{Seed.Hint}: {left} + {right} gave {sum}");
         }
     }
 

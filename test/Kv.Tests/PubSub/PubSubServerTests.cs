@@ -16,6 +16,7 @@ public class PubSubServerTests
         var rest = Enumerable.Range(0, Rest).Select(_ => server.Connect()).ToList();
         try
         {
+            var session = server.SessionOf(frozen);
             frozen.Ok("SUBSCRIBE all large");
             foreach (var reader in rest) reader.Ok("SUBSCRIBE all");
             byte[] piece = new byte[PieceBytes];
@@ -24,6 +25,7 @@ public class PubSubServerTests
             while (publisher.Command("PUBLISH"u8.ToArray(), "large"u8.ToArray(), piece).Integer == 1)
             {
                 Assert.True(++pieces < PiecesMax, $"{pieces} x 60 KB are unread, and it is still there");
+                KvInstance.AwaitTaken(session);
                 if (pieces % 50 == 0)
                     Assert.InRange(publisher.Ok($"PUBLISH all {++numbers}").Integer, Rest, Rest + 1);
             }
@@ -33,8 +35,8 @@ public class PubSubServerTests
                 for (int number = 1; number <= numbers; number++)
                     Assert.Equal($"{number}", reader.Read().Items![2].String);
             Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
-            Until(() => publisher.Info("kv_mem_messages") == "0");
-            Assert.Equal($"{Rest + 1}", publisher.Info("connected_clients"));
+            AwaitFigure(publisher, "kv_mem_messages", "0");
+            AwaitFigure(publisher, "connected_clients", $"{Rest + 1}");
         }
         finally
         {
@@ -49,6 +51,7 @@ public class PubSubServerTests
         using var server = KvInstance.Start("--worker-threads", "2", "--client-output-buffer-limit", "pubsub 1mb 0 0");
         using RespClient frozen = server.Connect(), reader = server.Connect(), publisher = server.Connect();
         frozen.Socket.ReceiveBufferSize = 4096;
+        var session = server.SessionOf(frozen);
         Assert.Equal(1, frozen.Ok("SUBSCRIBE ch").Items![2].Integer);
         Assert.Equal(1, reader.Ok("SUBSCRIBE ch").Items![2].Integer);
 
@@ -58,11 +61,12 @@ public class PubSubServerTests
         {
             receivers = publisher.Command("PUBLISH"u8.ToArray(), "ch"u8.ToArray(), payload).Integer;
             Assert.Equal(payload.Length, reader.Read().Items![2].Text!.Length);
+            KvInstance.AwaitTaken(session);
         }
 
         Assert.Equal(1, receivers);
         Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
-        Assert.Equal("0", publisher.Info("kv_mem_messages"));
+        AwaitFigure(publisher, "kv_mem_messages", "0");
     }
 
     // Through sockets: subscribers come, go and vanish while others publish; the counts return to 0.
@@ -91,12 +95,11 @@ public class PubSubServerTests
         await Task.WhenAll(comers);
 
         steady.Ok("UNSUBSCRIBE");
-        // Ends: the server notices each closed connection without our help; the client gives up at its time limit.
-        Until(() => publisher.Info("connected_clients") == "2");
+        server.AwaitClients(2);
+        // What a client was subscribed to ends after it is no longer counted.
+        foreach (string figure in (string[])["pubsub_channels", "pubsub_patterns", "pubsub_clients", "kv_mem_messages"])
+            AwaitFigure(publisher, figure, "0");
         Assert.Equal(0, publisher.Ok("PUBSUB NUMSUB ch").Items![1].Integer);
-        Assert.Equal(("0", "0", "0"),
-            (publisher.Info("pubsub_channels"), publisher.Info("pubsub_patterns"), publisher.Info("pubsub_clients")));
-        Assert.Equal("0", publisher.Info("kv_mem_messages"));
     }
 
     // On one RESP3 connection: its own replies and messages from elsewhere, none inside another.
@@ -308,15 +311,8 @@ public class PubSubServerTests
                 StringComparison.Ordinal);
     }
 
-    private static void Until(Func<bool> holds)
-    {
-        for (int i = 0; i < 100_000; i++)
-        {
-            if (holds()) return;
-            Thread.Yield();
-        }
-        Assert.Fail("it did not come to pass");
-    }
+    private static void AwaitFigure(RespClient client, string field, string value) =>
+        Eventually.Holds(() => client.Info(field) == value, () => $"{field} is {client.Info(field)}, not {value}");
 
     private static string Invariant(int number) => number.ToString(CultureInfo.InvariantCulture);
 }

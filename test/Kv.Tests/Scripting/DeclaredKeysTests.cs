@@ -1,4 +1,5 @@
 using System.Text;
+using Kv.Lua;
 using Kv.Server.Execution;
 using Kv.Server.Families;
 using Kv.Server.Scripting;
@@ -180,7 +181,7 @@ public sealed class DeclaredKeysTests
     }
 
     private static IEnumerable<string> Shown(string library) => DeclaredKeys.OfFunctions(
-        Encoding.Latin1.GetBytes(library), AllCommands.Table).Select(name => name.ToString());
+        LuaText.Read(Encoding.Latin1.GetBytes(library), ""), AllCommands.Table).Select(name => name.ToString());
 
     private static bool Shows(string text) => Script.Compile(default, Encoding.Latin1.GetBytes(text),
         AllCommands.Table).UsesDeclaredKeys;

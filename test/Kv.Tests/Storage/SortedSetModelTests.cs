@@ -54,9 +54,10 @@ public class SortedSetModelTests
             if (i % 1024 == 0) test.Begin();
             double score = descends ? -i : i;
             Set(test, "m" + i, score);
-            model.Set("m" + i, score);
+            model.Elements.Add((score, "m" + i));
         }
 
+        if (descends) model.Elements.Reverse();
         CompareAll(test, model);
         test.Check();
         long leaves = With(test, value => new ScoreTree(value.Region).Leaves);

@@ -43,6 +43,18 @@ internal sealed class TestStore : IDisposable
 
     public bool Delete(string key) => Session.Delete(Session.Key(Bytes(key)));
 
+    /// <summary>Rounds of upkeep while it may win room for a write.</summary>
+    public void WaitForRoom()
+    {
+        // Ends: each round wins room.
+        while (Session.AskRoom() == StoreRoom.Soon)
+        {
+            Session.GoOffline();
+            Store.Maintain();
+            Begin();
+        }
+    }
+
     /// <summary>Rounds of upkeep, with no session online, until nothing changes any more.</summary>
     public void Settle()
     {

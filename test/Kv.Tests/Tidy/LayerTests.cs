@@ -35,8 +35,8 @@ public partial class LayerTests
     /// what it waits in.</summary>
     private static readonly string[][] ServerOrder =
     [
-        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Sessions", "Execution", "Blocking"],
-        ["Scripting"], ["Reports"], ["Families"], ["Network"],
+        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics"],
+        ["Sessions", "Execution", "Blocking"], ["Scripting"], ["Reports"], ["Families"], ["Network"],
     ];
 
     [Fact]

@@ -6,7 +6,7 @@ namespace RespBenchmark.Tests.Engine;
 
 public class ClosedLoopTests
 {
-    private const int Watchdog = 60_000;
+    private const int Watchdog = 120_000;
 
     [Theory(Timeout = Watchdog)]
     [InlineData(1, 1, "Batch", "Auto")]

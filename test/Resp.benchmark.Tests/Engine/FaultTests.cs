@@ -8,7 +8,7 @@ namespace RespBenchmark.Tests.Engine;
 /// <summary>Servers that misbehave: all of it is counted or reported, and no run hangs.</summary>
 public class FaultTests
 {
-    private const int Watchdog = 60_000, CommandBytes = 27;
+    private const int Watchdog = 120_000, CommandBytes = 27;
 
     public static TheoryData<string> Models => ["Epoll", "Thread", "Portable"];
 

@@ -10,7 +10,7 @@ namespace RespBenchmark.Tests.Engine;
 /// <summary>Shapes of runs other than the plain closed loop.</summary>
 public class RunTests
 {
-    private const int Watchdog = 60_000, CommandBytes = 27;
+    private const int Watchdog = 120_000, CommandBytes = 27;
     private static readonly byte[] Value = "$8\r\nabcdefgh\r\n"u8.ToArray();
 
     public static TheoryData<string> Models => ["Epoll", "Thread", "Portable"];

@@ -12,7 +12,7 @@ internal static class Runs
         using var run = LoadRun.Connect(plan);
         run.WarmUp(plan.Warmup);
         run.Begin();
-        Assert.True(run.Wait(TimeSpan.FromSeconds(50)), "the run hangs");
+        Assert.True(run.Wait(TimeSpan.FromSeconds(60)), "the run hangs");
         return Checked(run.Finish());
     }
 

@@ -11,7 +11,7 @@ namespace RespBenchmark.Tests.Engine;
 /// <summary>Runs over TLS: what is trusted, what is refused, and the client's own certificate.</summary>
 public sealed class SecureTests : IDisposable
 {
-    private const int Watchdog = 60_000, CommandBytes = 27;
+    private const int Watchdog = 120_000, CommandBytes = 27;
 
     private readonly X509Certificate2 _certificate;
     private readonly string _caFile = Path.GetTempFileName(), _keyFile = Path.GetTempFileName();

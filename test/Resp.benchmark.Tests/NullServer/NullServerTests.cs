@@ -122,7 +122,7 @@ public class NullServerTests
 
     private static Socket Connect(NullPeer server)
     {
-        var client = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true, ReceiveTimeout = 20_000 };
+        var client = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true, ReceiveTimeout = 60_000 };
         client.Connect(server.EndPoint);
         return client;
     }

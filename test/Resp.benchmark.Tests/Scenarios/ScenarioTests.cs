@@ -150,7 +150,7 @@ public sealed class ScenarioTests : IDisposable
         var killer = new Thread(() =>
         {
             using var client = server.Connect();
-            SpinWait.SpinUntil(() => client.Command("CLIENT KILL TYPE pubsub").Integer > 0, TimeSpan.FromSeconds(50));
+            SpinWait.SpinUntil(() => client.Command("CLIENT KILL TYPE pubsub").Integer > 0, TimeSpan.FromSeconds(60));
         });
         killer.Start();
         var run = Run(server, "pubsub", "--duration 1h");

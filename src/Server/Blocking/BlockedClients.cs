@@ -66,7 +66,7 @@ internal sealed class BlockedClients : IDisposable
         Debug.Assert(keys.Count >= 0 && timeoutMs >= 0, "a wait is for some keys or none, and has a length or no end");
         Debug.Assert(context.Reply.Owed > 0, "the reply is the blocked command's");
         var session = context.Session;
-        context.Store.EndComingAgain();     // others may serve it from here on
+        context.Store.MayComeAgain = false;     // others may serve it from here on
         // Parked before anybody can find it: whoever serves it wakes a parked session.
         session.Park(long.MaxValue);
         session.Steps = command;

@@ -25,7 +25,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
     {
         var arrivals = store.Arrivals;
         int most = arrivals.Count + FurtherKeysMax;
-        store.EndComingAgain();     // what is done for others is not done again
+        store.MayComeAgain = false;     // what is done for others is not done again
         try
         {
             // Ends: with what the command has changed and a bounded number of keys more.

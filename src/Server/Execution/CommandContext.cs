@@ -118,7 +118,7 @@ internal ref struct CommandContext
     /// done.</summary>
     public readonly void Continue(ICommandSteps rest)
     {
-        Store.EndComingAgain();     // it is the steps that go on
+        Store.MayComeAgain = false;     // it is the steps that go on
         Session.Steps = rest;
     }
 

@@ -88,9 +88,9 @@ internal sealed unsafe class CommandRunner : IDisposable
         bool isTimed = command.Timing <= Detail || context.Session.Blocks != null;
         long begin = counts.Begin();
         if (begin == 0 && isTimed) begin = Stopwatch.GetTimestamp();
-        if (command.MayComeAgain && !context.Session.HasComeAgainForLong) _store.BeginComingAgain();
+        if (command.MayComeAgain && !context.Session.HasComeAgainForLong) _store.MayComeAgain = true;
         Call(ref context, command.Handler!, ref counts);
-        _store.EndComingAgain();
+        _store.MayComeAgain = false;
         if (begin == 0) return;
         long ticks = counts.End(begin, 1, command);
         if (counts.IsSlow) SlowSince = begin;

@@ -180,7 +180,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         while (_parsing < _inputCount)
         {
             int count = Parse();
-            Probe(count);
+            KeyProbe.Run(_slots, _slots + count, _table.Items, _store);
             Execute(count);
             if (++_windows % WindowsPerClock == 0) LookAtShare();
         }
@@ -371,45 +371,6 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// itself.)</summary>
     private ref WindowSlot SlotAt(int place) => ref new Span<WindowSlot>(_slots, CommandsMax)[place];
 
-    private void Probe(int count)
-    {
-        HashIndex? index = null;
-        int database = None;
-        bool chained = false;
-        int members = 0;
-        WindowSlot* end = _slots + count;
-        for (var slot = _slots; slot < end; slot++)
-        {
-            members |= slot->Kind.Member;
-            if (slot->Kind.Key == 0) continue;
-            if (slot->Database != database)
-            {
-                database = slot->Database;
-                index = _store.LookAheadIndex(database);
-            }
-
-            if (index == null) continue;
-            ulong hint = index.Probe(slot->Hash);
-            slot->Hint = hint;
-            chained |= hint == HashIndex.InChain;
-        }
-
-        if (chained) ProbeChains(end);
-        if (members != 0) MemberProbe.Run(_slots, end, _table.Items, _store);
-    }
-
-    /// <summary>Looks once more for the few keys in a hundred that are not in their first bucket: the second bucket has
-    /// arrived meanwhile.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void ProbeChains(WindowSlot* end)
-    {
-        for (var slot = _slots; slot < end; slot++)
-        {
-            if (slot->Hint == HashIndex.InChain)
-                slot->Hint = _store.LookAheadIndex(slot->Database)!.ProbeChain(slot->Hash);
-        }
-    }
-
     private void Execute(int count)
     {
         int from = 0;
@@ -426,7 +387,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 ref var input = ref _inputs[_current];
                 int failed = (int)(_executing - _slots);
                 CountStretch(failed + 1);
-                _store.EndComingAgain();
+                _store.MayComeAgain = false;
                 if (exception is not KeyInUseException || !TryKeepForLater(_executing, input.Session))
                     _dispatcher.FailCommand(input.Session, exception);
                 ReleaseBlocks(input.Session);
@@ -527,7 +488,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         var first = slot;
-        if (command.MayComeAgain) _store.BeginComingAgain();
+        if (command.MayComeAgain) _store.MayComeAgain = true;
         long begin = counts.Begin();
         // A command that may be slow is timed alone, so that its session's share can end right after it.
         if (begin != 0 && (counts.WasSlow || (command.Flags & CommandFlags.Fast) == 0)) end = slot + 1;
@@ -541,7 +502,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             // Asked before each command, though a window has only 32: 32 SETRANGEs can be 16 GB.
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
-                _store.EndComingAgain();
+                _store.MayComeAgain = false;
                 _dispatcher.Run(ref context, items + slot->First);      // may refuse it, or let it wait for room
                 return slot + 1;        // the context may now have another row: a subcommand's
             }
@@ -552,7 +513,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
-        _store.EndComingAgain();
+        _store.MayComeAgain = false;
         if (begin != 0) EndTimed(ref context, ref counts, begin, (int)(slot - first));
         return slot;
     }

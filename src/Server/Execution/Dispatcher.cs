@@ -168,7 +168,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         }
 
         if (!comesAgain) return;
-        store.EndComingAgain();
+        store.MayComeAgain = false;
         held.BeginCharge();
         KeepForLater(session, held);
     }

@@ -44,8 +44,9 @@ internal sealed unsafe class RecordChanges
     /// <remarks>Whoever lets go of the last one sets it to 0.</remarks>
     public long HeldAbsent { get; set; }
 
-    /// <summary>Whether anything was changed since somebody set this to false.</summary>
-    public bool HasChanged { get; set; }
+    /// <summary>Whether what is done now may be given up and done again: somebody has said so by setting this, and
+    /// nothing was changed since.</summary>
+    public bool MayBeginAnew { get; set; }
 
     /// <summary>Tells the time that changes happen at.</summary>
     public void SetClock(long nowMs)
@@ -401,7 +402,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
-        HasChanged = true;
+        MayBeginAnew = false;
         if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
     }
 
@@ -662,7 +663,7 @@ internal sealed unsafe class RecordChanges
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Touch(byte* record)
     {
-        HasChanged = true;
+        MayBeginAnew = false;
         SegmentInfo* info = _log.InfoOf(record);
         if (info->LastWriteSeconds != NowSeconds) info->LastWriteSeconds = NowSeconds;
     }

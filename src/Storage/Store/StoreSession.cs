@@ -28,7 +28,6 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
     private long _addedBytes;
-    private bool _comesAgain;
     private readonly KeyArrivals _arrivals;
     private EvictionRule? _rule;
     private UseMeter _uses;
@@ -120,21 +119,13 @@ public sealed unsafe class StoreSession : IDisposable
     internal LookAhead LookAhead { get; }
 
     /// <summary>Whether what it does now is given up where it meets a key that work in steps holds
-    /// (<see cref="KeyInUseException"/>): somebody does it again, and it has changed nothing.</summary>
-    internal bool MayComeAgain => _comesAgain && !_changes.HasChanged && Transaction == null;
-
-    /// <summary>What follows is done again by whoever calls this, should it have to come again.</summary>
-    internal void BeginComingAgain()
+    /// (<see cref="KeyInUseException"/>). Set to true by who does it again in that case; false from the first change
+    /// on.</summary>
+    internal bool MayComeAgain
     {
-        _comesAgain = true;
-        _changes.HasChanged = false;
+        get => _changes.MayBeginAnew && Transaction == null;
+        set => _changes.MayBeginAnew = value;
     }
-
-    /// <inheritdoc cref="SteppedHolds.AwaitPlace"/>
-    internal void AwaitPlace() => _store.SteppedHolds.AwaitPlace(this);
-
-    /// <summary>What follows cannot come again.</summary>
-    internal void EndComingAgain() => _comesAgain = false;
 
     /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
     public void BeginTurn()

@@ -118,13 +118,13 @@ public sealed class ComingAgainTests : IDisposable
             _long.Between = null;
             session.BeginTurn();
             session.Select(0);
-            session.BeginComingAgain();
+            session.MayComeAgain = true;
             Assert.Throws<KeyInUseException>(() => session.Exists(session.Key("h"u8)));
             met++;
             session.Set(session.Key("a"u8), "v"u8);
             Assert.True(session.Exists(session.Key("h"u8)));
             done++;
-            session.EndComingAgain();
+            session.MayComeAgain = false;
             session.GoOffline();
         };
         _long.Run("HGETALL h");

@@ -77,7 +77,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     {
         try
         {
-            context.Store.AwaitPlace();
+            context.Server.Store.SteppedHolds.AwaitPlace(context.Store);
         }
         catch
         {

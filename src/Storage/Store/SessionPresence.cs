@@ -12,8 +12,12 @@ namespace Kv.Storage;
 /// <remarks>Threads: the session's, but for <see cref="HolderThread"/>.</remarks>
 internal sealed class SessionPresence(Store store, int slot)
 {
+    /// <summary>Others have stood still for a session for this long in one of its turns: they come first then.</summary>
+    private static readonly long PauseTicksMax = Stopwatch.Frequency / 1000;
+
     private Thread? _holder;
     private bool _pausesOthers, _isTurnedAway;
+    private long _pauseBegin, _pausedTicks;
 
     /// <summary>The thread that came online last. From any thread: a stale one was right a moment ago.</summary>
     public string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
@@ -33,6 +37,7 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <summary>Begins a turn, after those that want a pause.</summary>
     public void Begin()
     {
+        _pausedTicks = 0;
         if (store.Epochs.IsOnline(slot) && !store.Pause.IsRequested) store.Epochs.Announce(slot);
         else GoOnline();
     }
@@ -52,26 +57,41 @@ internal sealed class SessionPresence(Store store, int slot)
     {
         _holder = Thread.CurrentThread;
         var pause = store.Pause;
-        // Ends: a pause does; a session that is online before another is asked for is waited for. Its own does not stop
-        // it.
+        bool waited = false;
+        // Ends: a pause does; a session that is online before another is asked for is waited for, and none begins while
+        // one that has waited is about to go on. Its own does not stop it.
         while (true)
         {
             if (pause.IsRequested && !_pausesOthers)
             {
                 store.Epochs.Leave(slot);
+                if (!waited) pause.BeginWaiting();
+                waited = true;
                 pause.WaitForEnd(AnswersInPause);
             }
 
             store.Epochs.Enter(slot);       // with a full fence: either it is seen here, or this session there
             _isTurnedAway = AnswersInPause && !_pausesOthers && pause.IsLong;
-            if (!pause.IsRequested || _pausesOthers || _isTurnedAway) return;
+            if (pause.IsRequested && !_pausesOthers && !_isTurnedAway) continue;
+            if (waited) pause.EndWaiting();
+            return;
         }
     }
 
     /// <inheritdoc cref="StoreSession.TryPauseOthers"/>
-    public bool TryPauseOthers()
+    public bool TryPauseOthers() => _pausedTicks < PauseTicksMax && TryPauseNow();
+
+    /// <summary><see cref="TryPauseOthers"/> however long others have stood still in this turn: for what no client does
+    /// in the way of business.</summary>
+    public bool TryPauseNow()
     {
-        if (!MeetsLongWork) return _pausesOthers = store.Pause.TryBegin(slot);
+        if (!MeetsLongWork)
+        {
+            _pausesOthers = store.Pause.TryBegin(slot);
+            if (_pausesOthers) _pauseBegin = Stopwatch.GetTimestamp();
+            return _pausesOthers;
+        }
+
         if (AnswersInPause) throw new StoreBusyException();
         return false;
     }
@@ -80,6 +100,7 @@ internal sealed class SessionPresence(Store store, int slot)
     public void EndPause()
     {
         _pausesOthers = false;
+        _pausedTicks += Stopwatch.GetTimestamp() - _pauseBegin;
         store.Pause.End();
     }
 

@@ -9,6 +9,8 @@ namespace Kv.Storage;
 /// Threads: any. One who wants a pause while another has it gets none, ends its turn, and is stopped with the others.
 /// A pause that lasts too long can be called so (<see cref="MarkLong"/>): those who have something to say to their
 /// clients then go on with their turns, online, and leave the store's keys alone until it is over.
+/// Who has waited for the end of a pause has a turn before the next one begins, so pauses one after another starve
+/// nobody.
 /// </remarks>
 internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : IDisposable
 {
@@ -17,7 +19,7 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(5);
 
     private readonly ManualResetEventSlim _over = new(true), _overOrLong = new(true);
-    private int _claimed, _requested, _long;
+    private int _claimed, _requested, _long, _waiting;
 
     // Volatile: who reads 0 in this very moment goes online, which is a full fence, and looks again.
     public bool IsRequested => Volatile.Read(ref _requested) != 0;
@@ -37,6 +39,18 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
         while (Interlocked.CompareExchange(ref _claimed, 1, 0) != 0)
         {
             if (IsRequested || Stopwatch.GetElapsedTime(start) > Patience) return false;
+            wait.SpinOnce(sleep1Threshold: -1);
+        }
+
+        // Ends: in time. Those who have waited only have to go online, which needs nothing of this thread; no more come.
+        while (Volatile.Read(ref _waiting) != 0)
+        {
+            if (Stopwatch.GetElapsedTime(start) > Patience)
+            {
+                Volatile.Write(ref _claimed, 0);
+                return false;
+            }
+
             wait.SpinOnce(sleep1Threshold: -1);
         }
 
@@ -76,6 +90,13 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
         _overOrLong.Set();
         Volatile.Write(ref _claimed, 0);
     }
+
+    /// <summary>A session is about to <see cref="WaitForEnd"/>, perhaps several times.</summary>
+    // Interlocked: sessions do so at once. Who asks for a pause may miss one that comes too late to have waited.
+    public void BeginWaiting() => Interlocked.Increment(ref _waiting);
+
+    /// <summary>It is online.</summary>
+    public void EndWaiting() => Interlocked.Decrement(ref _waiting);
 
     /// <summary>Waits, offline, until the others go on.</summary>
     /// <param name="orLong">Or until it is said that this takes long.</param>

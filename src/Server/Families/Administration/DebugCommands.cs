@@ -292,7 +292,7 @@ internal static class DebugCommands
         if (context.InTransaction) return true;
         // Ends: after PauseTriesMax tries.
         for (int tries = 0; tries <= PauseTriesMax; tries++)
-            if (context.Store.Presence.TryPauseOthers()) return true;
+            if (context.Store.Presence.TryPauseNow()) return true;
         context.Fail("ERR the other clients could not be stopped"u8);
         return false;
     }
@@ -306,7 +306,7 @@ internal static class DebugCommands
     private static void Integrity(ref CommandContext context)
     {
         // Ends: after PauseTriesMax tries.
-        for (int tries = 0; !context.Store.Presence.TryPauseOthers(); tries++)
+        for (int tries = 0; !context.Store.Presence.TryPauseNow(); tries++)
         {
             if (tries < PauseTriesMax) continue;
             context.Fail("ERR the other clients could not be stopped, or this one is in a transaction"u8);

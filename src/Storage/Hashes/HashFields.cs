@@ -29,17 +29,19 @@ internal struct HashFields
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool RunLarge<TSink, TBudget>(in HashView hash, TSink sink, ref TBudget budget)
+    private unsafe bool RunLarge<TSink, TBudget>(in HashView hash, TSink sink, ref TBudget budget)
         where TSink : IPairSink where TBudget : struct, IStepBudget
     {
-        var walk = hash.GetWalk(_place);
+        var walk = hash.Fields.GetWalk(_place);
         bool isDone = false;
         long written = 0;
         while (budget.TryTake())
         {
-            isDone = !walk.Next(out var field, out var value);
+            isDone = !walk.Next(out byte* item);
             if (isDone) break;
-            sink.Write(field, value);
+            long expiryMs = HashItem.Read(MemberItem.PayloadOf(item), out var value);
+            if (hash.IsPast(expiryMs)) continue;
+            sink.Write(MemberItem.MemberOf(item), value);
             written++;
         }
 

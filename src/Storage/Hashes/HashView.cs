@@ -25,11 +25,17 @@ internal readonly unsafe ref struct HashView : IMemberScan
     /// <summary>Fields of the hash; those that have expired count until they are removed.</summary>
     public long Count => _isPacked ? _run.Count / 2 : _table.Members.Count;
 
+    /// <summary>The fields of a large hash, those that have expired included.</summary>
+    public MemberTable Fields => _table.Members;
+
     /// <summary>Whether it is a run in its record.</summary>
     public bool IsPacked => _isPacked;
 
     /// <summary>Whether it is a run whose fields have room for an expiry.</summary>
     public bool IsPackedWithExpiries => _isPacked && Packed.HasExpiries;
+
+    /// <summary>Whether a field is gone.</summary>
+    public bool IsPast(long expiryMs) => FieldExpiry.IsPast(expiryMs, _nowMs);
 
     /// <summary>Whether some of the fields may have expired.</summary>
     private bool MayHaveExpired => _table.EarliestMs <= _nowMs;

@@ -30,6 +30,9 @@ internal unsafe ref struct SetView : IMemberScan
         else _table = new MemberTable(value.Region, in hash);
     }
 
+    /// <summary>The members of a large set.</summary>
+    public readonly MemberTable Table => _table;
+
     /// <summary>Members of the set.</summary>
     public readonly long Count =>
         _kind == ValueKind.IntegerSet ? _integers.Count : _kind == ValueKind.PackedSet ? _run.Count : _table.Count;

@@ -122,9 +122,10 @@ internal sealed unsafe class MemoryBudget : IDisposable
     }
 
     /// <summary>How much free memory beside the log's may be kept from the system, so that a full store need not ask it
-    /// for every value: half of what all else leaves of what the process may take. Until the store's thread comes by it
-    /// may be twice as much (<see cref="Extents"/>).</summary>
-    public long SpareBytes => MaxBytes == 0 ? long.MaxValue : Math.Max(SpareMin, LeftBytes / 2);
+    /// for every value: a quarter of what all else leaves of what the process may take. Until the store's thread comes by
+    /// it may be twice as much (<see cref="Extents"/>); the other half is for what comes between two looks at the
+    /// process.</summary>
+    public long SpareBytes => MaxBytes == 0 ? long.MaxValue : Math.Max(SpareMin, LeftBytes / 4);
 
     /// <summary>Whether the process takes more than it may even without such memory: free segments of the log are to be
     /// given back, too.</summary>

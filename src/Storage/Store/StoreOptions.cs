@@ -30,6 +30,10 @@ public sealed record StoreOptions
     /// defect of the store.</summary>
     public Action<Exception>? UpkeepFailed { get; init; }
 
+    /// <summary>Called on the thread that maintains the store, after each part of a round that may take long, with how
+    /// long it took. It must not throw or wait.</summary>
+    internal Action<UpkeepPart, TimeSpan>? Took { get; init; }
+
     /// <summary>Most sessions at one time, each an epoch slot of 64 bytes.</summary>
     public int SessionsMax { get; init; } = 1024;
 }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>What a store needs done from time to time: expired keys removed, segments reclaimed, retired memory
@@ -75,14 +77,18 @@ internal sealed class StoreUpkeep : IDisposable
         Fault.Point("upkeep.round");
         _store.Sparse.Run(_session);
         // Before segments are reclaimed: what that moves lies in one that is written to, where nothing is evicted.
+        long begin = Stopwatch.GetTimestamp(), sweeping = 0;
         _evictor.Run(_session);
+        Tell(UpkeepPart.Eviction, Stopwatch.GetTimestamp() - begin);
         IsGrowing = false;
         foreach (Database? database in _store.Table)
         {
             if (database == null) continue;
             database.Segments.CopyTo(_segments);
             _session.Use(database);
+            begin = Stopwatch.GetTimestamp();
             if (_store.ActiveExpiry && !_store.IsExpiryHeld) _sweeper.Run(_segments, _session);
+            sweeping += Stopwatch.GetTimestamp() - begin;
             _reclaimer.Run(database, _segments, _session);
             database.Index.Growth.Consider(database.Keys);      // sessions ask once in 64 inserts of theirs
             // Inserts drive a doubling; this only ends one that they left, a little a round: a thread that splits for
@@ -92,7 +98,12 @@ internal sealed class StoreUpkeep : IDisposable
                 _session.Tick();
             IsGrowing |= database.Index.Growth.IsGrowing;
         }
+
+        Tell(UpkeepPart.Expiry, sweeping);
     }
+
+    private void Tell(UpkeepPart part, long ticks) =>
+        _store.Options.Took?.Invoke(part, TimeSpan.FromSeconds((double)ticks / Stopwatch.Frequency));
 
     /// <summary>Takes memory from the system that writers will ask for.</summary>
     /// <returns>Whether there was any to take of late: the caller is to come back in some milliseconds.</returns>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using Kv.Protocol;
 using Kv.Server.Blocking;
@@ -27,6 +28,7 @@ public sealed class KvServer : IAsyncDisposable
     private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _stopGuard = new();
     private readonly ManagedHeap? _heap;
+    private readonly CollectorPauses _pauses;
     private ITransport? _transport;
     private PipelineTransport? _inProcess;
     private Task? _stopping;
@@ -41,6 +43,8 @@ public sealed class KvServer : IAsyncDisposable
         Log = log.CreateLogger("Kv.Server.Server");
         Started = time.GetUtcNow();
         StartedTickMs = TickMs;
+        Latency = new LatencyMonitor(time);
+        _pauses = new CollectorPauses(Latency, time);
         Store = new Store(new StoreOptions
         {
             Databases = options.Databases,
@@ -53,8 +57,12 @@ public sealed class KvServer : IAsyncDisposable
                 stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),
             UpkeepFailed = exception => Log.LogCritical(
                 exception, "A round of the store's upkeep failed; the next one begins anew"),
+            Took = (part, took) => Latency.Note(
+                part == UpkeepPart.Eviction ? LatencyEvent.EvictionCycle : LatencyEvent.ExpireCycle,
+                (long)(took.TotalSeconds * Stopwatch.Frequency)),
         });
         SlowLog = new SlowLog(Store.ChargeManaged, time);
+        Timing = new CommandTiming(SlowLog, Latency);
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         ClientMemory = new ClientMemory(this);
@@ -162,6 +170,12 @@ public sealed class KvServer : IAsyncDisposable
     internal ServerCounters Counters { get; }
 
     internal SlowLog SlowLog { get; }
+
+    /// <summary>What has kept clients waiting.</summary>
+    internal LatencyMonitor Latency { get; }
+
+    /// <summary>Which commands are timed one by one.</summary>
+    internal CommandTiming Timing { get; }
 
     internal ClientPause Pause { get; }
 
@@ -271,6 +285,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         Rates.Dispose();
+        _pauses.Dispose();
         MemoryWatch.Dispose();
         ClientMemory.Dispose();
         _heap?.Dispose();
@@ -289,9 +304,10 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("proto-max-bulk-len", ApplyLimits);
         Options.OnChange("proto-max-args", ApplyLimits);
         Options.OnChange("proto-inline-max-size", ApplyLimits);
-        Options.OnChange("slowlog-log-slower-than", SlowLog.Follow);
-        Options.OnChange("slowlog-max-len", SlowLog.Follow);
-        SlowLog.Follow(Options);
+        Options.OnChange("slowlog-log-slower-than", Timing.Follow);
+        Options.OnChange("slowlog-max-len", Timing.Follow);
+        Options.OnChange("latency-monitor-threshold", FollowTiming);
+        FollowTiming(Options);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);
@@ -308,6 +324,13 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("lfu-log-factor", FollowPolicy);
         Options.OnChange("lfu-decay-time", FollowPolicy);
         FollowPolicy(Options);
+    }
+
+    private string? FollowTiming(ServerOptions options)
+    {
+        Timing.Follow(options);
+        _pauses.Follow();
+        return null;
     }
 
     private string? FollowPolicy(ServerOptions options)

@@ -291,6 +291,11 @@ internal static class HonouredOptions
         {
             Summary = "commands that SLOWLOG keeps", Change = OptionChange.Live,
         },
+        new Option<long>("latency-monitor-threshold", new NumberType(0, long.MaxValue),
+            o => o.LatencyMonitorThreshold, (o, v) => o.LatencyMonitorThreshold = v)
+        {
+            Summary = "milliseconds from which on LATENCY shows what took long; 0 none", Change = OptionChange.Live,
+        },
         new Option<LogVerbosity>("loglevel",
             new WordType<LogVerbosity>(("debug", LogVerbosity.Debug), ("verbose", LogVerbosity.Verbose),
                 ("notice", LogVerbosity.Notice), ("warning", LogVerbosity.Warning), ("nothing", LogVerbosity.Nothing)),

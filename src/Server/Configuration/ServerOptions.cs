@@ -173,6 +173,9 @@ public sealed class ServerOptions
     /// <summary>How many commands the slow log keeps.</summary>
     public long SlowlogMaxLen { get; set; } = 128;
 
+    /// <summary>Milliseconds from which on LATENCY shows what took long; 0 for nothing.</summary>
+    public long LatencyMonitorThreshold { get; set; }
+
     // The program
 
     /// <summary>The least important lines that are logged.</summary>

@@ -23,13 +23,6 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
     /// of the longest, or 40,000 of usual ones.</summary>
     public const long BytesMax = 8 << 20;
 
-    /// <summary>From this threshold on only what may take any time is timed one by one: what is done in one turn else
-    /// takes some 4 ms at most, and the rest, in steps, is always timed.</summary>
-    private const long BoundedMicroseconds = 5000;
-
-    /// <summary>From this threshold on what is quick is not timed one by one.</summary>
-    private const long QuickMicroseconds = 100;
-
     private static readonly byte[] Redacted = Encoding.ASCII.GetBytes("(redacted)");
     private static readonly long TicksPerMicrosecond = Stopwatch.Frequency / 1_000_000;
 
@@ -40,7 +33,6 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
     private long _lengthMax, _nextId, _bytes;
 
     /// <summary>Which commands have to be timed one by one.</summary>
-    // A plain word, read before each command: whoever reads it late times a few commands less, or more.
     public TimingDetail Detail { get; private set; }
 
     /// <summary>How many entries there are.</summary>
@@ -53,26 +45,17 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
     }
 
     /// <summary>Takes over slowlog-log-slower-than and slowlog-max-len.</summary>
-    /// <returns>Null: it always can.</returns>
-    public string? Follow(ServerOptions options)
+    public void Follow(ServerOptions options)
     {
         long threshold = options.SlowlogLogSlowerThan;
         lock (_guard)
         {
             bool isFar = threshold is < 0 or > long.MaxValue / 1_000_000;      // off, or no command takes that long
             Volatile.Write(ref _thresholdTicks, isFar ? long.MaxValue : threshold * TicksPerMicrosecond);
-            Detail = threshold switch
-            {
-                < 0 => TimingDetail.None,
-                < QuickMicroseconds => TimingDetail.All,
-                < BoundedMicroseconds => TimingDetail.Long,
-                _ => TimingDetail.Unbounded,
-            };
+            Detail = CommandTiming.DetailOf(threshold);
             _lengthMax = options.SlowlogMaxLen;
             Trim();
         }
-
-        return null;
     }
 
     /// <summary>Whether a command that took so many ticks of <see cref="Stopwatch"/> is to be added.</summary>

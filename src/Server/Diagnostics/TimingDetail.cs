@@ -1,10 +1,11 @@
 namespace Kv.Server.Diagnostics;
 
 /// <summary>Which commands are timed one by one. Two readings of the clock take as long as a GET, so most commands are
-/// timed only now and then, unless the slow log asks for so short times that any of them may count.</summary>
+/// timed only now and then, unless the slow log asks for so short times that any of them may count (the latency monitor
+/// never does).</summary>
 internal enum TimingDetail : sbyte
 {
-    /// <summary>The slow log is off.</summary>
+    /// <summary>None: nobody asks for slow ones.</summary>
     None,
 
     /// <summary>Those that may take any time in one turn: scripts, what uses all keys, subcommands.</summary>

@@ -24,6 +24,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     private readonly KeyServer _waits;
     private readonly TransactionRun _transactions;
     private readonly SlowLog _slowLog;
+    private readonly LatencyMonitor _latency;
+    private readonly CommandTiming _timing;
     private CommandCounts _uncounted;
     private long _partTicks;
 
@@ -37,6 +39,8 @@ internal sealed unsafe class CommandRunner : IDisposable
         _waits = new KeyServer(server, store);
         _transactions = new TransactionRun(this, output);
         _slowLog = server.SlowLog;
+        _latency = server.Latency;
+        _timing = server.Timing;
     }
 
     /// <summary>When the last command or step began, if it was slow; else 0. Whoever reads it sets it to 0.</summary>
@@ -47,7 +51,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     public bool CountsParts { get; init; } = true;
 
     /// <summary>Which commands are timed one by one.</summary>
-    public TimingDetail Detail => _slowLog.Detail;
+    public TimingDetail Detail => _timing.Detail;
 
     public CommandContext NewContext() =>
         new()
@@ -85,7 +89,8 @@ internal sealed unsafe class CommandRunner : IDisposable
         ref var counts = ref _counters.ByCommand[context.Command.Id];
         var command = context.Command;
         // A value in a block of its own takes long, whatever the command.
-        bool isTimed = command.Timing <= Detail || context.Session.Blocks != null;
+        bool isTimed = command.Timing <= Detail || context.Session.Blocks != null
+            || (command.Timing == TimingDetail.Never && _latency.IsOn);
         long begin = counts.Begin();
         if (begin == 0 && isTimed) begin = Stopwatch.GetTimestamp();
         if (command.MayComeAgain && !context.Session.HasComeAgainForLong) _store.MayComeAgain = true;
@@ -97,9 +102,15 @@ internal sealed unsafe class CommandRunner : IDisposable
         NoteTime(ref context, ticks);
     }
 
-    /// <summary>Notes for the slow log how long a command took in this turn.</summary>
+    /// <summary>Notes for the slow log and the latency monitor how long a command took in this turn.</summary>
     /// <param name="context">The command's, with its arguments.</param>
     public void NoteTime(ref CommandContext context, long ticks)
+    {
+        _latency.Note(context.Command.LatencyEvent, ticks);
+        NoteSlow(ref context, ticks);
+    }
+
+    private void NoteSlow(ref CommandContext context, long ticks)
     {
         if (context.Session.SlowCall is { } call) call.Ticks += ticks;
         else if (_slowLog.IsSlow(ticks) && context.Command.Timing != TimingDetail.Never)
@@ -145,6 +156,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (!isDone && session.Transaction!.Pace == TransactionPace.FirstTurn) return false;
             counts.Calls++;
             _partTicks = begin == 0 ? 0 : counts.End(begin, 1, command);
+            if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
             if (!_reply.IsDone) Finish(ref context);
@@ -171,7 +183,9 @@ internal sealed unsafe class CommandRunner : IDisposable
             long begin = Stopwatch.GetTimestamp();
             var steps = session.Steps!;
             bool isDone = steps.Step(ref context);
-            _partTicks += CountsOfPart(command).AddStep(begin);
+            long ticks = CountsOfPart(command).AddStep(begin);
+            _partTicks += ticks;
+            if (CountsParts) _latency.Note(command.LatencyEvent, ticks);
             if (isDone && session.Steps == steps) session.Steps = null;
             if (session.Steps != null) return false;
             NotePart(ref context, queued);
@@ -189,7 +203,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     {
         if (!CountsParts || !_slowLog.IsSlow(_partTicks)) return;
         BeginPart(ref context, queued);     // its steps may have had arguments of their own, which are gone
-        NoteTime(ref context, _partTicks);
+        NoteSlow(ref context, _partTicks);
     }
 
     /// <summary>Whether the last command of <see cref="TryRunPart"/> or <see cref="TryStepPart"/> threw; its reply then
@@ -232,6 +246,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         context.Args.Begin(null, 0, 0, 0, 0, null);     // the steps' own may be gone
         long ticks = _counters.ByCommand[context.Command.Id].AddStep(begin);
         if (session.SlowCall is { } call) call.Ticks += ticks;
+        _latency.Note(context.Command.LatencyEvent, ticks);
         if (_store.HasArrivals) _waits.ServeArrivals();
         if (!isDone)
         {
@@ -323,7 +338,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         {
             session.LastCommand = context.Command;
             bool isFirstTurn = context.Args.Count > 0;
-            if (isFirstTurn && session.SlowCall == null && Detail != TimingDetail.None
+            if (isFirstTurn && session.SlowCall == null && _slowLog.Detail != TimingDetail.None
                 && context.Command.Timing != TimingDetail.Never)
                 session.SlowCall = new SlowCall(_slowLog, Record(ref context));
             Leave(ref context);

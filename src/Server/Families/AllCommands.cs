@@ -41,6 +41,7 @@ internal static class AllCommands
         LcsCommand.Table,
         DiagnosticCommands.Table,
         SlowLogCommands.Table,
+        LatencyCommands.Table,
         DebugCommands.Table,
     ];
 

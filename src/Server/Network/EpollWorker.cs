@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -134,6 +135,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private bool Turn()
     {
         int events = _wait.Wait(WaitMs());
+        long begin = _server.Latency.IsOn ? Stopwatch.GetTimestamp() : 0;
         _now = _server.TickMs;
         _store.BeginTurn();
         TakeEvents(events);
@@ -145,6 +147,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         if (_ready.Count > 0) RunGroups(_ready);        // sessions whose wait somebody has ended
         if (_waiting.Count > 0) EndWaits();
         if (_now >= _sweepDue) Sweep();
+        if (begin != 0) _server.Latency.Note(LatencyEvent.WorkerTurn, Stopwatch.GetTimestamp() - begin);
         return Volatile.Read(ref _stopping) != 0 && Stop(served);
     }
 

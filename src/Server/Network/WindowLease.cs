@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -18,6 +19,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
     private const int BufferBytes = PendingInput.LongBytes + ReceiveBytes + CommandParser.PaddingBytes;
 
     private readonly CommandWindow _window;
+    private readonly LatencyMonitor _latency;
     private readonly byte* _buffer = (byte*)NativeMemory.AlignedAlloc(BufferBytes, 64);
     private PipelineConnection? _connection;
 
@@ -26,6 +28,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         Store = server.Store.CreateSession();
         Counters = server.Counters.Create();
         _window = new CommandWindow(server, Store, Counters, this);
+        _latency = server.Latency;
     }
 
     public StoreSession Store { get; }
@@ -84,6 +87,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
         var session = connection.Session;
         _connection = connection;
         connection.InputLength = length;
+        long begin = _latency.IsOn ? Stopwatch.GetTimestamp() : 0;
         Store.BeginTurn();
         try
         {
@@ -97,6 +101,7 @@ internal sealed unsafe class WindowLease : IWindowOwner, IDisposable
             _connection = null;
             connection.InputLength = 0;
             Store.GoOffline();
+            if (begin != 0) _latency.Note(LatencyEvent.WorkerTurn, Stopwatch.GetTimestamp() - begin);
         }
 
         int consumed = _window.LastConsumed;

@@ -280,6 +280,7 @@ internal static class CommandGenerators
         ["LOLWUT"] = "differs in content; transcripts",
         ["LASTSAVE"] = "differs in content; transcripts",
         ["SLOWLOG"] = "differs in content; transcripts",
+        ["LATENCY"] = "differs in content; transcripts",
         ["WAIT"] = "takes its time; transcripts",
         ["WAITAOF"] = "of 7.2, which the reference is not; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",

@@ -131,6 +131,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>The least detail at which each call is timed by itself.</summary>
     internal TimingDetail Timing { get; private set; }
 
+    /// <summary>What a long call is to the latency monitor.</summary>
+    internal LatencyEvent LatencyEvent =>
+        (Flags & CommandFlags.Fast) != 0 ? LatencyEvent.FastCommand : LatencyEvent.Command;
+
     internal void Number(ref int next)
     {
         Id = next++;

@@ -308,6 +308,8 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("slowlog-max-len", Timing.Follow);
         Options.OnChange("latency-monitor-threshold", FollowTiming);
         FollowTiming(Options);
+        Options.OnChange("latency-tracking", FollowTracking);
+        FollowTracking(Options);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);
@@ -330,6 +332,12 @@ public sealed class KvServer : IAsyncDisposable
     {
         Timing.Follow(options);
         _pauses.Follow();
+        return null;
+    }
+
+    private string? FollowTracking(ServerOptions options)
+    {
+        Counters.TrackLatency(options.LatencyTracking);
         return null;
     }
 

@@ -296,6 +296,16 @@ internal static class HonouredOptions
         {
             Summary = "milliseconds from which on LATENCY shows what took long; 0 none", Change = OptionChange.Live,
         },
+        new Option<bool>("latency-tracking", YesNoType.Instance,
+            o => o.LatencyTracking, (o, v) => o.LatencyTracking = v)
+        {
+            Summary = "keep histograms of how long commands take", Change = OptionChange.Live,
+        },
+        new Option<string>("latency-tracking-info-percentiles", new PercentilesType(),
+            o => o.LatencyTrackingInfoPercentiles, (o, v) => o.LatencyTrackingInfoPercentiles = v)
+        {
+            Summary = "percentiles that INFO latencystats shows", Change = OptionChange.Live,
+        },
         new Option<LogVerbosity>("loglevel",
             new WordType<LogVerbosity>(("debug", LogVerbosity.Debug), ("verbose", LogVerbosity.Verbose),
                 ("notice", LogVerbosity.Notice), ("warning", LogVerbosity.Warning), ("nothing", LogVerbosity.Nothing)),

@@ -109,8 +109,6 @@ internal static class KeptOptions
         new Option<string>("ignore-warnings", Text, ""),
         new Option<bool>("io-threads-do-reads", YesNo, false) { Change = OptionChange.AtStart },
         new Option<bool>("jemalloc-bg-thread", YesNo, true) { Harmless = "no" },
-        new Option<bool>("latency-tracking", YesNo, true) { Harmless = "no", Reason = "LATENCY does not exist yet" },
-        new Option<string>("latency-tracking-info-percentiles", new PercentilesType(), "50 99 99.9"),
         new Option<bool>("lazyfree-lazy-eviction", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
         new Option<bool>("lazyfree-lazy-expire", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },
         new Option<bool>("lazyfree-lazy-server-del", YesNo, false) { Harmless = "yes", Reason = AlwaysLazy },

@@ -176,6 +176,12 @@ public sealed class ServerOptions
     /// <summary>Milliseconds from which on LATENCY shows what took long; 0 for nothing.</summary>
     public long LatencyMonitorThreshold { get; set; }
 
+    /// <summary>Keep histograms of how long commands take.</summary>
+    public bool LatencyTracking { get; set; } = true;
+
+    /// <summary>The percentiles that INFO latencystats shows, divided by spaces.</summary>
+    public string LatencyTrackingInfoPercentiles { get; set; } = "50 99 99.9";
+
     // The program
 
     /// <summary>The least important lines that are logged.</summary>

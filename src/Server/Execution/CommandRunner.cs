@@ -76,7 +76,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     {
         handler(ref context);
         counts.Calls++;
-        if (!_reply.IsDone) Finish(ref context);
+        if (!_reply.IsDone) Finish(ref context, isFirstTurn: true);
         if (_store.HasArrivals) _waits.ServeArrivals();
     }
 
@@ -97,7 +97,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         Call(ref context, command.Handler!, ref counts);
         _store.MayComeAgain = false;
         if (begin == 0) return;
-        long ticks = counts.End(begin, 1, command);
+        long ticks = counts.End(begin, 1, command, _counters.TracksLatency, context.Session.Steps != null);
         if (counts.IsSlow) SlowSince = begin;
         NoteTime(ref context, ticks);
     }
@@ -107,6 +107,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     public void NoteTime(ref CommandContext context, long ticks)
     {
         _latency.Note(context.Command.LatencyEvent, ticks);
+        if (context.Session.Steps != null) context.Session.StepTicks += ticks;
         NoteSlow(ref context, ticks);
     }
 
@@ -155,7 +156,8 @@ internal sealed unsafe class CommandRunner : IDisposable
             // It is begun anew in the next turn, and counted then.
             if (!isDone && session.Transaction!.Pace == TransactionPace.FirstTurn) return false;
             counts.Calls++;
-            _partTicks = begin == 0 ? 0 : counts.End(begin, 1, command);
+            if (!isDone) counts.BeginSteps();
+            _partTicks = begin == 0 ? 0 : counts.End(begin, 1, command, TracksParts, goesOn: !isDone);
             if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
@@ -183,11 +185,13 @@ internal sealed unsafe class CommandRunner : IDisposable
             long begin = Stopwatch.GetTimestamp();
             var steps = session.Steps!;
             bool isDone = steps.Step(ref context);
-            long ticks = CountsOfPart(command).AddStep(begin);
+            ref var counts = ref CountsOfPart(command);
+            long ticks = counts.AddStep(begin);
             _partTicks += ticks;
             if (CountsParts) _latency.Note(command.LatencyEvent, ticks);
             if (isDone && session.Steps == steps) session.Steps = null;
             if (session.Steps != null) return false;
+            counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
             if (!_reply.IsDone) Finish(ref context);
         }
@@ -219,6 +223,8 @@ internal sealed unsafe class CommandRunner : IDisposable
         return queued.Command;
     }
 
+    private bool TracksParts => CountsParts && _counters.TracksLatency;
+
     private ref CommandCounts CountsOfPart(Command command) =>
         ref CountsParts ? ref _counters.ByCommand[command.Id] : ref _uncounted;
 
@@ -246,6 +252,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         context.Args.Begin(null, 0, 0, 0, 0, null);     // the steps' own may be gone
         long ticks = _counters.ByCommand[context.Command.Id].AddStep(begin);
         if (session.SlowCall is { } call) call.Ticks += ticks;
+        session.StepTicks += ticks;
         _latency.Note(context.Command.LatencyEvent, ticks);
         if (_store.HasArrivals) _waits.ServeArrivals();
         if (!isDone)
@@ -255,15 +262,18 @@ internal sealed unsafe class CommandRunner : IDisposable
         }
 
         if (session.Steps == steps) session.Steps = null;
-        if (session.Steps == null) EndSlowCall(session, steps);
+        if (session.Steps == null) EndTimes(session, context.Command, steps);
         session.OwedBySteps = 1;
         session.IsInReply = false;
         if (!_reply.IsDone) Finish(ref context);
         return true;
     }
 
-    private static void EndSlowCall(Session session, ICommandSteps steps)
+    /// <summary>Follows the last step of a command.</summary>
+    private void EndTimes(Session session, Command command, ICommandSteps steps)
     {
+        _counters.ByCommand[command.Id]
+            .EndSteps(session.StepTicks, _counters.TracksLatency, wasCountedNow: steps is BlockedCommand);
         if (session.SlowCall is not { } call) return;
         session.SlowCall = null;
         // As in Redis: who has waited in vain is not in the slow log.
@@ -331,14 +341,16 @@ internal sealed unsafe class CommandRunner : IDisposable
 
     /// <summary>Follows a handler that has written an error, not all of its reply, or too much.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void Finish(ref CommandContext context)
+    private void Finish(ref CommandContext context, bool isFirstTurn = false)
     {
         var session = context.Session;
         if (session.Steps != null && _reply.Owed != 0)
         {
             session.LastCommand = context.Command;
-            bool isFirstTurn = context.Args.Count > 0;
-            if (isFirstTurn && session.SlowCall == null && _slowLog.Detail != TimingDetail.None
+            if (isFirstTurn) session.StepTicks = 0;
+            if (isFirstTurn && session.Steps is not BlockedCommand)
+                _counters.ByCommand[context.Command.Id].BeginSteps();
+            if (context.Args.Count > 0 && session.SlowCall == null && _slowLog.Detail != TimingDetail.None
                 && context.Command.Timing != TimingDetail.Never)
                 session.SlowCall = new SlowCall(_slowLog, Record(ref context));
             Leave(ref context);

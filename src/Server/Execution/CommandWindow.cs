@@ -537,7 +537,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void EndTimed(ref CommandContext context, ref CommandCounts counts, long begin, int calls)
     {
-        long ticks = counts.End(begin, calls, context.Command);
+        long ticks = counts.End(begin, calls, context.Command, _counters.TracksLatency, context.Session.Steps != null);
         if (counts.IsSlow) CountShare(begin, begin + ticks);
         // Of several nobody knows which was slow: after a slow run each is timed alone.
         if (calls == 1) _runner.NoteTime(ref context, ticks);

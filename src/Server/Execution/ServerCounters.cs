@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Text;
+using Kv.Server.Metrics;
 
 namespace Kv.Server.Execution;
 
@@ -19,15 +20,29 @@ internal sealed class ServerCounters(int commands)
     private readonly ConcurrentBag<WorkerCounters> _spare = [];
     private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
     private WorkerCounters[] _all = [];
+    private bool _tracksLatency;
     private long _outputLimitCloses, _inputLimitCloses, _authTimeouts;
 
     /// <summary>Counters of a new worker.</summary>
     public WorkerCounters Create()
     {
-        var counters = new WorkerCounters(commands);
         // A copy for each change, so that readers need no lock; workers are few.
-        lock (_guard) Volatile.Write(ref _all, [.. _all, counters]);
-        return counters;
+        lock (_guard)
+        {
+            var counters = new WorkerCounters(commands) { TracksLatency = _tracksLatency };
+            Volatile.Write(ref _all, [.. _all, counters]);
+            return counters;
+        }
+    }
+
+    /// <summary>Begins or stops to keep histograms of how long commands take. What there is stays.</summary>
+    public void TrackLatency(bool tracks)
+    {
+        lock (_guard)
+        {
+            _tracksLatency = tracks;
+            foreach (var worker in All) worker.TracksLatency = tracks;
+        }
     }
 
     /// <summary>Counters for work outside of any worker, until <see cref="GiveBack"/>.</summary>
@@ -60,6 +75,15 @@ internal sealed class ServerCounters(int commands)
     {
         var sum = new CommandCounts();
         foreach (var worker in All) sum.Add(worker.ByCommand[command.Id]);
+        return sum;
+    }
+
+    /// <summary>How long the calls of one command took over all workers; empty for a command that was not
+    /// called.</summary>
+    public LatencyHistogram LatenciesOf(Command command)
+    {
+        var sum = new LatencyHistogram();
+        foreach (var worker in All) worker.ByCommand[command.Id].AddLatenciesTo(sum);
         return sum;
     }
 

@@ -26,6 +26,10 @@ internal sealed class WorkerCounters(int commands)
     /// <summary>Sends to sockets that took bytes.</summary>
     public ref long Writes => ref _cells.Writes;
 
+    /// <summary>Whether histograms of how long commands take are kept (latency-tracking).</summary>
+    // A plain word, read for each run that is timed: whoever reads it late counts a few more, or fewer.
+    public bool TracksLatency { get; set; }
+
     /// <summary>By <see cref="Command.Id"/>.</summary>
     public CommandCounts[] ByCommand { get; } = new CommandCounts[commands];
 

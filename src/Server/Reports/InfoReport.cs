@@ -1,4 +1,5 @@
 using System.Text;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 
 namespace Kv.Server.Reports;
@@ -27,6 +28,7 @@ internal static class InfoReport
             {
                 case InfoSection.CommandStats: AppendCommands(text, server); break;
                 case InfoSection.ErrorStats: AppendErrors(text, server); break;
+                case InfoSection.LatencyStats: AppendLatencies(text, server); break;
                 case InfoSection.Keyspace: AppendKeyspace(text, server); break;
             }
         }
@@ -38,6 +40,7 @@ internal static class InfoReport
         InfoSection.Cpu => "CPU",
         InfoSection.CommandStats => "Commandstats",
         InfoSection.ErrorStats => "Errorstats",
+        InfoSection.LatencyStats => "Latencystats",
         _ => section.ToString(),
     };
 
@@ -64,6 +67,27 @@ internal static class InfoReport
     {
         foreach (var (code, count) in server.Counters.Errors.OrderBy(error => error.Code, StringComparer.Ordinal))
             text.Append("errorstat_").Append(code).Append(Invariant($":count={count}\r\n"));
+    }
+
+    private static void AppendLatencies(StringBuilder text, KvServer server)
+    {
+        if (!server.Options.LatencyTracking) return;
+        var percentiles = LatencyPercentile.Of(server.Options);
+        foreach (var command in server.Commands.All)
+        {
+            Append(command);
+            foreach (var subcommand in command.Subcommands) Append(subcommand);
+        }
+
+        void Append(Command command)
+        {
+            var latencies = server.Counters.LatenciesOf(command);
+            if (latencies.Total == 0) return;
+            var figures = percentiles.Select(
+                p => Invariant($"p{p.Text}={latencies.AtPercentile(p.Percent) / 1000.0:F3}"));
+            text.Append("latency_percentiles_usec_").Append(command.FullName).Append(':')
+                .AppendJoin(',', figures).Append("\r\n");
+        }
     }
 
     private static void AppendKeyspace(StringBuilder text, KvServer server)

@@ -3,7 +3,8 @@ namespace Kv.Server.Reports;
 /// <summary>The sections of INFO, in the order in which they are shown.</summary>
 internal enum InfoSection
 {
-    Server, Clients, Memory, Persistence, Stats, Replication, Cpu, Modules, CommandStats, ErrorStats, Cluster, Keyspace,
+    Server, Clients, Memory, Persistence, Stats, Replication, Cpu, Modules, CommandStats, ErrorStats, LatencyStats,
+    Cluster, Keyspace,
 }
 
 /// <summary>Some sections of INFO.</summary>
@@ -16,7 +17,8 @@ internal readonly record struct InfoSections(int Bits)
     public static InfoSections All => new(Everything.Bits & ~(1 << (int)InfoSection.Modules));
 
     /// <summary>INFO without a name.</summary>
-    public static InfoSections Default => new(Everything.Bits & ~(1 << (int)InfoSection.CommandStats));
+    public static InfoSections Default =>
+        new(Everything.Bits & ~(1 << (int)InfoSection.CommandStats | 1 << (int)InfoSection.LatencyStats));
 
     public bool Has(InfoSection section) => (Bits & (1 << (int)section)) != 0;
 

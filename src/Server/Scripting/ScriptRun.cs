@@ -336,6 +336,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         }
 
         if (context.Session.SlowCall is { } call) call.Ticks += _rest.Ticks;
+        context.Session.StepTicks += _rest.Ticks;
         _server.Latency.Note(context.Command.LatencyEvent, _rest.Ticks);
         Finish(ref context);
     }

@@ -148,6 +148,9 @@ internal sealed class Session : ISubscriber
     /// or shows no such command.</summary>
     internal SlowCall? SlowCall { get; set; }
 
+    /// <summary>How long the turns of the command whose rest <see cref="Steps"/> are have taken so far.</summary>
+    internal long StepTicks { get; set; }
+
     /// <summary>Whether the running command's error has been counted already: a script's, by the command that it
     /// called.</summary>
     internal bool IsErrorCounted { get; set; }

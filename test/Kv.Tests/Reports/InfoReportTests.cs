@@ -61,7 +61,7 @@ public class InfoReportTests
     public void All_leaves_modules_out_and_default_leaves_command_statistics_out()
     {
         Assert.Equal([InfoSection.Modules], Missing(InfoSections.None.With("all")));
-        Assert.Equal([InfoSection.CommandStats], Missing(InfoSections.None.With("default")));
+        Assert.Equal([InfoSection.CommandStats, InfoSection.LatencyStats], Missing(InfoSections.None.With("default")));
         Assert.Empty(Missing(InfoSections.None.With("everything")));
 
         static IEnumerable<InfoSection> Missing(InfoSections sections) =>

@@ -36,6 +36,13 @@ internal static class LatencyCommands
                     Complexity = "O(1)", Since = "2.8.13", Group = CommandGroup.Server, Flags = Flags, Tips = Tips,
                 },
                 HelpReply.Row("2.8.13", CommandGroup.Server),
+                new("HISTOGRAM", arity: -2, LatencyHistogramReply.Write)
+                {
+                    Usage = "[command [command ...]]",
+                    Summary = "Returns how many calls of some commands, or of all, took up to how many microseconds.",
+                    Complexity = "O(N), N the commands", Since = "7.0.0", Group = CommandGroup.Server, Flags = Flags,
+                    Tips = Tips,
+                },
                 new("HISTORY", arity: 3, History)
                 {
                     Usage = "event",

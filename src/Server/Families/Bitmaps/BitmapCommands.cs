@@ -65,7 +65,8 @@ internal static class BitmapCommands
             Complexity = "O(1) for each subcommand.",
             Since = "3.2.0", Group = CommandGroup.Bitmap,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update | KeyAccess.Access | KeyAccess.VariableFlags)],
+            Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update | KeyAccess.Access)
+                .Unless(["SET", "INCRBY"], KeyAccess.RO | KeyAccess.Access, from: 2)],
         },
         new("BITFIELD_RO", arity: -2, BitFieldsReadOnly)
         {

@@ -60,6 +60,10 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         {
             return Fail(exception.Message);
         }
+        catch (ArgumentException exception)
+        {
+            return Fail(exception.Message.Split(" (Parameter '")[0]);       // users, or names of commands
+        }
 
         await using (kv)
         {

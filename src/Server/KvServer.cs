@@ -13,6 +13,7 @@ using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -35,7 +36,9 @@ public sealed class KvServer : IAsyncDisposable
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
     {
-        Commands = commands;
+        OwnCommands = Commands = commands;
+        Users = new UserTable(this, commands);
+        AccessLog = new AccessLog(time);
         Counters = new ServerCounters(commands.Count);
         Options = options;
         Time = time;
@@ -108,6 +111,7 @@ public sealed class KvServer : IAsyncDisposable
         try
         {
             server.FollowOptions();
+            server.BeginUsers();
             server._transport = Transports.Create(server);
             server.Descriptors = DescriptorLimit.Measure(
                 copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
@@ -162,7 +166,16 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Runs scripts.</summary>
     internal ScriptEngine Scripts { get; }
 
-    internal CommandTable Commands { get; }
+    /// <summary>The commands by the names that clients call them by.</summary>
+    internal CommandTable Commands { get; private set; }
+
+    /// <summary>The commands by their own names, which rules of users know.</summary>
+    internal CommandTable OwnCommands { get; }
+
+    internal UserTable Users { get; }
+
+    /// <summary>What ACL LOG returns.</summary>
+    internal AccessLog AccessLog { get; }
 
     /// <summary>The limits of the protocol, which CONFIG SET changes.</summary>
     internal RespLimits Limits { get; } = new();
@@ -339,6 +352,21 @@ public sealed class KvServer : IAsyncDisposable
     {
         Counters.TrackLatency(options.LatencyTracking);
         return null;
+    }
+
+    private void BeginUsers()
+    {
+        if (Options.RenamedCommands.Count > 0)
+        {
+            var names = Options.RenamedCommands.Select(line => line.Split(' ')).Select(words => (words[0], words[1]));
+            Commands = OwnCommands.Rename(names, out string why)
+                ?? throw new ArgumentException($"option 'rename-command': {why}", nameof(Options));
+        }
+
+        if (Users.Begin() is { } wrong) throw new ArgumentException(wrong, nameof(Options));
+        Options.OnChange("requirepass", Users.FollowPassword);
+        Options.OnChange("acllog-max-len", AccessLog.Follow);
+        AccessLog.Follow(Options);
     }
 
     private string? FollowPolicy(ServerOptions options)

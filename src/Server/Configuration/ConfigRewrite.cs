@@ -27,7 +27,7 @@ internal static class ConfigRewrite
             {
                 // A file that has been removed meanwhile is written anew.
                 string old = File.Exists(now.ConfigFile) ? File.ReadAllText(now.ConfigFile) : "";
-                Replace(now.ConfigFile, Rewrite(old, now));
+                Replace(now.ConfigFile, Encoding.UTF8.GetBytes(Rewrite(old, now)));
                 return null;
             }
             catch (Exception e) when (e is IOException or UnauthorizedAccessException)
@@ -143,7 +143,7 @@ internal static class ConfigRewrite
 
     /// <summary>Puts a text in a file's place: whoever reads it, whenever the power fails, finds the old one or the new
     /// one.</summary>
-    private static void Replace(string path, string text)
+    internal static void Replace(string path, ReadOnlySpan<byte> text)
     {
         string target = File.Exists(path) ? File.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName
             ?? path : path;
@@ -156,7 +156,7 @@ internal static class ConfigRewrite
                 if (!OperatingSystem.IsWindows())
                     File.SetUnixFileMode(file.SafeFileHandle, File.Exists(target)
                         ? File.GetUnixFileMode(target) : UnixFileMode.UserRead | UnixFileMode.UserWrite);
-                file.Write(Encoding.UTF8.GetBytes(text));
+                file.Write(text);
                 file.Flush(flushToDisk: true);
             }
 

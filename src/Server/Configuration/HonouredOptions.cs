@@ -39,6 +39,30 @@ internal static class HonouredOptions
             Summary = "password that clients must give", Change = OptionChange.Live, IsSecret = true,
                 Switches = ["password"],
         },
+        new Option<string>("aclfile", new TextType("path"), o => o.AclFile, (o, v) => o.AclFile = v)
+        {
+            Summary = "file of users, read at start; ACL LOAD and ACL SAVE use it",
+        },
+        new Option<IReadOnlyList<string>>("user", new UsersType(), o => o.Users, (o, v) => o.Users = v)
+        {
+            Summary = "a user and what it may do; one line each", IsSecret = true, IsLineOnly = true,
+        },
+        new Option<IReadOnlyList<string>>("rename-command", new RenamesType(), o => o.RenamedCommands,
+            (o, v) => o.RenamedCommands = v)
+        {
+            Summary = "another name for a command; \"\" takes it away", IsStartOnly = true,
+        },
+        new Option<ChannelDefault>("acl-pubsub-default",
+            new WordType<ChannelDefault>(("allchannels", ChannelDefault.AllChannels),
+                ("resetchannels", ChannelDefault.ResetChannels)),
+            o => o.AclPubSubDefault, (o, v) => o.AclPubSubDefault = v)
+        {
+            Summary = "which channels a new user may use", Change = OptionChange.Live,
+        },
+        new Option<long>("acllog-max-len", Int64, o => o.AclLogMaxLen, (o, v) => o.AclLogMaxLen = v)
+        {
+            Summary = "entries that ACL LOG keeps", Change = OptionChange.Live,
+        },
         new Option<string>("auth", new WordType<string>(("Password", "password"), ("NoAuth", "noauth")),
             o => o.RequirePass.Length > 0 ? "password" : "noauth", (_, _) => { })
         {

@@ -20,8 +20,6 @@ internal static class KeptOptions
 
     internal static readonly Option[] Rows =
     [
-        new Option<string>("acl-pubsub-default", Words("allchannels", "resetchannels"), "resetchannels"),
-        new Option<long>("acllog-max-len", Int64, 128),
         new Option<long>("active-defrag-cycle-max", new NumberType(1, 99), 25),
         new Option<long>("active-defrag-cycle-min", new NumberType(1, 99), 1),
         new Option<long>("active-defrag-ignore-bytes", new BytesType(1, long.MaxValue), 104857600),

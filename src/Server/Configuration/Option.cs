@@ -73,6 +73,13 @@ internal abstract class Option(string name)
     /// <summary>Known at start only, not to CONFIG.</summary>
     public bool IsStartOnly { get; init; }
 
+    /// <summary>Known to files and the command line, and to CONFIG REWRITE; CONFIG GET and SET do not know
+    /// it.</summary>
+    public bool IsLineOnly { get; init; }
+
+    /// <summary>Whether CONFIG GET and SET know it.</summary>
+    public bool IsOfConfig => !IsStartOnly && !IsLineOnly;
+
     public abstract string Expects { get; }
 
     public abstract bool ManyWords { get; }

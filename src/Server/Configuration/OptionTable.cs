@@ -37,14 +37,14 @@ internal static class OptionTable
             if (pattern.AsSpan().IndexOfAny("*?[") < 0)
             {
                 var option = Find(pattern);
-                if (option is { IsStartOnly: false } && seen.Add(pattern)) yield return (pattern, option.Read(options));
+                if (option is { IsOfConfig: true } && seen.Add(pattern)) yield return (pattern, option.Read(options));
                 continue;
             }
 
             byte[] glob = Encoding.UTF8.GetBytes(pattern);
             foreach (var option in Rows)
             {
-                if (option.IsStartOnly) continue;
+                if (!option.IsOfConfig) continue;
                 foreach (string name in (string[])[option.Name, .. option.Aliases])
                 {
                     if (GlobPattern.IsMatch(glob, Encoding.ASCII.GetBytes(name), ignoreCase: true) && seen.Add(name))
@@ -63,7 +63,7 @@ internal static class OptionTable
         foreach (var (name, text) in pairs)
         {
             var option = Find(name);
-            if (option is null or { IsStartOnly: true })
+            if (option is not { IsOfConfig: true })
                 return SetResult.Failed($"ERR Unknown option or number of arguments for CONFIG SET - '{name}'");
             if (WhyFixed(options, option, isLocal) is { } reason) return Failed(name, reason);
             if (changes.Exists(c => c.AskedFor.Equals(name, StringComparison.OrdinalIgnoreCase)))

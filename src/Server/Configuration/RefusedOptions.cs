@@ -6,7 +6,6 @@ internal static class RefusedOptions
     private const string NoAppendFile = "the append-only file does not exist yet: data would not survive a restart";
     private const string NoReplication = "replication does not exist yet";
     private const string NoTls = "TLS does not exist yet: clients would speak in clear";
-    private const string NoAcl = "users and ACL files do not exist yet: use requirepass";
 
     internal static readonly Option[] Rows =
     [
@@ -31,10 +30,6 @@ internal static class RefusedOptions
         new Option<long>("tls-port", new NumberType(0, 65535), 0) { Class = OptionClass.Refused, Reason = NoTls },
         new Option<bool>("tls-replication", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
         new Option<bool>("tls-cluster", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
-        new Option<string>("aclfile", TextType.Any, "")
-        {
-            Class = OptionClass.Refused, Reason = NoAcl, Change = OptionChange.AtStart,
-        },
         new Option<string>("replicaof", new PrimaryType(), "")
         {
             Class = OptionClass.Refused, Reason = NoReplication, Change = OptionChange.AtStart, Aliases = ["slaveof"],
@@ -54,8 +49,6 @@ internal static class RefusedOptions
     internal static readonly Dictionary<string, string> Directives = new(StringComparer.OrdinalIgnoreCase)
     {
         ["loadmodule"] = "modules cannot be loaded",
-        ["user"] = NoAcl,
-        ["rename-command"] = "commands cannot be renamed: they would answer under their own names",
         ["sentinel"] = "sentinel mode does not exist",
     };
 

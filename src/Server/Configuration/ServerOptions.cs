@@ -72,6 +72,23 @@ public sealed class ServerOptions
     /// <summary>The password of the user "default"; empty for none.</summary>
     public string RequirePass { get; set; } = "";
 
+    /// <summary>Path of the file that ACL LOAD and ACL SAVE use, which is read at start; empty for none.</summary>
+    public string AclFile { get; set; } = "";
+
+    /// <summary>Users other than the default one, each its name and its rules, "alice on >secret ~cache:* +@read".
+    /// Replace the list, do not change it. ACL SETUSER does.</summary>
+    public IReadOnlyList<string> Users { get; set; } = [];
+
+    /// <summary>Commands that have other names, or none: the name, a space, and the new name. Replace the list, do not
+    /// change it.</summary>
+    public IReadOnlyList<string> RenamedCommands { get; set; } = [];
+
+    /// <summary>Which channels a new user may use.</summary>
+    public ChannelDefault AclPubSubDefault { get; set; } = ChannelDefault.ResetChannels;
+
+    /// <summary>How many entries ACL LOG keeps.</summary>
+    public long AclLogMaxLen { get; set; } = 128;
+
     /// <summary>Seconds a client has for AUTH when a password is set; 0 for ever.</summary>
     public int AuthTimeout { get; set; } = 10;
 
@@ -247,6 +264,8 @@ public sealed class ServerOptions
         {
             var copy = (ServerOptions)MemberwiseClone();
             copy.Bind = [.. Bind];
+            copy.Users = [.. Users];
+            copy.RenamedCommands = [.. RenamedCommands];
             copy._kept = [.. _kept];
             copy._handlers = [];
             copy.PackedLimits = PackedLimits.Copy();

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -49,7 +50,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             if (found == null)
             {
                 return Refuse(ref context, [.. "ERR unknown subcommand '"u8, .. Cut(context.Args[1].Span),
-                    .. "'. Try "u8, .. Text(command.Name), .. " HELP."u8]);
+                    .. "'. Try "u8, .. Text(NameOf(context.Args)), .. " HELP."u8]);
             }
 
             context.Command = command = found;
@@ -63,6 +64,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return Refuse(ref context, Errors.NoAuth);
         if ((gate & SessionGate.Multi) != 0 && (command.Flags & CommandFlags.NoMulti) != 0)
             return Refuse(ref context, "ERR Command not allowed inside a transaction"u8);
+        if (context.Session.Restriction is { } rules && !TryAllow(ref context, rules)) return false;
         if ((gate & SessionGate.Reserved) != 0 && Admission.IsTurnedAway(server, context.Session, command))
             return Refuse(ref context, Errors.MaxClients);
         if ((gate & SessionGate.Subscriber) != 0 && !IsForSubscribers(command))
@@ -82,6 +84,22 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return Refuse(ref context, server.Scripts.BusyReply);
         return true;
     }
+
+    /// <summary>Whether the client's user may make the call.</summary>
+    /// <returns>False after writing an error.</returns>
+    private bool TryAllow(ref CommandContext context, UserRules rules)
+    {
+        var verdict = rules.Check(context.Command, context.Args);
+        if (verdict.IsAllowed) return true;
+        var session = context.Session;
+        AccessDenial.Note(session, session.InMulti ? AccessContext.Multi : AccessContext.TopLevel, verdict,
+            context.Command, context.Args);
+        return Refuse(ref context, Text("NOPERM " + AccessDenial.Reason(verdict, session.User, context.Command)));
+    }
+
+    /// <summary>The command as the client called it, which rename-command may have given another name.</summary>
+    private static string NameOf(in CommandArguments args) =>
+        Encoding.Latin1.GetString(args[0].Span).ToUpperInvariant();
 
     /// <summary>At maxmemory a command that needs memory waits while dead records are reclaimed, and is refused when
     /// that is not enough.</summary>

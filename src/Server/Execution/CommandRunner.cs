@@ -1,9 +1,11 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Text;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
@@ -142,6 +144,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         try
         {
             Fault.Point("transaction.command");
+            if (session.Restriction is { } rules && !TryAllow(ref context, rules)) return true;
             ref var counts = ref CountsOfPart(command);
             long begin = counts.Begin();
             // Where it has no steps, it may take any time.
@@ -224,6 +227,17 @@ internal sealed unsafe class CommandRunner : IDisposable
     }
 
     private bool TracksParts => CountsParts && _counters.TracksLatency;
+
+    /// <summary>Checks a part by the rules of now: they may have changed since it was queued.</summary>
+    /// <returns>False after writing an error.</returns>
+    private bool TryAllow(ref CommandContext context, UserRules rules)
+    {
+        var verdict = rules.Check(context.Command, context.Args);
+        if (verdict.IsAllowed) return true;
+        AccessDenial.Note(context.Session, AccessContext.Multi, verdict, context.Command, context.Args);
+        Reject(context.Command, Encoding.Latin1.GetBytes(AccessDenial.ReasonInExec(verdict)));
+        return false;
+    }
 
     private ref CommandCounts CountsOfPart(Command command) =>
         ref CountsParts ? ref _counters.ByCommand[command.Id] : ref _uncounted;

@@ -4,6 +4,7 @@ using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -487,6 +488,12 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         bool bounded = (command.Flags & needing) != 0 && _server.Store.MaxMemoryBytes != 0;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
+        if (session.Restriction is { } rules)
+        {
+            end = AllowedEnd(ref context, rules, slot, end);
+            if (end == slot) return RunChecked(ref context, slot, ref input);
+        }
+
         var first = slot;
         if (command.MayComeAgain) _store.MayComeAgain = true;
         long begin = counts.Begin();
@@ -532,6 +539,36 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         var next = slot + 1;
         while (next < end && next->Count <= QuickArgumentsMax) next++;
         return next;
+    }
+
+    /// <summary>Has the dispatcher look at a call that cannot simply be made.</summary>
+    private WindowSlot* RunChecked(ref CommandContext context, WindowSlot* slot, ref WindowInput input)
+    {
+        Argument* items = _table.Items + slot->First;
+        _executing = slot;
+        input.Position = slot->End;
+        context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
+        _dispatcher.Run(ref context, items);
+        return slot + 1;
+    }
+
+    /// <summary>Where a run ends because the client's user may not make the next call; the dispatcher then refuses
+    /// it.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private WindowSlot* AllowedEnd(ref CommandContext context, UserRules rules, WindowSlot* slot, WindowSlot* end)
+    {
+        long kind = *(long*)&slot->Kind;
+        var command = context.Command;
+        Argument* items = _table.Items;
+        for (; slot < end && *(long*)&slot->Kind == kind; slot++)
+        {
+            // A call with too few arguments ends the run by itself.
+            if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax) break;
+            context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
+            if (!rules.Check(command, context.Args).IsAllowed) break;
+        }
+
+        return slot;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -639,6 +676,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         ref var input = ref _inputs[index];
         input.OutputStart = _output.Buffer.Length;
         _output.Reply.Version = input.Session.Version;
+        if (input.Session.RightsVersion != _server.Users.Version) input.Session.FollowUser();
     }
 
     private void EndSession()

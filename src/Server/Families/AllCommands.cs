@@ -13,6 +13,7 @@ internal static class AllCommands
         ClientCommands.Table,
         ServerCommands.Table,
         ConfigCommands.Table,
+        AclCommands.Table,
         PubSubCommands.Table,
         TransactionCommands.Table,
         EvalCommands.Table,

@@ -169,7 +169,7 @@ internal sealed unsafe class Acceptor
             IsLocal = peer.IsLocal,
             IsReserved = isReserved,
             Descriptor = descriptor,
-            Authenticated = _server.Options.RequirePass.Length == 0,
+            Authenticated = _server.Users.Default.Rules.LetsAnyoneIn,
         };
         _server.Connections.Add(connection.Session);
         connection.Worker.Post(connection);

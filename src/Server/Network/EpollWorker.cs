@@ -457,6 +457,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void Attend(EpollConnection connection)
     {
         var session = connection.Session;
+        session.EndIfChannelIsLost();
         // A blocked client that has been served gets its reply before it is closed: its element has been taken.
         if (session.IsKilled && session.Blocked is { IsServed: true }) session.CloseAfterReply = true;
         else if (session.IsKilled)

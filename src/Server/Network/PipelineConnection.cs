@@ -226,6 +226,7 @@ internal sealed class PipelineConnection : ISessionOwner
         while (!_failed && !Session.CloseAfterReply)
         {
             _signal.Clear();
+            Session.EndIfChannelIsLost();
             if (Session.IsKilled) return;
             await WriteMessagesAsync().ConfigureAwait(false);
             // Checked before the loop waits: for a client that does not read it would wait for ever.

@@ -54,7 +54,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             IsLocal = isLocal,
             IsReserved = isReserved,
             Descriptor = socket == null ? Session.NoDescriptor : (int)socket.Handle,
-            Authenticated = server.Options.RequirePass.Length == 0,
+            Authenticated = server.Users.Default.Rules.LetsAnyoneIn,
         };
         server.Connections.Add(connection.Session);
         _connections.TryAdd(connection, Task.CompletedTask);

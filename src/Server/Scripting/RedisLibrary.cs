@@ -144,7 +144,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private int CheckAccess(ref LuaCall call)
     {
         if (call.Count == 0) return errors.Raise(ref call, ScriptErrors.NoCommand);
-        return commands.IsCommand(ref call) ? call.Return(true)
+        return commands.MayCall(ref call) is { } isAllowed ? call.Return(isAllowed)
             : errors.Raise(ref call, "ERR Invalid command passed to redis.acl_check_cmd()");
     }
 }

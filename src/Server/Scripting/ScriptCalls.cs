@@ -3,6 +3,7 @@ using Kv.Lua;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 using Kv.Storage;
 
 namespace Kv.Server.Scripting;
@@ -25,6 +26,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     private StoreSession? _store;
     private WorkerCounters? _stepCounters, _homeCounters;
     private ScriptCode? _script;
+    private Session? _client;
     private int _database;
     private bool _isReadOnly;
 
@@ -45,9 +47,13 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     public bool WantsAlone { get; private set; }
 
     /// <summary>Another script is to be run.</summary>
-    public void Begin(ScriptCode script, bool isReadOnly, int database)
+    /// <param name="client">For whom: what its user may not do the script may not.</param>
+    public void Begin(ScriptCode script, bool isReadOnly, Session client)
     {
         _script = script;
+        _client = client;
+        _standIn.User = client.User;
+        int database = client.Database;
         _isReadOnly = isReadOnly;
         _database = database;
         IsAlone = WantsAlone = false;
@@ -96,6 +102,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     public void End()
     {
         _script = null;
+        _client = null;
         _arguments.Trim();
     }
 
@@ -118,6 +125,8 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         var runner = _steppedRunner ?? _runner!;
         var context = runner.NewContext();
         context.Session = _standIn;
+        if (DenialOf(ref context, command, items, count) is { } denial)
+            return Refuse(ref call, isProtected, command, denial);
         if (!IsAlone && !MayGoOn(ref context, command, items, count))
         {
             if (fate.HasWritten)
@@ -140,10 +149,16 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         return isProtected ? errors.ReturnReply(ref call, error) : errors.RaiseReply(ref call, error);
     }
 
-    /// <summary>Whether the arguments are a command with a right number of arguments.</summary>
-    public unsafe bool IsCommand(ref LuaCall call) =>
-        _arguments.TryCopy(ref call) && Find(_arguments.Items, _arguments.Count) is { } command
-        && command.Takes(_arguments.Count);
+    /// <summary>Whether the client's user may make a call.</summary>
+    /// <returns>Null where the arguments are no command with a right number of arguments.</returns>
+    public unsafe bool? MayCall(ref LuaCall call)
+    {
+        if (!_arguments.TryCopy(ref call) || Find(_arguments.Items, _arguments.Count) is not { } command
+            || !command.Takes(_arguments.Count)) return null;
+        if (_client == null) return true;
+        var args = new CommandArguments(_arguments.Items, _arguments.Count, null!, 0, 0, 0, null);
+        return _client.User.Rules.Check(command, args).IsAllowed;
+    }
 
     private int Fail(ref LuaCall call, bool isProtected, string error) =>
         isProtected ? call.Return(errors.NewTable(error)) : errors.Raise(ref call, error);
@@ -155,6 +170,18 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if (command.Handler == null || !command.Takes(count)) return ScriptErrors.WrongArity;
         if ((command.Flags & CommandFlags.NoScript) != 0) return ScriptErrors.NotAllowed;
         return _isReadOnly && (command.Flags & changing) != 0 ? ScriptErrors.ReadOnly : null;
+    }
+
+    /// <summary>Why the client's user may not make a call; null: they may.</summary>
+    private unsafe string? DenialOf(ref CommandContext context, Command command, Argument* items, int count)
+    {
+        if (_standIn.RightsVersion != server.Users.Version) _standIn.FollowUser();
+        if (_standIn.Restriction is not { } rules) return null;
+        context.Args.Begin(items, count, 0, 0, 0, null);
+        var verdict = rules.Check(command, context.Args);
+        if (verdict.IsAllowed) return null;
+        AccessDenial.Note(_client!, AccessContext.Lua, verdict, command, context.Args);
+        return "NOPERM ACL failure in script: " + AccessDenial.Reason(verdict, _standIn.User, command);
     }
 
     private int Refuse(ref LuaCall call, bool isProtected, Command command, string error)

@@ -90,7 +90,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _keepsWorker = context.InTransaction;
         _fate.Begin();
         _begin = 0;
-        _commands.Begin(script, isReadOnly, context.Session.Database);
+        _commands.Begin(script, isReadOnly, context.Session);
         _commands.Bind(context.Store, context.Counters);
         int first = context.Args.Position;
         _program.TakeArguments(ref context, keys);

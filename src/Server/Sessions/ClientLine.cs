@@ -39,7 +39,7 @@ internal static class ClientLine
                 $" tot-mem={session.MemoryBytes} "
                 + $"events=r")
             .Append(CultureInfo.InvariantCulture,
-                $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User} redir=-1")
+                $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User.Name} redir=-1")
             .Append(CultureInfo.InvariantCulture, $" resp={(session.Version == RespVersion.Resp3 ? 3 : 2)}")
             .Append(CultureInfo.InvariantCulture,
                 $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");

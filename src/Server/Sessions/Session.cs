@@ -4,6 +4,7 @@ using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
+using Kv.Server.Users;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
@@ -39,6 +40,7 @@ internal sealed class Session : ISubscriber
         _owner = owner;
         CreatedTickMs = LastActiveTickMs = server.TickMs;
         Created = server.Time.GetUtcNow();
+        User = server.Users.Default;
     }
 
     public long Id { get; }
@@ -64,7 +66,31 @@ internal sealed class Session : ISubscriber
     /// <summary>Let in past maxclients, to look after the server; see <see cref="Admission"/>.</summary>
     public bool IsReserved { get; set => SetGate(ref field, value); }
 
-    public string User { get; set; } = "default";
+    /// <summary>Who the client is. What a user may do changes under it; see <see cref="FollowUser"/>.</summary>
+    public User User
+    {
+        get;
+        set
+        {
+            field = value;
+            RightsVersion = 0;
+        }
+    }
+
+    /// <summary>The rules by which each call has to be checked; null when the user may do everything.</summary>
+    internal UserRules? Restriction { get; private set; }
+
+    /// <summary>The version of the users when <see cref="Restriction"/> was looked up; 0: it has not been.</summary>
+    internal int RightsVersion { get; private set; }
+
+    /// <summary>Looks up what the user may do now. At the top of a turn in which the users have another version, and
+    /// after AUTH. By the session's own thread.</summary>
+    internal void FollowUser()
+    {
+        RightsVersion = Server.Users.Version;       // before the rules: newer ones only mean one more look
+        var rules = User.Rules;
+        Restriction = rules.AllowsEverything ? null : rules;
+    }
 
     /// <summary>CLIENT REPLY.</summary>
     public ReplyMode ReplyMode { get; set => SetGate(ref field, value); }
@@ -252,7 +278,26 @@ internal sealed class Session : ISubscriber
         _owner.Wake(this);
     }
 
-    private volatile bool _unparked;
+    /// <summary>Has the session look whether its user may still have all its channels. From any thread.</summary>
+    public void LookAtChannels()
+    {
+        _looksAtChannels = true;
+        _owner.Wake(this);
+    }
+
+    /// <summary>Closes the connection if the client has a channel that its user is no longer allowed. Asked after
+    /// <see cref="LookAtChannels"/> by whoever serves the session.</summary>
+    internal void EndIfChannelIsLost()
+    {
+        if (!_looksAtChannels) return;
+        _looksAtChannels = false;
+        var rules = User.Rules;
+        if (Subscriptions is not { } set) return;
+        if (set.Channels.Names.Concat(set.ShardChannels.Names).Any(name => !rules.AllowsChannel(name, false))
+            || set.Patterns.Names.Any(name => !rules.AllowsChannel(name, isPattern: true))) Kill();
+    }
+
+    private volatile bool _unparked, _looksAtChannels;
     private bool _isLimitNoted;
 
     /// <summary>Appends a message to the client's output, between the replies to its commands. From any thread; takes

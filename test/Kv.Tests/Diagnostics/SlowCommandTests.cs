@@ -29,7 +29,7 @@ public sealed class SlowCommandTests
             "MULTI", "EVAL \"return redis.call('GET', 's')\" 0", "EXEC"] },
         { "secrets", ["AUTH secret", "AUTH user secret", "HELLO 2 AUTH default secret SETNAME n", "HELLO 2 SETNAME n",
             "CONFIG SET requirepass \"\" timeout 0", "CONFIG SET MASTERAUTH secret", "CONFIG SET masterauth \"\"",
-            "CONFIG GET requirepass"] },
+            "CONFIG GET requirepass", "ACL SETUSER u on >secret", "ACL GETUSER u", "ACL DELUSER u"] },
     };
 
     [Theory, MemberData(nameof(Conversations))]

@@ -50,14 +50,5 @@ public class AuthFailuresTests
         Assert.True(failures.Count <= AuthFailures.AddressesMax);
     }
 
-    [Fact]
-    public void Passwords_are_equal_byte_for_byte()
-    {
-        Assert.True(PasswordCheck.IsEqual("sécret", "sécret"u8));
-        Assert.False(PasswordCheck.IsEqual("secret", "secre"u8));
-        Assert.False(PasswordCheck.IsEqual("secret", "secret "u8));
-        Assert.False(PasswordCheck.IsEqual("secret", ""u8));
-    }
-
     private static string Invariant(FormattableString text) => text.ToString(CultureInfo.InvariantCulture);
 }

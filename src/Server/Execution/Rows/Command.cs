@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Diagnostics;
+using Kv.Server.Users;
 
 namespace Kv.Server.Execution;
 
@@ -135,9 +136,13 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     internal LatencyEvent LatencyEvent =>
         (Flags & CommandFlags.Fast) != 0 ? LatencyEvent.FastCommand : LatencyEvent.Command;
 
+    /// <summary>Which arguments are channels that a user has to be allowed.</summary>
+    internal ChannelUse Channels { get; private set; }
+
     internal void Number(ref int next)
     {
         Id = next++;
+        Channels = ChannelUse.Of(this);
         bool isQuick = (Flags & CommandFlags.Fast) != 0 || Complexity.StartsWith("O(1)", StringComparison.Ordinal);
         Timing = (Flags & CommandFlags.SkipSlowLog) != 0 ? TimingDetail.Never
             : Group == CommandGroup.Scripting || UnnamedKeysFrom > 0 || Container != null ? TimingDetail.Unbounded

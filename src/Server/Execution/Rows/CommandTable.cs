@@ -19,8 +19,15 @@ internal sealed class CommandTable
     private readonly int _mask;
 
     internal CommandTable(Command[] commands)
+        : this(commands, static command => command.Name)
+    {
+    }
+
+    /// <param name="nameOf">The upper-case name under which a command is found; empty: it is not.</param>
+    private CommandTable(Command[] commands, Func<Command, string> nameOf)
     {
         All = commands;
+        Reachable = [.. commands.Where(command => nameOf(command).Length > 0)];
         int size = 64;
         while (size < 4 * commands.Length) size *= 2;
         _mask = size - 1;
@@ -30,7 +37,8 @@ internal sealed class CommandTable
         for (int number = 0; number < commands.Length; number++)
         {
             commands[number].Number(ref id);
-            Insert(commands[number], number);
+            _names[number] = Encoding.ASCII.GetBytes(nameOf(commands[number]));
+            if (_names[number].Length > 0) Insert(commands[number], number);
         }
 
         Count = id;
@@ -39,8 +47,34 @@ internal sealed class CommandTable
     /// <summary>The commands, without their subcommands, family by family.</summary>
     public Command[] All { get; }
 
+    /// <summary>The commands that some name finds: all but those that rename-command has taken away.</summary>
+    public Command[] Reachable { get; }
+
     /// <summary>Commands and subcommands; <see cref="Command.Id"/> is below.</summary>
     public int Count { get; }
+
+    /// <summary>This table with other names for some commands; rows and numbers are the same.</summary>
+    /// <param name="names">Old and new names, one after another; a new name may be empty: then nothing finds the
+    /// command.</param>
+    /// <param name="error">What is wrong with them, in the words of Redis.</param>
+    public CommandTable? Rename(IEnumerable<(string Old, string New)> names, out string error)
+    {
+        var found = All.ToDictionary(command => command.Name, command => command);
+        error = "";
+        foreach (var (old, renamed) in names)
+        {
+            string name = renamed.ToUpperInvariant();
+            if (!found.Remove(old.ToUpperInvariant(), out var command)) error = "No such command in rename-command";
+            else if (name.Length == 0) continue;
+            else if (name.Length > NameBytesMax || !Ascii.IsValid(name))
+                error = $"A command's name has at most {NameBytesMax} characters of ASCII";
+            else if (!found.TryAdd(name, command)) error = "Target command name already exists";
+            if (error.Length > 0) return null;
+        }
+
+        var nameOf = found.ToDictionary(pair => pair.Value, pair => pair.Key);
+        return new CommandTable(All, command => nameOf.GetValueOrDefault(command, ""));
+    }
 
     /// <summary>The command of a name in any case; null when there is none.</summary>
     public unsafe Command? Find(ReadOnlySpan<byte> name)
@@ -77,11 +111,10 @@ internal sealed class CommandTable
 
     private void Insert(Command command, int number)
     {
-        byte[] name = Encoding.ASCII.GetBytes(command.Name);
+        byte[] name = _names[number];
         ulong key = CommandName.Head(name);
         int place = Place(key, name.Length);
         while (!_entries[place].IsNone) place = (place + 1) & _mask;
-        _names[number] = name;
         _entries[place] = new CommandEntry
         {
             Key = key,

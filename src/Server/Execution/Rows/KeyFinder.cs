@@ -85,6 +85,21 @@ internal static class KeyFinder
         return spec.PlainAccess;
     }
 
+    /// <summary>Index of the key that a SORT stores to, which no spec can name: the last one counts. 0
+    /// without.</summary>
+    public static int StoredBySort(in CommandArguments args, int from)
+    {
+        int found = 0;
+        for (int i = from + 2; i < args.Count; i++)
+        {
+            if (IsWord(args[i], "LIMIT")) i += 2;
+            else if (IsWord(args[i], "GET") || IsWord(args[i], "BY")) i++;
+            else if (IsWord(args[i], "STORE") && i + 1 < args.Count) found = i + 1;
+        }
+
+        return found;
+    }
+
     /// <summary>Index of the argument after the keyword, relative to the name; 0 when there is no keyword.</summary>
     private static int IndexAfterKeyword(KeySpec spec, in CommandArguments args, int from)
     {

@@ -51,6 +51,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
             Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal,
                 Authenticated = true, Name = _session.Name,
             Database = _session.Database, Version = _session.Version, Transaction = transaction,
+            User = _session.User,
         };
     }
 
@@ -174,6 +175,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     {
         var context = _runner!.NewContext();
         context.Session = _standIn;
+        if (_standIn.RightsVersion != _server.Users.Version) _standIn.FollowUser();
         var budget = new StepBudget(_reply);
         for (; _at < _transaction.QueuedCount; _at++)
         {

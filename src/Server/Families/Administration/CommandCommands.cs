@@ -72,7 +72,7 @@ internal static class CommandCommands
     private static void All(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        var commands = context.Server.Commands.All;
+        var commands = context.Server.Commands.Reachable;
         context.Reply.WriteArray(commands.Length);
         foreach (var command in commands) CommandInfoReply.Write(context.Reply, command);
     }
@@ -80,14 +80,14 @@ internal static class CommandCommands
     private static void Count(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteInteger(context.Server.Commands.All.Length);
+        context.Reply.WriteInteger(context.Server.Commands.Reachable.Length);
     }
 
     private static void Docs(ref CommandContext context)
     {
         var commands = new List<Command>();
         context.Args.RequireAtMost(NamesMax, "names for COMMAND DOCS");
-        if (context.Args.Remaining == 0 && !context.Args.Failed) commands.AddRange(context.Server.Commands.All);
+        if (context.Args.Remaining == 0 && !context.Args.Failed) commands.AddRange(context.Server.Commands.Reachable);
         // Each name once: an array of one name a million times must not become a million documents.
         while (context.Args.Remaining > 0)
         {
@@ -154,7 +154,7 @@ internal static class CommandCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         var names = new List<string>();
-        foreach (var command in context.Server.Commands.All)
+        foreach (var command in context.Server.Commands.Reachable)
         {
             if (wanted(command)) names.Add(command.FullName);
             foreach (var subcommand in command.Subcommands)
@@ -208,7 +208,7 @@ internal static class CommandCommands
             return;
         }
 
-        int stored = command.Name == "SORT" ? StoredBySort(args, from) : 0;
+        int stored = command.Name == "SORT" ? KeyFinder.StoredBySort(args, from) : 0;
         context.Reply.WriteArray(keys + (stored == 0 ? 0 : 1));
         foreach (var spec in command.Keys)
         {
@@ -225,22 +225,6 @@ internal static class CommandCommands
         if (withFlags) context.Reply.WriteArray(2);
         context.Reply.WriteBulk(args[stored].Span);
         if (withFlags) CommandInfoReply.Write(context.Reply, KeyAccess.OW | KeyAccess.Update);
-    }
-
-    /// <summary>Index of the key that a SORT stores to, which no spec can name: the last one counts. 0
-    /// without.</summary>
-    private static int StoredBySort(in CommandArguments args, int from)
-    {
-        int found = 0;
-        for (int i = from + 2; i < args.Count; i++)
-        {
-            var word = args[i].Span;
-            if (Ascii.EqualsIgnoreCase(word, "LIMIT"u8)) i += 2;
-            else if (Ascii.EqualsIgnoreCase(word, "GET"u8) || Ascii.EqualsIgnoreCase(word, "BY"u8)) i++;
-            else if (Ascii.EqualsIgnoreCase(word, "STORE"u8) && i + 1 < args.Count) found = i + 1;
-        }
-
-        return found;
     }
 
     // First all specs are tried, then the reply is begun: it is an array or one error.

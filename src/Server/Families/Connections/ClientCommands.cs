@@ -1,6 +1,7 @@
 using System.Text;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 
 namespace Kv.Server.Families;
 
@@ -257,7 +258,7 @@ internal static class ClientCommands
         else if (args.TryKeyword("TYPE"u8)) filter.Kind = ReadKind(ref args);
         else if (args.TryKeyword("ADDR"u8)) filter.Address = Encoding.Latin1.GetString(args.NextBytes());
         else if (args.TryKeyword("LADDR"u8)) filter.LocalAddress = Encoding.Latin1.GetString(args.NextBytes());
-        else if (args.TryKeyword("USER"u8)) ReadUser(ref args, ref filter);
+        else if (args.TryKeyword("USER"u8)) ReadUser(ref context, ref filter);
         else if (args.TryKeyword("SKIPME"u8)) filter.SkipMe = ReadYesOrNo(ref args);
         else if (args.TryKeyword("MAXAGE"u8)) filter.AgeSecondsMin = ReadAge(ref args);
         else args.SyntaxError();
@@ -274,11 +275,11 @@ internal static class ClientCommands
         return default;
     }
 
-    private static void ReadUser(ref CommandArguments args, ref ClientFilter filter)
+    private static void ReadUser(ref CommandContext context, ref ClientFilter filter)
     {
-        var user = args.NextBytes();
-        if (!user.SequenceEqual("default"u8)) args.Fail((byte[])[.. "ERR No such user '"u8, .. user, (byte)'\'']);
-        filter.User = "default";
+        var name = context.Args.NextBytes();
+        filter.User = context.Server.Users.Find(UserTable.Decode(name));
+        if (filter.User == null) context.Args.Fail((byte[])[.. "ERR No such user '"u8, .. name, (byte)'\'']);
     }
 
     private static bool ReadYesOrNo(ref CommandArguments args)
@@ -493,7 +494,8 @@ internal static class ClientCommands
     {
         public long Id;
         public ClientKind? Kind;
-        public string? Address, LocalAddress, User;
+        public string? Address, LocalAddress;
+        public User? User;
         public long AgeSecondsMin;
         public bool SkipMe;
 

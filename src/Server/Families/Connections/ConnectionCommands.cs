@@ -1,8 +1,8 @@
 using Kv.Protocol;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
-using Kv.Server.Security;
 using Kv.Server.Sessions;
+using Kv.Server.Users;
 
 namespace Kv.Server.Families;
 
@@ -91,7 +91,7 @@ internal static class ConnectionCommands
         var password = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
 
-        if (!named && context.Server.Options.RequirePass.Length == 0)
+        if (!named && context.Server.Users.Default.Rules.NeedsNoPassword)
         {
             context.Fail(Errors.NoPassword);
             return;
@@ -234,8 +234,9 @@ internal static class ConnectionCommands
         session.Name = null;
         session.ReplyMode = ReplyMode.On;
         session.NoEvict = session.NoTouch = false;
-        session.User = "default";
-        session.Authenticated = context.Server.Options.RequirePass.Length == 0;
+        session.User = context.Server.Users.Default;
+        session.Authenticated = session.User.Rules.LetsAnyoneIn;
+        session.FollowUser();
         context.Reply.Version = session.Version = RespVersion.Resp2;
         context.Reply.WriteSimple("RESET"u8);
     }
@@ -257,16 +258,17 @@ internal static class ConnectionCommands
         ReadOnlySpan<byte> password)
     {
         var session = context.Session;
-        string required = context.Server.Options.RequirePass;
-        bool known = user.SequenceEqual("default"u8);
-        if (known && (required.Length == 0 || PasswordCheck.IsEqual(required, password)))
+        if (context.Server.Users.Authenticate(user, password) is { } known)
         {
-            session.User = "default";
+            session.User = known;
             session.Authenticated = true;
+            session.FollowUser();
             context.Server.AuthFailures.Clear(session.Address);
             return true;
         }
 
+        context.Server.AccessLog.Add(session, session.InMulti ? AccessContext.Multi : AccessContext.TopLevel,
+            Denial.Auth, context.Args[0].Span, UserTable.Decode(user));
         long delayMs = context.Server.AuthFailures.Add(session.Address);
         if (delayMs > 0) context.Park(delayMs, new LateRefusal());
         else context.Fail(Errors.WrongPass);

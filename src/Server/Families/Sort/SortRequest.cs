@@ -66,6 +66,9 @@ internal sealed unsafe class SortRequest : IDisposable
         ref var args = ref context.Args;
         args.Skip(1);
         List<SortPattern>? gets = null;
+        // Which keys the patterns lead to nobody knows before.
+        bool readsAll = context.Session.Restriction is not { } rules
+            || rules.ReadsAnyKeyBy(context.Command, context.Args);
         while (args.Remaining > 0)
         {
             bool hasOne = args.Remaining > 1;
@@ -87,11 +90,14 @@ internal sealed unsafe class SortRequest : IDisposable
                 By = new SortPattern(_command.Items[args.Position]);
                 HasBy = true;
                 IsUnsorted |= !By.HasStar;
+                if (By.HasStar && !readsAll)
+                    args.Fail("ERR BY option of SORT denied due to insufficient ACL permissions."u8);
                 args.Skip(1);
             }
             else if (hasOne && args.TryKeyword("GET"u8))
             {
                 (gets ??= []).Add(new SortPattern(_command.Items[args.Position]));
+                if (!readsAll) args.Fail("ERR GET option of SORT denied due to insufficient ACL permissions."u8);
                 args.Skip(1);
             }
             else args.SyntaxError();

@@ -1,0 +1,42 @@
+using System.Text;
+
+namespace Kv.Server.Configuration;
+
+/// <summary>Lines of users, "alice on >secret ~cache:* +@read". Each line adds one, or replaces the one of its
+/// name.</summary>
+internal sealed class UsersType : OptionType<IReadOnlyList<string>>
+{
+    public override string Expects => "name rule...";
+
+    public override bool ManyWords => true;
+
+    public override string Format(IReadOnlyList<string> value) => string.Join('\n', value);
+
+    public override IReadOnlyList<string> FileTexts(IReadOnlyList<string> value) =>
+        [.. value.Select(line => string.Join(' ', line.Split(' ').Select(Quoted)))];
+
+    public override bool TryParse(string text, IReadOnlyList<string> current, out IReadOnlyList<string> value,
+        out string error)
+    {
+        var lines = current.ToList();
+        value = lines;
+        error = "a user has a name";
+        if (text.Length == 0) return true;
+        foreach (string line in text.Split('\n'))
+        {
+            if (NameOf(line).Length == 0) return false;
+            int at = lines.FindIndex(each => NameOf(each) == NameOf(line));
+            if (at < 0) lines.Add(line);
+            else lines[at] = line;
+        }
+
+        return true;
+    }
+
+    private static string NameOf(string line) => line.Split(' ')[0];
+
+    // What ConfigLine.Split would take for a quote or an escape, or could not stand in a line.
+    private static string Quoted(string word) =>
+        word.AsSpan().IndexOfAnyExceptInRange('!', '~') >= 0 || word.AsSpan().IndexOfAny("\"'\\") >= 0
+            ? ConfigLine.Quote(word) : word;
+}

@@ -1,0 +1,209 @@
+using System.Text;
+using Kv.Server.Execution;
+
+namespace Kv.Server.Users;
+
+/// <summary>Reads the rules of a selector, one word after another.</summary>
+/// <remarks>Words have a char for each byte. Threads: one.</remarks>
+internal sealed class SelectorBuilder
+{
+    private readonly CommandTable _table;
+    private readonly CommandSet _commands;
+    private readonly List<CommandRule> _rules = [];
+    private readonly List<KeyPattern> _keys = [];
+    private readonly List<byte[]> _channels = [];
+    private bool _beginsWithAll, _hasAllKeys, _hasAllChannels;
+
+    /// <summary>Begins with nothing allowed but, perhaps, all channels.</summary>
+    public SelectorBuilder(CommandTable table, bool hasAllChannels)
+    {
+        _table = table;
+        _commands = new CommandSet(table.Count);
+        _hasAllChannels = hasAllChannels;
+    }
+
+    /// <summary>Begins with what a selector allows.</summary>
+    public SelectorBuilder(CommandTable table, Selector selector)
+    {
+        _table = table;
+        _commands = selector.Commands.Copy();
+        string[] words = selector.CommandText.Split(' ');
+        _beginsWithAll = words[0] == "+@all";
+        _rules.AddRange(words.Skip(1).Select(word => new CommandRule(word[0] == '+', word[1..])));
+        _hasAllKeys = selector.HasAllKeys;
+        _keys.AddRange(selector.Keys);
+        _hasAllChannels = selector.HasAllChannels;
+        _channels.AddRange(selector.Channels);
+    }
+
+    public Selector Build() => new(_commands,
+        string.Join(' ', (string[])[_beginsWithAll ? "+@all" : "-@all", .. _rules.Select(rule => rule.ToString())]),
+        _hasAllKeys, [.. _keys], _hasAllChannels, [.. _channels]);
+
+    /// <summary>Applies a rule.</summary>
+    /// <returns>Null, or what is wrong with it; then nothing has changed.</returns>
+    public string? Apply(string rule)
+    {
+        switch (rule.ToLowerInvariant())
+        {
+            case "allkeys" or "~*":
+                _hasAllKeys = true;
+                _keys.Clear();
+                return null;
+            case "resetkeys":
+                _hasAllKeys = false;
+                _keys.Clear();
+                return null;
+            case "allchannels" or "&*":
+                _hasAllChannels = true;
+                _channels.Clear();
+                return null;
+            case "resetchannels":
+                _hasAllChannels = false;
+                _channels.Clear();
+                return null;
+            case "allcommands" or "+@all":
+                SetAll(isAllowed: true);
+                return null;
+            case "nocommands" or "-@all":
+                SetAll(isAllowed: false);
+                return null;
+        }
+
+        if (rule.Length == 0) return RuleError.Syntax;
+        return rule[0] switch
+        {
+            '~' => AddKey(rule[1..], KeyRights.All),
+            '%' => AddKeyWithRights(rule),
+            '&' => AddChannel(rule[1..]),
+            '+' or '-' when rule.Length > 1 && rule[1] == '@' => SetCategory(rule[2..], rule[0] == '+'),
+            '+' => Allow(rule[1..]),
+            '-' => Deny(rule[1..]),
+            _ => RuleError.Syntax,
+        };
+    }
+
+    private void SetAll(bool isAllowed)
+    {
+        _commands.SetAll(isAllowed);
+        _rules.Clear();
+        _beginsWithAll = isAllowed;
+    }
+
+    private string? AddKeyWithRights(string rule)
+    {
+        var rights = KeyRights.None;
+        for (int i = 1; i < rule.Length; i++)
+        {
+            if (rule[i] == '~') return rights == KeyRights.None ? RuleError.Syntax : AddKey(rule[(i + 1)..], rights);
+            var right = char.ToUpperInvariant(rule[i]) switch
+            {
+                'R' => KeyRights.Read,
+                'W' => KeyRights.Write,
+                _ => KeyRights.None,
+            };
+            if (right == KeyRights.None || (rights & right) != 0) return RuleError.Syntax;
+            rights |= right;
+        }
+
+        return RuleError.Syntax;        // CVE-2024-51741: no pattern follows
+    }
+
+    private string? AddKey(string pattern, KeyRights rights)
+    {
+        if (_hasAllKeys) return RuleError.AfterAllKeys;
+        if (pattern.Length == 0 || HasSpaces(pattern)) return RuleError.Syntax;
+        byte[] text = Encoding.Latin1.GetBytes(pattern);
+        int at = _keys.FindIndex(each => each.Text.SequenceEqual(text));
+        if (at >= 0) _keys[at] = new KeyPattern(text, _keys[at].Rights | rights);
+        else _keys.Add(new KeyPattern(text, rights));
+        return null;
+    }
+
+    private string? AddChannel(string pattern)
+    {
+        if (_hasAllChannels) return RuleError.AfterAllChannels;
+        if (HasSpaces(pattern)) return RuleError.Syntax;
+        byte[] text = Encoding.Latin1.GetBytes(pattern);
+        if (!_channels.Exists(each => each.AsSpan().SequenceEqual(text))) _channels.Add(text);
+        return null;
+    }
+
+    private string? SetCategory(string name, bool isAllowed)
+    {
+        if (!AclCategoryRules.TryFind(name, out var category)) return RuleError.Unknown;
+        foreach (var command in _table.All)
+        {
+            if ((AclCategoryRules.Of(command) & category) != 0)
+            {
+                Set(command, isAllowed);
+                continue;
+            }
+
+            foreach (var subcommand in command.Subcommands)
+                if ((AclCategoryRules.Of(subcommand) & category) != 0) Set(subcommand, isAllowed);
+        }
+
+        Note("@" + name.ToLowerInvariant(), isAllowed);
+        return null;
+    }
+
+    private string? Allow(string name)
+    {
+        int bar = name.LastIndexOf('|');
+        if (bar < 0)
+        {
+            if (Find(name) is not { } command) return RuleError.Unknown;
+            Set(command, isAllowed: true);
+            Note(name.ToLowerInvariant(), isAllowed: true);
+            return null;
+        }
+
+        if (Find(name[..bar]) is not { } container) return RuleError.Unknown;
+        if (container.Container != null) return RuleError.FirstArgumentOfSubcommand;
+        if (bar == name.Length - 1) return RuleError.Syntax;
+        if (container.Subcommands.Length == 0)
+        {
+            _commands.AddFirstArgument(container.Id, Encoding.Latin1.GetBytes(name[(bar + 1)..]));
+        }
+        else
+        {
+            if (Find(name) is not { } subcommand) return RuleError.Unknown;
+            Set(subcommand, isAllowed: true);
+        }
+
+        Note(name.ToLowerInvariant(), isAllowed: true);
+        return null;
+    }
+
+    private string? Deny(string name)
+    {
+        if (Find(name) is not { } command) return RuleError.Unknown;
+        Set(command, isAllowed: false);
+        Note(name.ToLowerInvariant(), isAllowed: false);
+        return null;
+    }
+
+    private Command? Find(string name)
+    {
+        int bar = name.IndexOf('|');
+        if (bar < 0) return _table.Find(name);
+        return _table.Find(name[..bar])?.FindSubcommand(Encoding.Latin1.GetBytes(name[(bar + 1)..]));
+    }
+
+    private void Set(Command command, bool isAllowed)
+    {
+        _commands.Set(command.Id, isAllowed);
+        foreach (var subcommand in command.Subcommands) _commands.Set(subcommand.Id, isAllowed);
+    }
+
+    /// <summary>Keeps a rule in its place among the others, and drops those that it makes pointless.</summary>
+    private void Note(string name, bool isAllowed)
+    {
+        _rules.RemoveAll(rule => rule.Name == name
+            || (rule.Name.StartsWith(name, StringComparison.Ordinal) && rule.Name[name.Length] == '|'));
+        _rules.Add(new CommandRule(isAllowed, name));
+    }
+
+    private static bool HasSpaces(string text) => text.AsSpan().IndexOfAny(" \t\n\v\f\r\0") >= 0;
+}

@@ -1,0 +1,173 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Security.Cryptography;
+using System.Text;
+using Kv.Server.Execution;
+
+namespace Kv.Server.Users;
+
+/// <summary>Reads the rules of a user, one after another, and makes a snapshot of what they say together.</summary>
+/// <remarks>Words have a char for each byte. Threads: one.</remarks>
+internal sealed class UserBuilder
+{
+    private readonly CommandTable _table;
+    private readonly bool _hasAllChannels;
+    private readonly List<byte[]> _hashes = [];
+    private readonly List<Selector> _others = [];
+    private SelectorBuilder _own;
+    private bool _isOn, _needsNoPassword;
+    private string _payloadText = "";
+
+    /// <summary>Begins a new user, who may do nothing.</summary>
+    /// <param name="hasAllChannels">acl-pubsub-default.</param>
+    public UserBuilder(CommandTable table, bool hasAllChannels)
+    {
+        _table = table;
+        _hasAllChannels = hasAllChannels;
+        _own = new SelectorBuilder(table, hasAllChannels);
+    }
+
+    /// <summary>Begins with the rules that a user has.</summary>
+    public UserBuilder(CommandTable table, bool hasAllChannels, UserRules rules)
+        : this(table, hasAllChannels)
+    {
+        _isOn = rules.IsOn;
+        _needsNoPassword = rules.NeedsNoPassword;
+        _payloadText = rules.PayloadText;
+        _hashes.AddRange(rules.PasswordHashes);
+        _own = new SelectorBuilder(table, rules.Selectors[0]);
+        _others.AddRange(rules.Selectors.Skip(1));
+    }
+
+    public UserRules Build() =>
+        new(_isOn, _needsNoPassword, _payloadText, [.. _hashes], [_own.Build(), .. _others]);
+
+    /// <summary>Joins words from one that begins with a parenthesis to the one that closes it.</summary>
+    /// <returns>Null with the word whose parenthesis is not closed.</returns>
+    public static List<string>? Join(IReadOnlyList<string> words, out string unmatched)
+    {
+        var rules = new List<string>(words.Count);
+        unmatched = "";
+        for (int i = 0; i < words.Count; i++)
+        {
+            string rule = words[i];
+            if (rule.StartsWith('(') && !rule.EndsWith(')'))
+            {
+                unmatched = rule;
+                var whole = new StringBuilder(rule);
+                do
+                {
+                    if (++i == words.Count) return null;
+                    whole.Append(' ').Append(words[i]);
+                }
+                while (!words[i].EndsWith(')'));
+                rule = whole.ToString();
+            }
+
+            rules.Add(rule);
+        }
+
+        return rules;
+    }
+
+    /// <summary>Applies rules.</summary>
+    /// <returns>False with the first rule that is wrong, and why.</returns>
+    public bool TryApply(IEnumerable<string> rules, [NotNullWhen(false)] out string? rule,
+        [NotNullWhen(false)] out string? error)
+    {
+        foreach (string each in rules)
+        {
+            error = Apply(each);
+            rule = each;
+            if (error != null) return false;
+        }
+
+        rule = error = null;
+        return true;
+    }
+
+    private string? Apply(string rule)
+    {
+        switch (rule.ToLowerInvariant())
+        {
+            case "on":
+                _isOn = true;
+                return null;
+            case "off":
+                _isOn = false;
+                return null;
+            case "nopass":
+                _needsNoPassword = true;
+                _hashes.Clear();
+                return null;
+            case "skip-sanitize-payload" or "sanitize-payload":
+                _payloadText = rule.ToLowerInvariant();
+                return null;
+            case "resetpass":
+                ResetPasswords();
+                return null;
+            case "clearselectors":
+                _others.Clear();
+                return null;
+            case "reset":
+                Reset();
+                return null;
+        }
+
+        return rule.Length == 0 ? RuleError.Syntax : rule[0] switch
+        {
+            '>' => AddHash(SHA256.HashData(Encoding.Latin1.GetBytes(rule[1..]))),
+            '<' => RemoveHash(SHA256.HashData(Encoding.Latin1.GetBytes(rule[1..]))),
+            '#' => TryReadHash(rule, out byte[] hash) ? AddHash(hash) : RuleError.BadHash,
+            '!' => TryReadHash(rule, out byte[] hash) ? RemoveHash(hash) : RuleError.BadHash,
+            '(' when rule[^1] == ')' => AddSelector(rule[1..^1]),
+            _ => _own.Apply(rule),
+        };
+    }
+
+    private void ResetPasswords()
+    {
+        _needsNoPassword = false;
+        _hashes.Clear();
+    }
+
+    private void Reset()
+    {
+        ResetPasswords();
+        _isOn = false;
+        _payloadText = "sanitize-payload";
+        _others.Clear();
+        _own = new SelectorBuilder(_table, _hasAllChannels);
+    }
+
+    private string? AddHash(byte[] hash)
+    {
+        _needsNoPassword = false;
+        if (!_hashes.Exists(each => each.AsSpan().SequenceEqual(hash))) _hashes.Add(hash);
+        return null;
+    }
+
+    private string? RemoveHash(byte[] hash) =>
+        _hashes.RemoveAll(each => each.AsSpan().SequenceEqual(hash)) > 0 ? null : RuleError.NoSuchPassword;
+
+    private static bool TryReadHash(string rule, out byte[] hash)
+    {
+        hash = [];
+        var text = rule.AsSpan(1);
+        if (text.Length != 2 * SHA256.HashSizeInBytes || text.ContainsAnyExcept("0123456789abcdef")) return false;
+        hash = Convert.FromHexString(text);
+        return true;
+    }
+
+    private string? AddSelector(string rules)
+    {
+        var selector = new SelectorBuilder(_table, _hasAllChannels);
+        foreach (string rule in Words(rules))
+            if (selector.Apply(rule) is { } error) return error;
+        _others.Add(selector.Build());
+        return null;
+    }
+
+    /// <summary>The words between spaces.</summary>
+    public static string[] Words(string text) =>
+        text.Split([' ', '\t', '\n', '\v', '\f', '\r'], StringSplitOptions.RemoveEmptyEntries);
+}

@@ -1,0 +1,160 @@
+using Kv.Server;
+using Kv.Server.Configuration;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Users;
+
+/// <summary>Users in files: aclfile with ACL LOAD and SAVE, lines of the configuration, CONFIG REWRITE.</summary>
+public sealed class UserFileTests : IDisposable
+{
+    private readonly string _folder = Directory.CreateTempSubdirectory("kv-users-").FullName;
+
+    public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    [Fact]
+    public void Users_of_the_file_are_there_at_start_and_SAVE_writes_what_LIST_shows()
+    {
+        string file = Write("users.acl", "user alice on >secret ~a* +@all\n\n  user bob off\n");
+        using (var kv = KvInstance.Start("--aclfile", file))
+        {
+            using var client = kv.Connect();
+            Assert.Equal("[\"alice\" \"bob\" \"default\"]", client.Ok("ACL USERS").ToString());
+            client.Ok("ACL SETUSER carol on nopass ~\"é\" (+get ~x) +@read");
+            client.Ok("ACL SAVE");
+            Assert.Equal(client.Ok("ACL LIST").Items!.Select(item => item.String),
+                File.ReadAllLines(file, System.Text.Encoding.Latin1));
+        }
+
+        using var again = KvInstance.Start("--aclfile", file);
+        using var carol = again.Connect();
+        carol.Ok("AUTH carol x");
+        Assert.True(again.Connect().Command("AUTH alice wrong").IsError);
+        again.Connect().Ok("AUTH alice secret");
+    }
+
+    [Fact]
+    public void LOAD_replaces_all_users_and_closes_clients_of_those_that_are_gone()
+    {
+        string file = Write("users.acl", "user alice on nopass +@all ~*\nuser bob on nopass +@all ~*\n");
+        using var kv = KvInstance.Start("--aclfile", file);
+        using RespClient admin = kv.Connect(), alice = kv.Connect(), bob = kv.Connect();
+        alice.Ok("AUTH alice x");
+        bob.Ok("AUTH bob x");
+        Write("users.acl", "user bob on nopass +get ~b\n");
+        admin.Ok("ACL LOAD");
+        Assert.True(alice.IsClosedByServer());
+        Assert.Equal("-NOPERM No permissions to access a key", bob.Command("GET a").ToString());
+        Assert.Equal("[\"bob\" \"default\"]", admin.Ok("ACL USERS").ToString());
+    }
+
+    [Fact]
+    public void Known_G05_of_a_file_with_a_wrong_line_nothing_is_taken_and_the_error_says_what_the_reference_says()
+    {
+        const string bad = "user a on nopass\nfoo b\nuser b +foo ~x\nuser a on\n\nuser c (+get\nuser d ~a ~*\n"
+            + "user e x\n";
+        string file = Write("users.acl", "user alice on\n");
+        using var redis = RedisServer.Start("--aclfile", file);
+        using var kv = KvInstance.Start("--aclfile", file);
+        Write("users.acl", bad);
+        using var theirs = redis.Connect();
+        using var ours = kv.Connect();
+        string before = ours.Ok("ACL LIST").ToString();
+        Assert.Equal(theirs.Command("ACL LOAD").ToString(), ours.Command("ACL LOAD").ToString());
+        Assert.Equal(before, ours.Ok("ACL LIST").ToString());
+        File.Delete(file);
+        Assert.StartsWith("-ERR Error loading ACLs, opening file ", ours.Command("ACL LOAD").ToString(),
+            StringComparison.Ordinal);
+        Assert.Equal(before, ours.Ok("ACL LIST").ToString());
+    }
+
+    [Fact]
+    public void A_server_whose_users_are_wrong_does_not_start()
+    {
+        string file = Write("users.acl", "user a +nosuch\n");
+        var options = KvInstance.OptionsOf(["--aclfile", file]);
+        Assert.Contains("users.acl:1: Error in applying operation '+nosuch': Unknown command",
+            Assert.Throws<ArgumentException>(() => Start(options)).Message, StringComparison.Ordinal);
+        options = new ServerOptions { Port = 0, Users = ["a +nosuch"] };
+        Assert.Contains("user a: Error in ACL SETUSER modifier '+nosuch'",
+            Assert.Throws<ArgumentException>(() => Start(options)).Message, StringComparison.Ordinal);
+        options = new ServerOptions { Port = 0, Users = ["a on"], AclFile = file };
+        Assert.Throws<ArgumentException>(() => Start(options));
+        foreach (string rename in new[] { "NOSUCH x", "GET SET" })
+            Assert.Throws<ArgumentException>(() => Start(new ServerOptions { Port = 0, RenamedCommands = [rename] }));
+    }
+
+    [Fact]
+    public void Lines_of_the_configuration_make_users_and_CONFIG_REWRITE_writes_them()
+    {
+        string file = Write("kv.conf", "port 0\nuser alice on >secret ~a* (+get ~x) +@all -set\nuser bob on nopass\n");
+        var parsed = OptionParser.Parse([file]);
+        Assert.True(parsed.IsOk, parsed.Error);
+        using (var kv = new Running(parsed.Options))
+        {
+            using var client = kv.Connect();
+            client.Ok("ACL SETUSER alice +set");
+            client.Command([.. new[] { "ACL", "SETUSER", "carol", "on", "~q\"\u0007" }.Select(RespText.Bytes)]);
+            client.Ok("ACL DELUSER bob");
+            client.Ok("CONFIG REWRITE");
+            Assert.Equal("[]", client.Ok("CONFIG GET user").ToString());
+            Assert.True(client.Command("CONFIG SET user \"x on\"").IsError);
+        }
+
+        string written = File.ReadAllText(file);
+        Assert.DoesNotContain("secret", written, StringComparison.Ordinal);
+        Assert.DoesNotContain("bob", written, StringComparison.Ordinal);
+        Assert.DoesNotContain("user default", written, StringComparison.Ordinal);
+        parsed = OptionParser.Parse([file]);
+        using var again = new Running(parsed.Options!);
+        using var reader = again.Connect();
+        Assert.Equal("[\"alice\" \"carol\" \"default\"]", reader.Ok("ACL USERS").ToString());
+        Assert.Contains("~q\"\u0007 ", reader.Ok("ACL LIST").Items![1].String, StringComparison.Ordinal);
+        reader.Ok("CONFIG REWRITE");
+        Assert.Equal(written, File.ReadAllText(file));
+        reader.Ok("AUTH alice secret");
+        reader.Ok("SET a 1");
+    }
+
+    [Fact]
+    public void Without_a_file_LOAD_and_SAVE_say_so()
+    {
+        using var redis = SharedServers.Redis();
+        using var kv = KvInstance.Start();
+        using var theirs = redis.Server.Connect();
+        using var ours = kv.Connect();
+        foreach (string line in new[] { "ACL LOAD", "ACL SAVE" })
+            Assert.Equal(theirs.Command(line).ToString(), ours.Command(line).ToString());
+    }
+
+    [Fact]
+    public void Acl_pubsub_default_is_what_a_new_user_has()
+    {
+        using var kv = KvInstance.Start("--acl-pubsub-default", "allchannels");
+        using var client = kv.Connect();
+        client.Ok("ACL SETUSER u on +@all");
+        Assert.Equal("user u on &* +@all", client.Ok("ACL LIST").Items![1].String);
+        client.Ok("CONFIG SET acl-pubsub-default resetchannels");
+        client.Ok("ACL SETUSER v on");
+        Assert.Equal("user v on resetchannels -@all", client.Ok("ACL LIST").Items![2].String);
+    }
+
+    private string Write(string name, string text)
+    {
+        string path = Path.Combine(_folder, name);
+        File.WriteAllText(path, text);
+        return path;
+    }
+
+    private static void Start(ServerOptions options) =>
+        KvServer.StartAsync(options).GetAwaiter().GetResult().DisposeAsync().AsTask().GetAwaiter().GetResult();
+
+    /// <summary>A server with options that no command line can say.</summary>
+    private sealed class Running(ServerOptions options) : IDisposable
+    {
+        private readonly KvServer _server = KvServer.StartAsync(options).GetAwaiter().GetResult();
+
+        public RespClient Connect() => new(_server.Endpoints[0]);
+
+        public void Dispose() => _server.DisposeAsync().AsTask().GetAwaiter().GetResult();
+    }
+}

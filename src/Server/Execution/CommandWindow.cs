@@ -559,11 +559,21 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         long kind = *(long*)&slot->Kind;
         var command = context.Command;
+        var decider = rules.DeciderByKeys(command);
+        if (decider != null && (decider.HasAllKeys || command.Keys.Length == 0)) return end;
         Argument* items = _table.Items;
+        int key = decider == null ? 0 : command.SoleKey;
+        var needed = command.SoleKeyNeeds;
         for (; slot < end && *(long*)&slot->Kind == kind; slot++)
         {
             // A call with too few arguments ends the run by itself.
             if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax) break;
+            if (key != 0 && key < slot->Count && slot->Count <= command.SoleKeyArgumentsMax)
+            {
+                if (!decider!.AllowsKey(items[slot->First + key].Span, needed)) break;
+                continue;
+            }
+
             context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
             if (!rules.Check(command, context.Args).IsAllowed) break;
         }

@@ -90,6 +90,8 @@ internal sealed class Session : ISubscriber
         RightsVersion = Server.Users.Version;       // before the rules: newer ones only mean one more look
         var rules = User.Rules;
         Restriction = rules.AllowsEverything ? null : rules;
+        // Removed while this client logged in: whoever removed it may have looked at the clients before.
+        if (Server.Users.Find(User.Name) != User && !CloseAfterReply) Kill();
     }
 
     /// <summary>CLIENT REPLY.</summary>

@@ -14,6 +14,9 @@ internal sealed class AccessLog(TimeProvider time)
     /// <summary>Entries that are looked at for one of the same kind.</summary>
     private const int LookedAtMax = 10;
 
+    /// <summary>Some 10 MB, however many acllog-max-len allows.</summary>
+    private const int EntriesMax = 10_000;
+
     /// <summary>Denials of one kind are one entry while no more than this lies between them.</summary>
     private const long MergedMs = 60_000;
 
@@ -85,7 +88,7 @@ internal sealed class AccessLog(TimeProvider time)
 
     private void Trim()
     {
-        while (_entries.Count > _lengthMax) _entries.RemoveLast();
+        while (_entries.Count > Math.Min(_lengthMax, EntriesMax)) _entries.RemoveLast();
     }
 }
 

@@ -67,6 +67,16 @@ internal sealed record UserRules(bool IsOn, bool NeedsNoPassword, string Payload
         return worst;
     }
 
+    /// <summary>The one selector that decides about each call of a command by the call's keys alone; null where there is
+    /// more to look at.</summary>
+    public Selector? DeciderByKeys(Command command)
+    {
+        var selector = Selectors[0];
+        bool isOne = Selectors.Length == 1 && selector.Commands[command.Id]
+            && (selector.HasAllChannels || command.Channels.Last == 0);
+        return isOne ? selector : null;
+    }
+
     public bool AllowsChannel(ReadOnlySpan<byte> channel, bool isPattern)
     {
         foreach (var selector in Selectors)

@@ -102,7 +102,7 @@ internal sealed class UserTable
         lock (_guard)
         {
             foreach (string name in names)
-                if (name != DefaultName && _users.Remove(name)) count++;
+                if (name != DefaultName && TryRemoveLatched(name)) count++;
             PublishLatched();
         }
 
@@ -144,7 +144,7 @@ internal sealed class UserTable
             lock (_guard)
             {
                 foreach (string name in _users.Keys.Except(read.Keys).ToArray())
-                    if (name != DefaultName) _users.Remove(name);
+                    if (name != DefaultName) TryRemoveLatched(name);
                 // Who is not in the file is as without one.
                 read.TryAdd(DefaultName, DefaultRules());
                 foreach (var (name, rules) in read) ReplaceLatched(name, rules);
@@ -217,6 +217,14 @@ internal sealed class UserTable
         }
 
         return null;
+    }
+
+    /// <summary>Whoever still is the user until its connection is closed may do nothing.</summary>
+    private bool TryRemoveLatched(string name)
+    {
+        if (!_users.Remove(name, out var user)) return false;
+        user.Rules = Build(["off", "resetchannels"]);
+        return true;
     }
 
     private void ReplaceLatched(string name, UserRules rules)

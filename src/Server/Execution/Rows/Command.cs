@@ -139,10 +139,27 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Which arguments are channels that a user has to be allowed.</summary>
     internal ChannelUse Channels { get; private set; }
 
+    /// <summary>Index of the key, where each call has just one, always in the same place; 0: it is not so.</summary>
+    internal int SoleKey { get; private set; }
+
+    /// <summary>Which rights a call with at most <see cref="SoleKeyArgumentsMax"/> arguments needs for the
+    /// <see cref="SoleKey"/>. One with more may need others.</summary>
+    internal KeyRights SoleKeyNeeds { get; private set; }
+
+    internal int SoleKeyArgumentsMax { get; private set; }
+
     internal void Number(ref int next)
     {
         Id = next++;
         Channels = ChannelUse.Of(this);
+        if (Keys is [{ Start: KeyStart.Position, Extent: KeyExtent.Range, Last: 0, PassesOverEmpty: false } key]
+            && (key.Access & KeyAccess.NotKey) == 0)
+        {
+            SoleKey = key.Position;
+            SoleKeyNeeds = KeyNeeds.Of(key.Unlocking.Length > 0 ? key.PlainAccess : key.Access);
+            SoleKeyArgumentsMax = key.Unlocking.Length > 0 ? key.UnlockingFrom : int.MaxValue;
+        }
+
         bool isQuick = (Flags & CommandFlags.Fast) != 0 || Complexity.StartsWith("O(1)", StringComparison.Ordinal);
         Timing = (Flags & CommandFlags.SkipSlowLog) != 0 ? TimingDetail.Never
             : Group == CommandGroup.Scripting || UnnamedKeysFrom > 0 || Container != null ? TimingDetail.Unbounded

@@ -67,8 +67,8 @@ internal sealed record UserRules(bool IsOn, bool NeedsNoPassword, string Payload
         return worst;
     }
 
-    /// <summary>The one selector that decides about each call of a command by the call's keys alone; null where there is
-    /// more to look at.</summary>
+    /// <summary>The one selector that decides about each call of a command by the call's keys alone; null where there
+    /// is more to look at.</summary>
     public Selector? DeciderByKeys(Command command)
     {
         var selector = Selectors[0];

@@ -29,6 +29,7 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
     private readonly Lock _guard = new();
     private readonly Queue<SlowEntry> _entries = new();
     private readonly ReplyWriter _writer = new(new OutputBuffer(1024, 64 * 1024));
+    private SlowEntry? _last;
     private long _thresholdTicks = long.MaxValue;
     private long _lengthMax, _nextId, _bytes;
 
@@ -41,6 +42,15 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
         get
         {
             lock (_guard) return _entries.Count;
+        }
+    }
+
+    /// <summary>The newest entry, or null.</summary>
+    public SlowEntry? Last
+    {
+        get
+        {
+            lock (_guard) return _entries.Count > 0 ? _last : null;
         }
     }
 
@@ -102,6 +112,7 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
             var entry = new SlowEntry(_nextId++, time.GetUtcNow().ToUnixTimeSeconds(), ticks / TicksPerMicrosecond,
                 arguments, address.Length == 0 ? "?:0" : address, name ?? []);
             _entries.Enqueue(entry);
+            _last = entry;
             Charge(entry.Bytes);
             Trim();
         }
@@ -123,6 +134,7 @@ internal sealed class SlowLog(Action<long> charge, TimeProvider time) : IDisposa
         lock (_guard)
         {
             _entries.Clear();
+            _last = null;
             _entries.TrimExcess();
             Charge(-_bytes);
         }

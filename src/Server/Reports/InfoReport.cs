@@ -26,7 +26,7 @@ internal static class InfoReport
 
             switch (section)
             {
-                case InfoSection.CommandStats: AppendCommands(text, server); break;
+                case InfoSection.CommandStats: AppendCommands(text, reading); break;
                 case InfoSection.ErrorStats: AppendErrors(text, server); break;
                 case InfoSection.LatencyStats: AppendLatencies(text, server); break;
                 case InfoSection.Keyspace: AppendKeyspace(text, server); break;
@@ -44,18 +44,10 @@ internal static class InfoReport
         _ => section.ToString(),
     };
 
-    private static void AppendCommands(StringBuilder text, KvServer server)
+    private static void AppendCommands(StringBuilder text, ServerReading reading)
     {
-        foreach (var command in server.Commands.All)
+        foreach (var (command, counts) in reading.Commands)
         {
-            Append(command);
-            foreach (var subcommand in command.Subcommands) Append(subcommand);
-        }
-
-        void Append(Command command)
-        {
-            var counts = server.Counters.SumOf(command);
-            if (counts.Calls == 0 && counts.Rejected == 0) return;
             double each = counts.Calls > 0 ? (double)counts.Microseconds / counts.Calls : 0;
             text.Append("cmdstat_").Append(command.FullName)
                 .Append(Invariant($":calls={counts.Calls},usec={counts.Microseconds},usec_per_call={each:F2}"))

@@ -27,22 +27,25 @@ internal static class ServerMetrics
         new("monotonic_clock", MetricKind.Fact, "The clock of intervals", r => "POSIX clock_gettime"),
         new("multiplexing_api", MetricKind.Fact, "The transport that serves the sockets", r => r.Server.Transport),
         new("kv_runtime", MetricKind.Fact, "The .NET runtime", r => Runtime),
-        new("process_id", MetricKind.Fact, "Of the process the server runs in", r => Environment.ProcessId),
+        new("process_id", MetricKind.Fact, "Of the process the server runs in", r => Environment.ProcessId)
+            { Page = "redis_process_id" },
         new("process_supervised", MetricKind.Fact, "Which supervisor is told of starts and stops", r => "no"),
         new("run_id", MetricKind.Fact, "40 random hexadecimal digits, new at each start", r => r.Server.RunId),
         new("tcp_port", MetricKind.Fact, "The port that is listened on, 0 for none",
             r => r.Server.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0),
         new("server_time_usec", MetricKind.Gauge, "Unix time in microseconds", r => r.UnixMicroseconds),
-        new("uptime_in_seconds", MetricKind.Counter, "Since the start", r => r.UptimeSeconds),
+        new("uptime_in_seconds", MetricKind.Counter, "Since the start", r => r.UptimeSeconds)
+            { Page = "redis_uptime_in_seconds" },
         new("uptime_in_days", MetricKind.Counter, "Since the start", r => r.UptimeSeconds / 86400),
-        new("hz", MetricKind.Gauge, "Background turns a second", r => r.Options.Hz),
-        new("configured_hz", MetricKind.Gauge, "The same: it does not adapt", r => r.Options.Hz),
+        new("hz", MetricKind.Gauge, "Background turns a second", r => r.Options.Hz) { Page = "redis_hz" },
+        new("configured_hz", MetricKind.Gauge, "The same: it does not adapt", r => r.Options.Hz)
+            { Page = "redis_configured_hz" },
         new("lru_clock", MetricKind.Gauge, "Unix seconds, 24 bits", r => r.UnixMicroseconds / 1_000_000 & 0xFFFFFF),
         new("executable", MetricKind.Fact, "Path of the program", r => Environment.ProcessPath ?? ""),
         new("config_file", MetricKind.Fact, "Path of the configuration file, empty for none",
             r => r.Options.ConfigFile),
         new("io_threads_active", MetricKind.Fact, "1 when more than one worker serves clients",
-            r => r.Server.Workers > 1),
-        new("kv_workers", MetricKind.Fact, "Threads that serve clients", r => r.Server.Workers),
+            r => r.Server.Workers > 1) { Page = "redis_io_threads_active" },
+        new("kv_workers", MetricKind.Fact, "Threads that serve clients", r => r.Server.Workers) { Page = "kv_workers" },
     ];
 }

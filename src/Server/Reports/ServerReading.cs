@@ -1,4 +1,5 @@
 using Kv.Server.Configuration;
+using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Storage;
 
@@ -15,6 +16,7 @@ internal sealed class ServerReading(KvServer server)
     private SystemMemory? _memory;
     private Environment.ProcessCpuUsage? _cpu;
     private MemoryUse? _use;
+    private List<(Command Command, CommandCounts Counts)>? _commands;
     private long? _residentBytes, _collectorBytes, _scriptMachineBytes, _unixMicroseconds;
 
     public KvServer Server => server;
@@ -63,6 +65,14 @@ internal sealed class ServerReading(KvServer server)
 
     public RateMeter.Rates Rates => server.Rates.PerSecond;
 
+    /// <summary>The commands and subcommands that somebody has called, with their counts over all workers.</summary>
+    public IReadOnlyList<(Command Command, CommandCounts Counts)> Commands => _commands ??= CountCommands();
+
+    /// <summary>The databases that a report has lines of: those with keys, and all of the first
+    /// <paramref name="always"/>.</summary>
+    public IEnumerable<int> Databases(int always) => Enumerable.Range(0, Options.Databases)
+        .Where(database => database < always || Store.Count(database) != 0);
+
     /// <summary>Percent of reads that found their key, or would have if <paramref name="more"/> more had.</summary>
     public double HitPercent(long more)
     {
@@ -72,4 +82,22 @@ internal sealed class ServerReading(KvServer server)
 
     /// <summary>What the store has counted since CONFIG RESETSTAT.</summary>
     public long SinceReset(Func<StoreStats, long> counter) => counter(Stats) - counter(server.StatsAtReset.Stats);
+
+    private List<(Command Command, CommandCounts Counts)> CountCommands()
+    {
+        var called = new List<(Command Command, CommandCounts Counts)>();
+        foreach (var command in server.Commands.All)
+        {
+            Add(command);
+            foreach (var subcommand in command.Subcommands) Add(subcommand);
+        }
+
+        return called;
+
+        void Add(Command command)
+        {
+            var counts = server.Counters.SumOf(command);
+            if (counts.Calls != 0 || counts.Rejected != 0) called.Add((command, counts));
+        }
+    }
 }

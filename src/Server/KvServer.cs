@@ -32,6 +32,7 @@ public sealed class KvServer : IAsyncDisposable
     private readonly CollectorPauses _pauses;
     private ITransport? _transport;
     private PipelineTransport? _inProcess;
+    private ServerMeter? _meter;
     private Task? _stopping;
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
@@ -113,10 +114,13 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server._transport = Transports.Create(server);
+            ServerMeter.Load();     // its files are open when they are counted
             server.Descriptors = DescriptorLimit.Measure(
                 copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
             server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
+            server._meter = new ServerMeter(server,
+                server.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0);
             return server;
         }
         catch
@@ -297,6 +301,7 @@ public sealed class KvServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
+        _meter?.Dispose();
         Rates.Dispose();
         _pauses.Dispose();
         MemoryWatch.Dispose();

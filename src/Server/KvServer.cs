@@ -6,6 +6,7 @@ using Kv.Server.Configuration;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Families;
+using Kv.Server.Http;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.PubSub;
@@ -32,6 +33,7 @@ public sealed class KvServer : IAsyncDisposable
     private readonly CollectorPauses _pauses;
     private ITransport? _transport;
     private PipelineTransport? _inProcess;
+    private HttpPort? _metricsPort;
     private ServerMeter? _meter;
     private Task? _stopping;
 
@@ -67,6 +69,7 @@ public sealed class KvServer : IAsyncDisposable
         });
         SlowLog = new SlowLog(Store.ChargeManaged, time);
         Timing = new CommandTiming(SlowLog, Latency);
+        Http = new HttpPages(this);
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         ClientMemory = new ClientMemory(this);
@@ -116,9 +119,16 @@ public sealed class KvServer : IAsyncDisposable
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
             server.Descriptors = DescriptorLimit.Measure(
-                copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1);
+                copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1
+                + (copy.MetricsPort > 0 ? copy.Bind.Count + HttpPort.ConnectionsMax + HttpPort.OtherDescriptors : 0));
             server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
+            if (copy.MetricsPort > 0)
+            {
+                server._metricsPort = new HttpPort(server);
+                server._metricsPort.Open();
+            }
+
             server._meter = new ServerMeter(server,
                 server.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0);
             return server;
@@ -185,6 +195,13 @@ public sealed class KvServer : IAsyncDisposable
     internal RespLimits Limits { get; } = new();
 
     internal ServerCounters Counters { get; }
+
+    /// <summary>What is shown by HTTP.</summary>
+    internal HttpPages Http { get; }
+
+    /// <summary>Why clients should go elsewhere for now; null when the server is ready.</summary>
+    // Volatile: set under the lock, once; a late look is no harm.
+    internal string? WhyNotReady => Volatile.Read(ref _stopping) != null ? "stopping" : null;
 
     internal SlowLog SlowLog { get; }
 
@@ -301,6 +318,9 @@ public sealed class KvServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
+        // Last of what listens: until here it says that the server stops.
+        if (_metricsPort != null) await _metricsPort.StopAsync().ConfigureAwait(false);
+        _metricsPort?.Dispose();
         _meter?.Dispose();
         Rates.Dispose();
         _pauses.Dispose();

@@ -51,6 +51,13 @@ public sealed class ServerOptions
     /// <summary>Without a password, serve only loopback addresses and unix sockets.</summary>
     public bool ProtectedMode { get; set; } = true;
 
+    /// <summary>Whose first line on a connection may be a request of HTTP: for /metrics, /healthz and
+    /// /readyz.</summary>
+    public AllowedFor HttpOnPort { get; set; } = AllowedFor.Local;
+
+    /// <summary>A TCP port of its own for these pages, on the addresses of <see cref="Bind"/>; 0 for none.</summary>
+    public int MetricsPort { get; set; }
+
     /// <summary>Which of the two transports serves the sockets.</summary>
     public TransportKind Transport { get; set; } =
         OperatingSystem.IsLinux() ? TransportKind.Epoll : TransportKind.Pipelines;

@@ -510,7 +510,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
                 _store.MayComeAgain = false;
-                _dispatcher.Run(ref context, items + slot->First);      // may refuse it, or let it wait for room
+                // May refuse it, or let it wait for room.
+                _dispatcher.Run(ref context, items + slot->First, FirstByteOf(input));
                 return slot + 1;        // the context may now have another row: a subcommand's
             }
 
@@ -659,16 +660,20 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks, _table.Large);
         if (slot->Kind.Command == Unknown)
         {
-            _dispatcher.FailUnknown(ref context);
+            _dispatcher.FailUnknown(ref context, FirstByteOf(input));
         }
         else
         {
             context.Command = _commands[slot->Kind.Command];
-            _dispatcher.Run(ref context, items);
+            _dispatcher.Run(ref context, items, FirstByteOf(input));
         }
 
         ReleaseBlocks(session);
     }
+
+    /// <summary>The first byte that the client has sent, if nothing of it was run before this turn.</summary>
+    private static byte* FirstByteOf(in WindowInput input) =>
+        input.Session.CommandsProcessed == 0 ? input.Start : null;
 
     private void ReleaseBlocks(Session session)
     {

@@ -28,11 +28,14 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
 
     /// <summary>Runs a command with every check.</summary>
     /// <param name="items">Its arguments, kept if it has to wait.</param>
-    public void Run(ref CommandContext context, Argument* items)
+    /// <param name="firstByte">The first byte of the connection, if the command may begin there; else null.</param>
+    public void Run(ref CommandContext context, Argument* items, byte* firstByte = null)
     {
         var session = context.Session;
         var mode = session.ReplyMode;
         runner.Begin(session);
+        if (items != null && items->Pointer == firstByte && !context.Command.Takes(context.Args.Count)
+            && TryAnswerHttp(ref context)) return;
         var result = _checks.Check(ref context, items);
         if (result == CheckResult.Waits) return;
         if (result == CheckResult.Runs)
@@ -91,7 +94,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     }
 
     /// <summary>Writes the error for a command that does not exist.</summary>
-    public void FailUnknown(ref CommandContext context)
+    /// <param name="firstByte">As for <see cref="Run"/>.</param>
+    public void FailUnknown(ref CommandContext context, byte* firstByte)
     {
         runner.Begin(context.Session);
         var name = context.Args[0].Span;
@@ -106,6 +110,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             return;
         }
 
+        if (context.Args.At(0)->Pointer == firstByte && TryAnswerHttp(ref context)) return;
         var text = new MemoryStream();
         text.Write("ERR unknown command '"u8);
         text.Write(Cut(name, EchoBytes));
@@ -122,6 +127,17 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (context.Session.InMulti) context.Session.Transaction!.Abort();
         runner.FailWith(text.ToArray());
         if (mode != ReplyMode.On) Silence(context.Session, mode);
+    }
+
+    /// <summary>Answers the first line of a connection, if it is a request of HTTP: three words with one space
+    /// between them, which as arguments of RESP stand further apart.</summary>
+    private bool TryAnswerHttp(ref CommandContext context)
+    {
+        if (context.Args.Count != 3) return false;
+        Argument* words = context.Args.At(0);
+        return words[1].Pointer == words[0].Pointer + words[0].Length + 1
+            && words[2].Pointer == words[1].Pointer + words[1].Length + 1
+            && server.Http.TryAnswer(ref context);
     }
 
     private void Queue(ref CommandContext context, Argument* items)

@@ -1,3 +1,7 @@
+using System.Net;
+using System.Net.NetworkInformation;
+using System.Net.Sockets;
+
 namespace Kv.Tests.Harness;
 
 /// <summary>What a test needs of the machine. Absent: the test is skipped with the reason, but in CI it
@@ -56,6 +60,16 @@ public static class Requires
         if ((Find("chromium") ?? Find("chromium-browser") ?? Find("google-chrome")) is { } path) return path;
         Missing("no chromium (Debian: apt-get install chromium)");
         return "";
+    }
+
+    /// <summary>An address of this machine that is not loopback: a client there comes from afar to a server.</summary>
+    public static IPAddress OwnAddress()
+    {
+        var address = NetworkInterface.GetAllNetworkInterfaces()
+            .SelectMany(card => card.GetIPProperties().UnicastAddresses).Select(unicast => unicast.Address)
+            .FirstOrDefault(ip => ip.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(ip));
+        if (address is null) Assert.Skip("this machine has no address but loopback");
+        return address;
     }
 
     public static void Linux(string reason)

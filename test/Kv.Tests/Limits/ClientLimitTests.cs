@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using Kv.Tests.Harness;
 
@@ -110,7 +109,7 @@ public class ClientLimitTests
     [Fact]
     public void Past_maxclients_other_machines_find_no_place()
     {
-        var address = OwnAddress();
+        var address = Requires.OwnAddress();
         using var kv = KvInstance.Start("--bind", "0.0.0.0", "--protected-mode", "no", "--maxclients", "10");
         var clients = new List<RespClient>();
         for (int i = 0; i < 10; i++) Serve(clients, kv);
@@ -122,7 +121,7 @@ public class ClientLimitTests
     [Fact]
     public void Protected_mode_refuses_other_machines_with_the_reason()
     {
-        var address = OwnAddress();
+        var address = Requires.OwnAddress();
         using var kv = KvInstance.Start("--bind", "0.0.0.0", "--protected-mode", "yes");
         using var client = new RespClient(new IPEndPoint(address, kv.Port));
         Assert.StartsWith("-DENIED Redis is running in protected mode", client.Read().ToString(),
@@ -210,15 +209,6 @@ public class ClientLimitTests
     {
         clients.Add(new RespClient(kv.EndPoint));
         clients[^1].Ok("PING");
-    }
-
-    private static IPAddress OwnAddress()
-    {
-        var address = NetworkInterface.GetAllNetworkInterfaces()
-            .SelectMany(card => card.GetIPProperties().UnicastAddresses).Select(unicast => unicast.Address)
-            .FirstOrDefault(ip => ip.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(ip));
-        if (address is null) Assert.Skip("this machine has no address but loopback");
-        return address;
     }
 
     private static string? AskOnce(RespClient client)

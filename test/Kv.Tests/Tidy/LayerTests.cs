@@ -36,7 +36,7 @@ public partial class LayerTests
     private static readonly string[][] ServerOrder =
     [
         ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics"],
-        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families"], ["Network"],
+        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families", "Http"], ["Network"],
     ];
 
     [Fact]

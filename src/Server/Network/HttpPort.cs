@@ -1,0 +1,178 @@
+using System.Net;
+using System.Net.Sockets;
+using Kv.Server.Http;
+using Kv.Server.Reports;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Network;
+
+/// <summary>The port that speaks nothing but HTTP (metrics-port): one request a connection, for those who watch the
+/// server.</summary>
+/// <remarks>
+/// Connections are few and short: each has <see cref="RequestMs"/> for its request and as long for taking the reply,
+/// and who comes while <see cref="ConnectionsMax"/> are there waits in the system's queue. They are no clients: they
+/// are in no list and no count, and their descriptors are set aside at the start (<see cref="DescriptorLimit"/>).
+/// Threads: the pool's.
+/// </remarks>
+internal sealed class HttpPort(KvServer server) : IDisposable
+{
+    public const int ConnectionsMax = 16;
+
+    /// <summary>What the sockets take beside themselves: .NET waits for them in a thread of its own.</summary>
+    public const int OtherDescriptors = 8;
+
+    /// <summary>The longest head of a request.</summary>
+    public const int HeadBytesMax = 8 << 10;
+
+    public const int RequestMs = 5000;
+
+    private const int LingerMs = 1000, BackOffMs = 10, Backlog = 64;
+
+    private readonly CancellationTokenSource _stop = new();
+    private readonly SemaphoreSlim _places = new(ConnectionsMax);
+    private readonly List<Socket> _listeners = [];
+    private readonly List<Task> _accepting = [];
+
+    /// <summary>Listens on all addresses of the options, or on none.</summary>
+    /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
+    public void Open()
+    {
+        try
+        {
+            foreach (var (endPoint, optional) in WantedAddress.Of(server.Options, server.Options.MetricsPort))
+                if (ListeningSocket.OpenTcp(endPoint, Backlog, optional) is { } socket) _listeners.Add(socket);
+        }
+        catch (ListenException)
+        {
+            foreach (var socket in _listeners) socket.Dispose();
+            throw;
+        }
+
+        foreach (var socket in _listeners) _accepting.Add(AcceptAsync(socket));
+    }
+
+    /// <summary>Stops listening, and waits for the requests that are being answered: those use the store.</summary>
+    public async Task StopAsync()
+    {
+        await _stop.CancelAsync().ConfigureAwait(false);
+        foreach (var socket in _listeners) socket.Dispose();
+        await Task.WhenAll(_accepting).ConfigureAwait(false);
+        // Ends: those who have a place are told to stop.
+        for (int i = 0; i < ConnectionsMax; i++) await _places.WaitAsync().ConfigureAwait(false);
+    }
+
+    public void Dispose()
+    {
+        _stop.Dispose();
+        _places.Dispose();
+    }
+
+    private async Task AcceptAsync(Socket listener)
+    {
+        while (!_stop.IsCancellationRequested)
+        {
+            try
+            {
+                await _places.WaitAsync(_stop.Token).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException)
+            {
+                return;
+            }
+
+            Socket? socket = null;
+            try
+            {
+                socket = await listener.AcceptAsync(_stop.Token).ConfigureAwait(false);
+            }
+            catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException
+                || _stop.IsCancellationRequested)
+            {
+                // It stops.
+            }
+            catch (SocketException exception)
+            {
+                if (server.LogBrakes.Accept.TryTake(server.TickMs, out string more))
+                    server.Log.LogWarning("Cannot accept a connection on metrics-port ({Error}); trying again{More}",
+                        exception.SocketErrorCode, more);
+                await Task.Delay(BackOffMs).ConfigureAwait(false);
+            }
+
+            if (socket == null) _places.Release();
+            else _ = Task.Run(() => ServeAsync(socket));
+        }
+    }
+
+    private async Task ServeAsync(Socket socket)
+    {
+        try
+        {
+            using (socket) await AnswerAsync(socket).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is SocketException or OperationCanceledException
+            or ObjectDisposedException)
+        {
+            // The client has gone or is too slow, or the server stops.
+        }
+        catch (Exception exception)
+        {
+            server.Log.LogError(exception, "A request on metrics-port failed; its connection is closed");
+        }
+        finally
+        {
+            _places.Release();
+        }
+    }
+
+    private async Task AnswerAsync(Socket socket)
+    {
+        socket.NoDelay = true;
+        using var deadline = CancellationTokenSource.CreateLinkedTokenSource(_stop.Token);
+        deadline.CancelAfter(RequestMs);
+        var (request, refusal) = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
+        using var page = new PageBuffer();
+        byte[] head = refusal ?? [];
+        if (refusal == null) head = server.Http.Answer(request, mayRead: true) ?? server.Http.Make(page);
+        deadline.CancelAfter(RequestMs);
+        await SendAsync(socket, head, deadline.Token).ConfigureAwait(false);
+        await SendAsync(socket, page.Written, deadline.Token).ConfigureAwait(false);
+        // To close at once with something unread would reset the connection, and the client lose the reply.
+        socket.Shutdown(SocketShutdown.Send);
+        deadline.CancelAfter(LingerMs);
+        byte[] rest = new byte[1024];
+        while (await socket.ReceiveAsync(rest, deadline.Token).ConfigureAwait(false) > 0)
+        {
+            // Ends: with the client's side, or the time.
+        }
+    }
+
+    /// <summary>Reads up to the empty line after the headers.</summary>
+    /// <returns>The request, or the reply that refuses it.</returns>
+    private static async Task<(HttpRequestLine Request, byte[]? Refusal)> ReadAsync(Socket socket,
+        CancellationToken cancellation)
+    {
+        byte[] head = new byte[HeadBytesMax];
+        int length = 0;
+        while (length < head.Length)
+        {
+            int count = await socket.ReceiveAsync(head.AsMemory(length), cancellation).ConfigureAwait(false);
+            if (count == 0) throw new SocketException((int)SocketError.ConnectionReset);
+            length += count;
+            if (!HasEnd(head.AsSpan(0, length))) continue;
+            var line = head.AsSpan(0, head.AsSpan().IndexOf((byte)'\n')).TrimEnd((byte)'\r');
+            return HttpRequestLine.TryRead(line, out var request) ? (request, null)
+                : (default, HttpReply.Text("400 Bad Request", "That is no request of HTTP 1.\n"));
+        }
+
+        return (default, HttpReply.Text("431 Request Header Fields Too Large", $"At most {HeadBytesMax} bytes.\n"));
+    }
+
+    private static bool HasEnd(ReadOnlySpan<byte> head) =>
+        head.IndexOf("\r\n\r\n"u8) >= 0 || head.IndexOf("\n\n"u8) >= 0;
+
+    private static async Task SendAsync(Socket socket, ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
+    {
+        while (!bytes.IsEmpty)
+            bytes = bytes[await socket.SendAsync(bytes, cancellation).ConfigureAwait(false)..];
+    }
+}

@@ -1,3 +1,4 @@
+using System.Collections;
 using Kv.Host;
 using Kv.Server.Configuration;
 using Kv.Server.Network;
@@ -8,9 +9,13 @@ if (DescriptorLimit.WhyNotStart() is { } reason)
     return 1;
 }
 
-var parsed = OptionParser.Parse(args);
+var health = HealthProbe.OptionsOf(args, out string? host, out bool mustBeReady);
+var environment = Environment.GetEnvironmentVariables().Cast<DictionaryEntry>()
+    .ToDictionary(pair => (string)pair.Key, pair => (string?)pair.Value ?? "");
+var parsed = OptionParser.Parse((IReadOnlyList<string>?)health ?? args, environment, Console.OpenStandardInput);
 if (parsed.Output != null) Console.Out.Write(parsed.Output);
 if (parsed.Error != null) Console.Error.WriteLine(parsed.Error);
 if (!parsed.IsOk) return parsed.Error == null ? 0 : 1;
+if (health != null) return new HealthProbe(parsed.Options!, host, mustBeReady).Run();
 HeapLimits.Set();
 return await new ServerProgram(parsed).RunAsync();

@@ -71,6 +71,10 @@ public class MetricsDocumentTests
           - job_name: kv
             static_configs: [{ targets: ["127.0.0.1:6379"] }]
 
+    `kv-server --health [--ready] [--host name] [options]` asks a running server from the outside, for HEALTHCHECK of
+    a container: exit 0 when it is alive (`--ready`: when it runs commands, too), else 1, and one line that says why.
+    It takes the server's own options, file and environment, so that the same ones find it.
+
     """;
 
     private static string Text()

@@ -241,6 +241,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     {
         Debug.Assert(place.Packed != null || place.Item != null, "the field is there");
         _value.BeginChange();
+        if (FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs)) _value.Tell(KeyNote.FieldsExpired);
         bool had = place.ExpiryMs != FieldExpiry.None;
         if (place.Packed != null) Packed.Remove(place.Packed);
         else Table.Remove(place.Item, Table.Members.HashOf(field));

@@ -16,6 +16,21 @@ internal sealed class KeyArrivals
 
     public int Count { get; private set; }
 
+    /// <summary>Not 0 when whoever runs the session's commands has something to do after one of them: keys are here, or
+    /// <see cref="HasNotes"/>.</summary>
+    public int Pending { get; private set; }
+
+    /// <summary>Whether the session's listener has notes that wait for the end of the command.</summary>
+    public bool HasNotes
+    {
+        get;
+        set
+        {
+            field = value;
+            Weigh();
+        }
+    }
+
     /// <summary>A key whose changes are no arrivals: those who wait for it are just being served.</summary>
     public WatchedKey? Ignored { get; set; }
 
@@ -26,7 +41,10 @@ internal sealed class KeyArrivals
         if (key == Ignored || (Count != 0 && _keys[Count - 1] == key)) return;
         if (Count == _keys.Length) Array.Resize(ref _keys, Math.Max(4, Count * 2));
         _keys[Count++] = key;
+        Weigh();
     }
+
+    private void Weigh() => Pending = Count | (HasNotes ? 1 << 30 : 0);
 
     /// <summary>Takes the keys from <paramref name="index"/> on, for somebody else to see to.</summary>
     public WatchedKey[] TakeFrom(int index)
@@ -35,6 +53,7 @@ internal sealed class KeyArrivals
         WatchedKey[] taken = _keys.AsSpan(index, Count - index).ToArray();
         Array.Clear(_keys, index, Count - index);
         Count = index;
+        Weigh();
         return taken;
     }
 
@@ -51,5 +70,6 @@ internal sealed class KeyArrivals
         if (_keys.Length > KeptMax) _keys = [];
         else Array.Clear(_keys, 0, Count);
         Count = 0;
+        Weigh();
     }
 }

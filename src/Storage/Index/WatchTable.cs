@@ -34,6 +34,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private readonly Lock[] _locks = new Lock[StripeCount];
     private readonly int* _counts;
     private int _watched, _awaited;
+    private int _isListening;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
@@ -56,6 +57,19 @@ internal sealed unsafe class WatchTable : IDisposable
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => Volatile.Read(ref *_counts) != 0;
+    }
+
+    /// <summary>Whether somebody listens to all keys (<see cref="IKeyListener"/>): then every write says what it
+    /// changes.</summary>
+    public bool IsListening
+    {
+        get => Volatile.Read(ref _isListening) != 0;
+        // Exchange: of two who set the same only one counts.
+        set
+        {
+            int now = value ? 1 : 0;
+            if (Interlocked.Exchange(ref _isListening, now) != now) Interlocked.Add(ref *_counts, value ? 1 : -1);
+        }
     }
 
     /// <summary>Counts a change of a key. Called by the key's owner, before it lets go.</summary>

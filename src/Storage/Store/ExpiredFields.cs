@@ -33,6 +33,7 @@ internal readonly ref struct ExpiredFields(HeldValue value)
         }
 
         _value.NoteFieldExpiry(had: true, removed);
+        if (removed != 0) _value.Tell(KeyNote.FieldsExpired);
         if (_value.View.Exists && IsEmpty) _value.Delete();
         else if (removed != 0) _value.NoteIfSparse();
     }

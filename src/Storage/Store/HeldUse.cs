@@ -31,6 +31,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
         _records = records;
         _use = use;
         session.User = use;
+        session.Listener = use.ListenOn(session);
     }
 
     /// <inheritdoc/>
@@ -158,6 +159,8 @@ internal sealed unsafe class HeldUse : IHeldSteps
         if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
         _session.GoOffline();
         _session.User = null;
+        _session.Listener = null;
+        _session.Arrivals.HasNotes = false;
         _holds.End(this, _session);
     }
 }

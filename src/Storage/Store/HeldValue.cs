@@ -156,6 +156,13 @@ internal readonly unsafe ref struct HeldValue
     /// <inheritdoc cref="TryReserve"/>
     public void BeginChange(bool isWatched = true) => _changes.BeginChange(ref _held, isWatched);
 
+    /// <summary>Tells those who listen of a change that those who watch the key are not told of, or of what kind a
+    /// change is.</summary>
+    public void Tell(KeyNote note)
+    {
+        if (_changes.IsHeard) _changes.Tell(note, in _held);
+    }
+
     /// <summary>Has those who wait for the key looked at, after a change that was not watched.</summary>
     public void NoteArrival() => _changes.NoteArrival(in _held);
 

@@ -112,6 +112,9 @@ public sealed unsafe class KeyList : IKeySink
         public ulong SeenWord;
         public bool SeenRecord;
 
+        /// <summary>Whether the last reading did not find it.</summary>
+        public bool IsMissed;
+
         public readonly ReadOnlySpan<byte> Bytes => new(Start, Length);
     }
 

@@ -135,6 +135,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         if (!_store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
         session.User = _work;
+        session.Listener = _work.ListenOn(session);
         session.BeginInnerTurn();
         if ((session.Table[_databaseNumber] ?? session.CreateDatabase(_databaseNumber)) is { } database)
         {
@@ -262,6 +263,8 @@ internal sealed unsafe class KeysHold : SteppedHold
         _session.Changes.HeldAbsent = 0;
         _session.GoOffline();
         _session.User = null;
+        _session.Listener = null;
+        _session.Arrivals.HasNotes = false;
         _store.SteppedHolds.End();
         if (IsAbandoned) FreeLists();
     }

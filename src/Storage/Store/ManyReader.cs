@@ -9,7 +9,12 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
     /// <inheritdoc cref="StoreSession.ReadMany"/>
     public void Read<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
     {
-        if (session.Transaction != null && TryReadHeld(keys, ref read)) return;
+        if (session.Transaction != null && TryReadHeld(keys, ref read))
+        {
+            if (TRead.IsUse) TellMissed(keys);
+            return;
+        }
+
         // Ends: after some rounds the keys are held. Without the memory for that, when writers leave them alone for a
         // round.
         for (int round = 1; ; round++)
@@ -18,11 +23,23 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             for (int i = 0; i < keys.Count; i++) ReadOne(i, ref keys[i], ref read);
             // Between the last read and the first check there is an instant at which all of them held.
             Volatile.ReadBarrier();
-            if (StillHold(keys)) return;
+            if (StillHold(keys) || (round == StoreSession.OptimisticReadsMax && TryReadHeld(keys, ref read)))
+            {
+                if (TRead.IsUse) TellMissed(keys);
+                return;
+            }
+
             if (round < StoreSession.OptimisticReadsMax) continue;
-            if (round == StoreSession.OptimisticReadsMax && TryReadHeld(keys, ref read)) return;
             session.SelectAgain();    // another table of databases is no reason to fail for ever
         }
+    }
+
+    /// <summary>Tells those who listen which keys were not there, once they have been read.</summary>
+    private void TellMissed(KeyList keys)
+    {
+        if (!store.Watches.IsListening || (session.Listener ?? store.Listener) is not { } listener) return;
+        foreach (ref KeyList.Entry item in keys.Items)
+            if (item.IsMissed) listener.Hear(KeyNote.Missed, item.Database, item.Bytes);
     }
 
     private bool TryReadHeld<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct
@@ -30,7 +47,12 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
         using HeldKeys held = session.Hold(keys);
         if (held.Status != StoreStatus.Ok) return false;
         read.Restart();
-        for (int i = 0; i < keys.Count; i++) read.Read(i, held.View(i));
+        for (int i = 0; i < keys.Count; i++)
+        {
+            keys[i].IsMissed = !held.Exists(i);
+            read.Read(i, held.View(i));
+        }
+
         return true;
     }
 
@@ -39,6 +61,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
     {
         Database? database = session.SelectedTable[item.Database];
         item.Seen = null;
+        item.IsMissed = database == null;
         if (database == null)
         {
             if (TRead.IsUse) session.CountMiss(null, item.Hash);
@@ -55,6 +78,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             item.SeenRecord = record != null;
             if (record == null)
             {
+                item.IsMissed = true;
                 item.Seen = (byte*)home;
                 item.SeenWord = control;
                 if (TRead.IsUse) session.CountMiss(database, item.Hash);
@@ -68,7 +92,8 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
                 item.Seen = record;
                 item.SeenWord = word;
                 if (TRead.IsUse) session.Uses.Count(record, word);
-                read.Read(index, Record.IsExpired(record, word, session.NowMs) ? default : new ValueView(record, word));
+                item.IsMissed = Record.IsExpired(record, word, session.NowMs);
+                read.Read(index, item.IsMissed ? default : new ValueView(record, word));
                 return;
             }
 

@@ -33,6 +33,9 @@ internal sealed unsafe class RecordChanges
     /// <summary>What the session has changed and somebody waits for.</summary>
     public KeyArrivals Arrivals { get; } = new();
 
+    /// <summary>Is told what happens to keys here; null: the store's own is.</summary>
+    public IKeyListener? Listener { get; set; }
+
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
 
@@ -76,10 +79,31 @@ internal sealed unsafe class RecordChanges
                 return existed ? SetExpiry(ref held, next.ExpiryMs) : StoreStatus.NotFound;
             case Change.Delete:
                 if (existed) MakeAbsent(ref held);
+                else if (_watches.IsAny) NoteWatched(held);     // as in Insert
                 break;
         }
 
         return existed ? StoreStatus.Ok : StoreStatus.NotFound;
+    }
+
+    /// <summary>Makes a record for a key that has none, as a key that is held: those who listen are told of it before
+    /// anybody else can change it.</summary>
+    /// <inheritdoc cref="Insert"/>
+    public StoreStatus InsertHeld<TUpdate>(Database database, in Key key, ref TUpdate update, out bool again)
+        where TUpdate : struct, IValueUpdate, allows ref struct
+    {
+        var held = default(HeldRecord);
+        var status = HoldAbsent(database, key, expectedBytes: 8, ref held, out again);
+        if (again || status != StoreStatus.Ok) return status;
+        try
+        {
+            return Apply(ref held, DataType.Any, ref update);
+        }
+        finally
+        {
+            LetGo(ref held);
+            HeldAbsent = 0;
+        }
     }
 
     /// <summary>Makes a record for a key that has none.</summary>
@@ -169,16 +193,43 @@ internal sealed unsafe class RecordChanges
 
     /// <summary>Deletes what a held record holds; the key stays held.</summary>
     /// <param name="regionMoved">Its region is another record's by now.</param>
-    public void MakeAbsent(ref HeldRecord held, bool regionMoved = false)
+    /// <param name="why">What listeners are told.</param>
+    public void MakeAbsent(ref HeldRecord held, bool regionMoved = false, KeyNote why = KeyNote.Deleted)
     {
         Debug.Assert(held.Exists, "what is deleted is there");
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
-        NoteChange(held);
+        MayBeginAnew = false;
+        if (_watches.IsAny) NoteWatched(held);
         Forget(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
         if ((held.Word & RecordWord.HasExpiry) != 0) Record.SetExpiry(held.Record, NewValue.NoExpiry);
+        if (_watches.IsAny) Tell(why, held);
+    }
+
+    /// <summary>Whether anybody may want to be told what happens to a key.</summary>
+    public bool IsHeard => _watches.IsAny;
+
+    /// <summary>Tells those who listen what has happened to a held key.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Tell(KeyNote note, in HeldRecord held) => Tell(note, held.Database, held.Key);
+
+    /// <summary>The same of any key of a database. One that has been dropped has no number any more, and nobody is
+    /// told.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Tell(KeyNote note, Database database, ReadOnlySpan<byte> key)
+    {
+        if (!_watches.IsListening || (Listener ?? _store.Listener) is not { } listener) return;
+        int number = Array.IndexOf(_store.Table, database);
+        if (number >= 0) listener.Hear(note, number, key);
+    }
+
+    /// <summary>Tells those who listen of a held key that has just got a value.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private void TellIfAdded(bool existed, in HeldRecord held)
+    {
+        if (!existed && _watches.IsAny) Tell(KeyNote.Added, held);
     }
 
     /// <summary>Lets go: unlocked as it now is, or out of the index and dead when the key is absent.</summary>
@@ -186,6 +237,7 @@ internal sealed unsafe class RecordChanges
     public void LetGo(ref HeldRecord held)
     {
         Debug.Assert(Record.IsLocked(held.Record), "a key is let go of once");
+        if (Arrivals.HasNotes) Listener?.Settle();
         if (held.Exists) Record.Unlock(held.Record, held.Word);
         else Bury(ref held);
     }
@@ -319,6 +371,7 @@ internal sealed unsafe class RecordChanges
             else Touch(held.Record);
             // views go by it
             if (kind != RecordWord.Kind(word)) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+            TellIfAdded(existed, held);
             return StoreStatus.Ok;
         }
 
@@ -354,6 +407,7 @@ internal sealed unsafe class RecordChanges
         if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
         else NoteFieldExpiry(held, hadFieldExpiry);
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+        TellIfAdded(existed, held);
     }
 
     /// <summary>Counts a hash that has got a first field with an expiry, or lost the last, and notes with the segment
@@ -403,8 +457,18 @@ internal sealed unsafe class RecordChanges
     private void NoteChange(in HeldRecord held)
     {
         MayBeginAnew = false;
-        if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
+        if (_watches.IsAny) NoteChangeSlow(held);
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void NoteChangeSlow(in HeldRecord held)
+    {
+        NoteWatched(held);
+        Tell(KeyNote.Changed, held);
+    }
+
+    private void NoteWatched(in HeldRecord held) =>
+        _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
 
     private static Block LongKeyOf(in HeldRecord held) =>
         RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default;
@@ -448,6 +512,7 @@ internal sealed unsafe class RecordChanges
         held.Record = record;
         held.Word = word;
         Note(database, record, word, expiryMs);
+        TellIfAdded(existed, held);
     }
 
     /// <summary>Writes the new value where the old one is, when its kind and size allow.</summary>
@@ -505,6 +570,7 @@ internal sealed unsafe class RecordChanges
         if (existed) Forget(held.Database, oldExpiry, hadFieldExpiry);
         if (hasSlot) Record.SetExpiry(held.Record, next.ExpiryMs);
         Note(held.Database, held.Record, held.Word, next.ExpiryMs, alreadyOutside: true);
+        TellIfAdded(existed, held);
         return true;
     }
 
@@ -623,7 +689,7 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsExpired(held.Record, held.Word, NowMs), "only what has expired expires");
         held.Database.StripeOf(_slot)->Expired++;
-        MakeAbsent(ref held);
+        MakeAbsent(ref held, why: KeyNote.Expired);
         // the view of an update goes by the word in memory
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }

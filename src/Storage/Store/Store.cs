@@ -210,6 +210,14 @@ public sealed class Store : IDisposable
     /// embedder's). Called with locks held, perhaps: it only takes note.</summary>
     internal Action<WatchedKey[]>? KeysArrived { get; set; }
 
+    /// <summary>Is told what happens to keys where no session's own listener is: by the store's thread, by an
+    /// embedder. From any thread.</summary>
+    internal IKeyListener? Listener { get; set; }
+
+    /// <summary>Whether somebody waits to be told of keys that expire: they are looked for at shorter
+    /// intervals.</summary>
+    internal bool ExpiresPromptly { get; set; }
+
     internal DatabaseTable Databases { get; }
 
     internal StoreSessions Sessions { get; }

@@ -84,11 +84,18 @@ public sealed unsafe class StoreSession : IDisposable
     /// after each.</summary>
     internal KeyArrivals Arrivals => _arrivals;
 
-    /// <summary>Whether there are any.</summary>
+    /// <summary>Whether there are any, or notes of its listener.</summary>
     internal bool HasArrivals
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        get => _arrivals.Count != 0;
+        get => _arrivals.Pending != 0;
+    }
+
+    /// <inheritdoc cref="RecordChanges.Listener"/>
+    internal IKeyListener? Listener
+    {
+        get => _changes.Listener;
+        set => _changes.Listener = value;
     }
 
     internal KeyLocks Locks => _locks;
@@ -342,6 +349,7 @@ public sealed unsafe class StoreSession : IDisposable
     private StoreStatus Missed(in Key key)
     {
         CountMiss(_selected.Database, key.Hash);
+        if (_watches.IsAny) TellMissed(key);
         return StoreStatus.NotFound;
     }
 
@@ -356,8 +364,13 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Counts a read that was looked for more than once.</summary>
     internal void CountRead(in Key key, StoreStatus status)
     {
-        if (status == StoreStatus.NotFound) CountMiss(_selected.Database, key.Hash);
-        else _uses.CountRead(found: true);
+        if (status != StoreStatus.NotFound) _uses.CountRead(found: true);
+        else Missed(key);
+    }
+
+    private void TellMissed(in Key key)
+    {
+        if (_watches.IsListening) (Listener ?? _store.Listener)?.Hear(KeyNote.Missed, _selected.Number, key.Bytes);
     }
 
     /// <summary>Whether there is such a key.</summary>
@@ -394,6 +407,9 @@ public sealed unsafe class StoreSession : IDisposable
     {
         var key = Record.KeyOf(record, word);
         _watches.Note(_slot, _selected.Database!.Id, _hash.Of(key), key);
+        if (!_watches.IsListening || Listener is not { } listener) return;
+        listener.Hear(KeyNote.Changed, _selected.Number, key);
+        listener.Settle();
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares
@@ -432,7 +448,8 @@ public sealed unsafe class StoreSession : IDisposable
             if (record == null)
             {
                 if (SelectedOrNew() is not { } database) return StoreStatus.OutOfMemory;
-                var status = _changes.Insert(database, key, ref update, out bool again);
+                var status = _watches.IsListening ? _changes.InsertHeld(database, key, ref update, out bool again)
+                    : _changes.Insert(database, key, ref update, out again);
                 if (!again) return status;
             }
             else if (TryLock(record, out ulong word))

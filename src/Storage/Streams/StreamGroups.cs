@@ -29,6 +29,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         StreamGroup group = this[record];
         group.LastId = lastId;
         group.EntriesRead = entriesRead;
+        _value.Tell(KeyNote.Changed);
         return record;
     }
 
@@ -48,6 +49,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         groups.RemoveAt(place);
         _value.NoteIfSparse();
         _value.NoteArrival();
+        _value.Tell(KeyNote.Changed);
         return true;
     }
 
@@ -57,6 +59,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         _value.BeginChange(isWatched: false);
         this[group].LastId = lastId;
         this[group].EntriesRead = entriesRead;
+        _value.Tell(KeyNote.Changed);
     }
 
     /// <summary>Adds a consumer that is not there.</summary>
@@ -70,6 +73,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         StreamConsumer consumer = Consumer(record);
         consumer.SeenMs = nowMs;
         consumer.ActiveMs = StreamConsumer.Never;
+        _value.Tell(KeyNote.Changed);
         return record;
     }
 
@@ -87,6 +91,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         held.Clear();
         consumers.RemoveAt(place);
         _value.NoteIfSparse();
+        _value.Tell(KeyNote.Changed);
         return count;
     }
 

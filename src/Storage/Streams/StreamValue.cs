@@ -94,7 +94,12 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         // Ends: each round removes some, or is the last.
         while (!isDone && budget.TryTake(IStepBudget.WholePiece))
             isDone = Stream.Trim(in trim, ref removed, TBudget.IsBounded ? LeavesAtOnce : long.MaxValue);
-        if (removed != before) _value.BeginChange();
+        if (removed != before)
+        {
+            _value.BeginChange();
+            _value.Tell(KeyNote.Trimmed);
+        }
+
         if (isDone && removed != 0) _value.TidyRegion();
         return isDone;
     }
@@ -111,5 +116,6 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         stream.LastId = lastId;
         if (added is { } entries) stream.Added = entries;
         if (!maxDeletedId.IsZero) stream.MaxDeletedId = maxDeletedId;
+        _value.Tell(KeyNote.Changed);
     }
 }

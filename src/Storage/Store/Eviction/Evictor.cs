@@ -322,7 +322,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         {
             long bytes = RecordWord.Size(word) + OutsideOfLocked(record, word);
             store.Shadow.Add(hash, database.Id, bytes, Record.ExpiryOf(record, word));
-            session.Changes.MakeAbsent(ref held);
+            session.Changes.MakeAbsent(ref held, why: KeyNote.Evicted);
             if (_rule.RemembersEvicted) store.Evicted.Add(hash, database.Id, queue);
             Volatile.Write(ref _evictedKeys, _evictedKeys + 1);
         }

@@ -10,6 +10,15 @@ internal sealed unsafe class ExpirySweeper(Store store)
 {
     private const long RoundMs = 1000;
 
+    /// <summary>While somebody waits to be told of what expires: with the thread's pause
+    /// (<see cref="StoreThread"/>) some 25 ms at most, where the thread gets a processor when it wants
+    /// one.</summary>
+    private const long PromptRoundMs = 10;
+
+    /// <summary>Then walks take one part in so many of the time: of very many segments each is walked less
+    /// often.</summary>
+    private const long PromptShare = 5;
+
     /// <summary>Buckets of a large hash looked at under one lock: some 600 fields, tens of microseconds.</summary>
     private const int BucketsPerHold = 64;
 
@@ -17,19 +26,30 @@ internal sealed unsafe class ExpirySweeper(Store store)
     private const int HoldsPerRound = 512;
 
     private readonly Dictionary<int, long> _walkedMs = [];
+    private long _tookMs, _promptRoundMs = PromptRoundMs;
 
     public void Run(List<int> segments, StoreSession session)
     {
-        long now = session.NowMs;
+        long now = session.NowMs, begin = Environment.TickCount64;
+        long roundMs = store.ExpiresPromptly ? _promptRoundMs : RoundMs;
         foreach (int segment in segments)
         {
             SegmentInfo* info = store.Log.Info(segment);
             if (Volatile.Read(ref info->EarliestExpiryMs) > now) continue;
-            if (_walkedMs.TryGetValue(segment, out long walked) && now - walked < RoundMs && now >= walked) continue;
+            if (_walkedMs.TryGetValue(segment, out long walked) && now - walked < roundMs && now >= walked) continue;
             _walkedMs[segment] = now;
             Sweep(segment, info, session);
             session.Tick();
         }
+
+        _tookMs += Environment.TickCount64 - begin;
+    }
+
+    /// <summary>Ends a round over all databases.</summary>
+    public void EndRound()
+    {
+        _promptRoundMs = Math.Clamp(_tookMs * PromptShare, PromptRoundMs, RoundMs);
+        _tookMs = 0;
     }
 
     private void Sweep(int segment, SegmentInfo* info, StoreSession session)

@@ -5,6 +5,7 @@ internal sealed class StoreThread : IDisposable
 {
     // An expired key is to be gone within a second, and an idle store is to cost nothing that can be measured.
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(100),
+        PauseWhilePrompt = TimeSpan.FromMilliseconds(15),
         PauseWhileBusy = TimeSpan.FromMilliseconds(5), PauseWhileWanted = TimeSpan.FromMilliseconds(1);
 
     private readonly Store _store;
@@ -50,7 +51,8 @@ internal sealed class StoreThread : IDisposable
                 _store.Options.UpkeepFailed?.Invoke(exception);
             }
 
-            var pause = _store.WantsUpkeepNow ? PauseWhileWanted : _store.WantsUpkeepSoon ? PauseWhileBusy : Pause;
+            var pause = _store.WantsUpkeepNow ? PauseWhileWanted : _store.WantsUpkeepSoon ? PauseWhileBusy
+                : _store.ExpiresPromptly ? PauseWhilePrompt : Pause;
             // Ends: when the pause is over. While writers take memory, the next is made ready meanwhile.
             for (var left = pause; left > TimeSpan.Zero && !_stopping; left -= PauseWhileBusy)
             {

@@ -100,6 +100,7 @@ internal sealed class StoreUpkeep : IDisposable
         }
 
         Tell(UpkeepPart.Expiry, sweeping);
+        _sweeper.EndRound();
     }
 
     private void Tell(UpkeepPart part, long ticks) =>

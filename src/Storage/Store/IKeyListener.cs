@@ -1,0 +1,46 @@
+namespace Kv.Storage;
+
+/// <summary>What the store itself knows to have happened to a key, whatever the command was.</summary>
+internal enum KeyNote : byte
+{
+    /// <summary>A command is about to change the key: to those who watch it, that is a change.</summary>
+    Changed,
+
+    /// <summary>A key that was not there has a value.</summary>
+    Added,
+
+    /// <summary>Entries of a stream were removed from its front, with a change of the key.</summary>
+    Trimmed,
+
+    /// <summary>The key is gone: somebody has deleted it, or taken its last element.</summary>
+    Deleted,
+
+    /// <summary>The key is gone because its time had passed.</summary>
+    Expired,
+
+    /// <summary>Fields of a hash are gone because their time had passed.</summary>
+    FieldsExpired,
+
+    /// <summary>The key is gone because memory was short.</summary>
+    Evicted,
+
+    /// <summary>A read did not find the key.</summary>
+    Missed,
+}
+
+/// <summary>Is told what happens to keys (keyspace events). One for each session that runs commands; what other threads
+/// do goes to the store's own.</summary>
+/// <remarks>
+/// Called where it happens, mostly with the key's record locked: whoever looks at the key because of it waits for the
+/// lock, and sees what was done. So it is quick, and asks nothing of the store.
+/// Nobody is called as long as <see cref="WatchTable.IsAny"/> is false.
+/// </remarks>
+internal interface IKeyListener
+{
+    /// <param name="database">The number of the key's database.</param>
+    /// <param name="key">Valid during the call.</param>
+    void Hear(KeyNote note, int database, ReadOnlySpan<byte> key);
+
+    /// <summary>Publishes what it has heard, before a key is let go of.</summary>
+    void Settle();
+}

@@ -9,6 +9,7 @@ using Kv.Server.Families;
 using Kv.Server.Http;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
+using Kv.Server.Notifications;
 using Kv.Server.PubSub;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
@@ -78,6 +79,8 @@ public sealed class KvServer : IAsyncDisposable
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
+        Events = new KeyspaceEvents(PubSub, Store,
+            exception => Log.LogError(exception, "An event of a key could not be published"));
         AuthFailures = new AuthFailures(() => TickMs);
         if (options.OwnsProcess)
         {
@@ -232,6 +235,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal PubSubEngine PubSub { get; }
 
+    /// <summary>Tells subscribers what happens to keys.</summary>
+    internal KeyspaceEvents Events { get; }
+
     internal AuthFailures AuthFailures { get; }
 
     internal RateMeter Rates { get; }
@@ -348,6 +354,8 @@ public sealed class KvServer : IAsyncDisposable
         FollowTiming(Options);
         Options.OnChange("latency-tracking", FollowTracking);
         FollowTracking(Options);
+        Options.OnChange("notify-keyspace-events", Events.Follow);
+        Events.Follow(Options);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
@@ -12,20 +13,30 @@ namespace Kv.Server.Blocking;
 /// First come, first served, until the key has no more. A command that is served may change other keys (BLMOVE); those
 /// who wait for them are served likewise. Threads: the session's, in its turn, with no key held.
 /// </remarks>
-internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposable
+internal sealed class KeyServer : IDisposable
 {
     /// <summary>When serving has changed this many keys, the rest is left to another thread: elements can go round
     /// between clients.</summary>
     private const int FurtherKeysMax = 1024;
 
     private readonly ReplyWriter _reply = new(new OutputBuffer(256, 64 * 1024));
+    private readonly KvServer _server;
+    private readonly StoreSession _store;
+    private readonly CommandEvents _events;
+    private readonly bool _ownsEvents;
+
+    public KeyServer(KvServer server, StoreSession store)
+    {
+        (_server, _store) = (server, store);
+        _events = CommandEvents.Of(server.Events, store, out _ownsEvents);
+    }
 
     /// <summary>Serves those who wait for the keys that the session has changed.</summary>
     public void ServeArrivals()
     {
-        var arrivals = store.Arrivals;
+        var arrivals = _store.Arrivals;
         int most = arrivals.Count + FurtherKeysMax;
-        store.MayComeAgain = false;     // what is done for others is not done again
+        _store.MayComeAgain = false;     // what is done for others is not done again
         try
         {
             // Ends: with what the command has changed and a bounded number of keys more.
@@ -33,7 +44,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
             {
                 if (i == most)
                 {
-                    server.Blocked.ServeElsewhere(arrivals.TakeFrom(i));
+                    _server.Blocked.ServeElsewhere(arrivals.TakeFrom(i));
                     break;
                 }
 
@@ -46,7 +57,11 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         }
     }
 
-    public void Dispose() => _reply.Dispose();
+    public void Dispose()
+    {
+        _reply.Dispose();
+        if (_ownsEvents) _store.Listener = null;
+    }
 
     /// <summary>Serves those who wait for one key.</summary>
     public void Serve(WatchedKey key)
@@ -54,11 +69,12 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         if (key.Queue is not WaitQueue queue) return;
         Debug.Assert(!queue.Guard.IsHeldByCurrentThread, "a key is not served while it is served");
         // What this takes from the key is no reason to serve the key again: this goes on until nothing is left.
-        var before = store.Arrivals.Ignored;
-        store.Arrivals.Ignored = key;
+        var before = _store.Arrivals.Ignored;
+        var ofRow = _events.OfRow;
+        _store.Arrivals.Ignored = key;
         // A BUSY error would have nobody to go to: who is served asked long ago, who serves has had its reply.
-        bool answers = store.Presence.AnswersInPause;
-        store.Presence.AnswersInPause = false;
+        bool answers = _store.Presence.AnswersInPause;
+        _store.Presence.AnswersInPause = false;
         try
         {
             lock (queue.Guard)
@@ -70,8 +86,9 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
         }
         finally
         {
-            store.Arrivals.Ignored = before;
-            store.Presence.AnswersInPause = answers;
+            _store.Arrivals.Ignored = before;
+            _events.Begin(ofRow);      // of the next command in the same run
+            _store.Presence.AnswersInPause = answers;
         }
     }
 
@@ -94,15 +111,17 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
     private bool TryServe(WaitPlace place)
     {
         var command = place.Command;
-        store.Select(place.Key.Number);
+        _store.Select(place.Key.Number);
+        _events.Begin(KeyEvent.None);
         try
         {
-            _reply.Output.LimitBytes = (int)Math.Min(server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
-            var serving = new Serving(command, place, store, _reply);
+            _reply.Output.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
+            var serving = new Serving(command, place, _store, _reply, _events);
             Debug.Assert(place.Queue.Guard.IsHeldByCurrentThread, "served under the queue's lock");
             if (!command.TryServe(ref serving)) return false;
             Debug.Assert(!command.IsWaiting, "whoever serves a command has claimed it");
             Debug.Assert(_reply.Owed == 0, "who is served gets exactly one reply");
+            _events.EndCommand();
             command.Finish(_reply.Output.Span);
         }
         catch (Exception exception)
@@ -110,7 +129,7 @@ internal sealed class KeyServer(KvServer server, StoreSession store) : IDisposab
             // The error (a reply that is too large, or a mistake of ours) goes to the client who waits, not to the one
             // whose command serves it.
             if (exception is not ReplyTooLargeException)
-                server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
+                _server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
             if (command.IsWaiting && !command.TryClaim()) return true;
             _reply.Output.Clear();
             _reply.BeginReply();

@@ -1,11 +1,13 @@
 using Kv.Protocol;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Blocking;
 
 /// <summary>What a blocked command is served with: one of its keys, a session of the store, and where the reply
 /// goes.</summary>
-internal readonly ref struct Serving(BlockedCommand command, WaitPlace place, StoreSession store, ReplyWriter reply)
+internal readonly ref struct Serving(BlockedCommand command, WaitPlace place, StoreSession store, ReplyWriter reply,
+    CommandEvents events)
 {
     /// <summary>The session of whoever serves, on the command's database. It holds no keys, and its scratch lists are
     /// free.</summary>
@@ -25,6 +27,20 @@ internal readonly ref struct Serving(BlockedCommand command, WaitPlace place, St
 
     /// <summary>Which of the command's keys <see cref="Key"/> is.</summary>
     public int KeyIndex => place.Index;
+
+    /// <summary>Names what serving is about to do to the keys that it changes, for those who subscribe to their
+    /// events.</summary>
+    public void Arm(KeyEvent what)
+    {
+        if (events.IsAsked) events.Arm(what);
+    }
+
+    /// <summary>Tells subscribers what serving has done to a key of the command's database, which is still
+    /// held.</summary>
+    public void Notify(KeyEvent what, ReadOnlySpan<byte> key)
+    {
+        if (events.IsAsked) events.Add(what, Database, key);
+    }
 
     /// <summary>Makes the caller the one who ends the wait. Called right before the first change.</summary>
     /// <returns>False when the wait has ended already.</returns>

@@ -313,6 +313,12 @@ internal static class HonouredOptions
         {
             Summary = "who may CONFIG SET options that name files",
         },
+        new Option<string>("notify-keyspace-events", new EventLettersType(), o => o.NotifyKeyspaceEvents,
+            (o, v) => o.NotifyKeyspaceEvents = v)
+        {
+            Summary = "which events of keys are published: K, E, and letters of classes",
+                Change = OptionChange.Live,
+        },
         new Option<long>("slowlog-log-slower-than", new NumberType(-1, long.MaxValue),
             o => o.SlowlogLogSlowerThan, (o, v) => o.SlowlogLogSlowerThan = v)
         {

@@ -123,10 +123,6 @@ internal static class KeptOptions
         new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
         new Option<bool>("no-appendfsync-on-rewrite", YesNo, false),
-        new Option<string>("notify-keyspace-events", new EventLettersType(), "")
-        {
-            Reason = "keyspace events are not published yet",
-        },
         new Option<string>("oom-score-adj", Words("no", "yes", "relative", "absolute"), "no"),
         new Option<string>("oom-score-adj-values", new OomScoresType(), "0 200 800"),
         new Option<string>("proc-title-template", Text, "{title} {listen-addr} {server-mode}"),

@@ -191,6 +191,9 @@ public sealed class ServerOptions
 
     // Diagnostics
 
+    /// <summary>Letters of the events that are published of keys (keyspace events); none when empty.</summary>
+    public string NotifyKeyspaceEvents { get; set; } = "";
+
     /// <summary>Microseconds from which on a command is in the slow log; below 0 none is.</summary>
     public long SlowlogLogSlowerThan { get; set; } = 10_000;
 

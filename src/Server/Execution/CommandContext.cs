@@ -1,6 +1,8 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Notifications;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -39,6 +41,33 @@ internal ref struct CommandContext
     /// <summary>Serves those who wait for what this session's commands change.</summary>
     internal KeyServer Waits { readonly get; init; }
 
+    /// <summary>Publishes what commands do to keys.</summary>
+    internal CommandEvents Events { readonly get; init; }
+
+    /// <summary>Names what the command is about to do to the keys that it changes, for those who subscribe to their
+    /// events, where that is not what its row says.</summary>
+    /// <param name="second">Is published as well; not if the key is gone.</param>
+    public readonly void Arm(KeyEvent first, KeyEvent second = KeyEvent.None)
+    {
+        if (Events.IsAsked) Events.Arm(first, second);
+    }
+
+    /// <summary>Tells subscribers what the command has done to a key of the session's database, where that is not what
+    /// its row says. While the key is held: that it is new, or gone with its last element, the store says
+    /// then.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly void Notify(KeyEvent what, scoped in Key key)
+    {
+        if (Events.IsAsked) Events.Add(what, Session.Database, key.Bytes);
+    }
+
+    /// <summary>The same of the key that is an argument.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly void Notify(KeyEvent what, int argument)
+    {
+        if (Events.IsAsked) Events.Add(what, Session.Database, Args[argument].Span);
+    }
+
     /// <summary>Whether the command may wait for an element that is not there. Run by EXEC it may not, and replies as
     /// if its time had passed.</summary>
     public readonly bool MayBlock => !InTransaction;
@@ -65,7 +94,14 @@ internal ref struct CommandContext
     /// <returns>False when an error was written.</returns>
     public readonly bool TryBegin(StoreStatus status)
     {
-        if (status is StoreStatus.Ok or StoreStatus.NotFound) return true;
+        if (status == StoreStatus.Ok) return true;
+        if (status == StoreStatus.NotFound)
+        {
+            if (Events.IsAsked && (Command.Flags & CommandFlags.Write) == 0)
+                Events.Miss(Session.Database, Args[Command.Container == null ? 1 : 2].Span);
+            return true;
+        }
+
         Fail(Errors.For(status));
         return false;
     }

@@ -4,6 +4,7 @@ using System.Text;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
+using Kv.Server.Notifications;
 using Kv.Server.Sessions;
 using Kv.Server.Users;
 using Kv.Storage;
@@ -28,6 +29,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     private readonly SlowLog _slowLog;
     private readonly LatencyMonitor _latency;
     private readonly CommandTiming _timing;
+    private readonly bool _ownsEvents;
     private CommandCounts _uncounted;
     private long _partTicks;
 
@@ -38,6 +40,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         _counters = counters;
         _output = output;
         _reply = output.Reply;
+        Events = CommandEvents.Of(server.Events, store, out _ownsEvents);
         _waits = new KeyServer(server, store);
         _transactions = new TransactionRun(this, output);
         _slowLog = server.SlowLog;
@@ -52,6 +55,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// part is all there is, and whoever steps it counts and times it.</summary>
     public bool CountsParts { get; init; } = true;
 
+    /// <summary>Publishes what the commands do to keys.</summary>
+    public CommandEvents Events { get; }
+
     /// <summary>Which commands are timed one by one.</summary>
     public TimingDetail Detail => _timing.Detail;
 
@@ -59,7 +65,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         new()
         {
             Server = _server, Reply = _reply, Store = _store, Counters = _counters, Output = _output, Waits = _waits,
-            Transactions = _transactions, Args = new CommandArguments(null, 0, _store, 0, 0, 0, null),
+            Transactions = _transactions, Events = Events, Args = new CommandArguments(null, 0, _store, 0, 0, 0, null),
         };
 
     /// <summary>Selects the session's database, and owes one reply.</summary>
@@ -79,7 +85,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         handler(ref context);
         counts.Calls++;
         if (!_reply.IsDone) Finish(ref context, isFirstTurn: true);
-        if (_store.HasArrivals) _waits.ServeArrivals();
+        if (_store.HasArrivals) ServeArrivals();
     }
 
     /// <summary>Calls and times a command that <see cref="Begin"/> has begun.</summary>
@@ -91,6 +97,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         ref var counts = ref _counters.ByCommand[context.Command.Id];
         var command = context.Command;
         // A value in a block of its own takes long, whatever the command.
+        Events.Begin(command.Event);
         bool isTimed = command.Timing <= Detail || context.Session.Blocks != null
             || (command.Timing == TimingDetail.Never && _latency.IsOn);
         long begin = counts.Begin();
@@ -140,6 +147,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         Debug.Assert(context.InTransaction, "a part is of something larger");
         var command = BeginPart(ref context, queued);
         PartHasThrown = false;
+        Events.Begin(command.Event);
         _reply.BeginPart();
         try
         {
@@ -164,6 +172,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
+            Events.EndCommand();
             if (!_reply.IsDone) Finish(ref context);
             // CLIENT REPLY OFF and SKIP write nothing, but have a place in the array.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
@@ -196,6 +205,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (session.Steps != null) return false;
             counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
+            Events.EndCommand();
             if (!_reply.IsDone) Finish(ref context);
         }
         catch (Exception exception)
@@ -245,6 +255,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     private void FailPart(Session session, Exception exception)
     {
         PartHasThrown = true;
+        Events.EndCommand();
         Fail(session, exception);
     }
 
@@ -256,6 +267,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         Debug.Assert(session.LastCommand != null && session.Steps == steps, "they are the last command's steps");
         Debug.Assert(!session.IsParked && session.OwedBySteps > 0, "who goes on does not wait, and owes a reply");
         context.Command = session.LastCommand!;
+        Events.Begin(context.Command.Event);
         context.Args.Begin(null, 0, 0, 0, 0, null);
         Begin(session);
         // What earlier steps have written is no longer owed.
@@ -268,7 +280,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         if (session.SlowCall is { } call) call.Ticks += ticks;
         session.StepTicks += ticks;
         _latency.Note(context.Command.LatencyEvent, ticks);
-        if (_store.HasArrivals) _waits.ServeArrivals();
+        if (_store.HasArrivals) ServeArrivals();
         if (!isDone)
         {
             Leave(ref context);
@@ -309,9 +321,12 @@ internal sealed unsafe class CommandRunner : IDisposable
         return _slowLog.Record(new(args.At(0), args.Count), secrets);
     }
 
-    /// <summary>Serves those who wait for what a command that threw has changed.</summary>
+    /// <summary>Publishes what is left of a command's events, and serves those who wait for what it has
+    /// changed.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public void ServeArrivals()
     {
+        Events.EndCommand();
         if (_store.HasArrivals) _waits.ServeArrivals();
     }
 
@@ -347,7 +362,11 @@ internal sealed unsafe class CommandRunner : IDisposable
         CountError();
     }
 
-    public void Dispose() => _waits.Dispose();
+    public void Dispose()
+    {
+        _waits.Dispose();
+        if (_ownsEvents) _store.Listener = null;
+    }
 
     /// <summary>Whether a command writes messages of its own: other messages may come between them, and their number is
     /// not checked.</summary>

@@ -494,6 +494,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             if (end == slot) return RunChecked(ref context, slot, ref input);
         }
 
+        runner.Events.Begin(command.Event);
         var first = slot;
         if (command.MayComeAgain) _store.MayComeAgain = true;
         long begin = counts.Begin();

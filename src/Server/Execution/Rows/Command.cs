@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Diagnostics;
+using Kv.Server.Notifications;
 using Kv.Server.Users;
 
 namespace Kv.Server.Execution;
@@ -63,6 +64,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Whether a call with at least <see cref="UnnamedKeysFrom"/> arguments uses unnamed keys; null: each
     /// may.</summary>
     public ArgumentTest? UsesUnnamedKeys { get; init; }
+
+    /// <summary>What subscribers are told of the keys that it changes; none: nothing, or its handler says
+    /// what.</summary>
+    public KeyEvent Event { get; init; } = KeyEvent.None;
 
     /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0:
     /// none.</summary>

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -20,6 +21,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     private IHeldSteps? _work;
     private ReplyHead _head;
     private StepsOwner _owner;
+    private CommandEvents? _events;
 
     /// <inheritdoc/>
     public virtual bool HasChanged => false;
@@ -29,6 +31,9 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
 
     /// <inheritdoc/>
     public string WorkName => _owner.Text;
+
+    /// <inheritdoc/>
+    public IKeyListener? ListenOn(StoreSession session) => _events?.On(session);
 
     /// <summary>Elements of the reply, or its number; right when the work is done.</summary>
     protected long Count { get; set; }
@@ -90,6 +95,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     {
         _head = head;
         _owner = new StepsOwner(context);
+        _events = context.Events.ForSteps();
         Count = count;
         _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Server.Notifications;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -26,6 +27,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     private readonly CollectedReply _reply;
     private readonly ManyKeysKind _kind;
     private readonly StepsOwner _owner;
+    private readonly CommandEvents? _events;
     private RegisterUnion _union;
     private SteppedRead? _read;
     private KeysHold? _hold;
@@ -39,6 +41,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _session = context.Session;
         _kind = kind;
         _owner = new StepsOwner(context);
+        _events = context.Events.ForSteps();
         _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
@@ -63,6 +66,9 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
 
     /// <inheritdoc/>
     public string WorkName => _owner.Text;
+
+    /// <inheritdoc/>
+    public IKeyListener? ListenOn(StoreSession session) => _events?.On(session);
 
     /// <inheritdoc/>
     public bool OnlyIfNoneExists => _kind == ManyKeysKind.SetAllIfNoneExists;

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -15,6 +16,7 @@ internal static class BitmapCommands
             Summary = "Sets one bit of the string at a key, with zero bits up to there if it is shorter; answers the "
                 + "bit as it was.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Bitmap,
+            Event = KeyEvent.SetBit,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Member = 2, MemberIs = MemberKind.Bit,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
@@ -51,6 +53,7 @@ internal static class BitmapCommands
             Summary = "Combines strings bit by bit into another key.",
             Complexity = "O(N) where N is the length of all strings together.",
             Since = "2.6.0", Group = CommandGroup.Bitmap,
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
                 KeySpec.Range(3, -1, 1, KeyAccess.RO | KeyAccess.Access)],
@@ -64,6 +67,7 @@ internal static class BitmapCommands
             Summary = "Reads, writes and adds to numbers of any width inside of the string at a key.",
             Complexity = "O(1) for each subcommand.",
             Since = "3.2.0", Group = CommandGroup.Bitmap,
+            Event = KeyEvent.SetBit,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update | KeyAccess.Access)
                 .Unless(["SET", "INCRBY"], KeyAccess.RO | KeyAccess.Access, from: 2)],

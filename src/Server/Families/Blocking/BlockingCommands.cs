@@ -1,5 +1,6 @@
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -17,6 +18,7 @@ internal static class BlockingCommands
             Summary = "Takes the first element of the first list that has any, and returns key and element; waits for "
                 + "one if need be.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.LPop,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
         },
@@ -26,6 +28,7 @@ internal static class BlockingCommands
             Summary = "Takes the last element of the first list that has any, and returns key and element; waits for "
                 + "one if need be.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.RPop,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
         },
@@ -64,6 +67,7 @@ internal static class BlockingCommands
             Summary = "Takes the member with the lowest score of the first set that has any, and returns key and it; "
                 + "waits if need be.",
             Complexity = "O(log(N)) where N is the number of members.", Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZPopMin,
             Flags = CommandFlags.Write | CommandFlags.Fast | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
         },
@@ -73,6 +77,7 @@ internal static class BlockingCommands
             Summary = "Takes the member with the highest score of the first set that has any, and returns key and it; "
                 + "waits if need be.",
             Complexity = "O(log(N)) where N is the number of members.", Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZPopMax,
             Flags = CommandFlags.Write | CommandFlags.Fast | CommandFlags.Blocking,
             Keys = [KeySpec.Range(1, -2, 1, Takes)],
         },

@@ -42,8 +42,11 @@ internal sealed class BlockedMove : BlockedCommand
 
         var from = held.Value(0);
         if (!from.Exists || from.Type != DataType.List || !serving.TryClaim()) return false;
-        ListEnds.Move(serving.Reply, from, held.Value(1), serving.KeyBytes.AsSpan().SequenceEqual(_destination),
-            _fromLeft, _toLeft);
+        bool isMoved = ListEnds.Move(serving.Reply, from, held.Value(1),
+            serving.KeyBytes.AsSpan().SequenceEqual(_destination), _fromLeft, _toLeft);
+        if (!isMoved) return true;
+        serving.Notify(ListEnds.PushAt(_toLeft), _destination);
+        serving.Notify(ListEnds.PopAt(_fromLeft), serving.KeyBytes);
         return true;
     }
 
@@ -56,6 +59,8 @@ internal sealed class BlockedMove : BlockedCommand
 
     private struct ReadNothing : IValueRead
     {
+        public static bool IsUse => false;      // a look, which nobody asked for
+
         public readonly void Read(in ValueView value)
         {
         }

@@ -11,6 +11,7 @@ internal sealed class BlockedPop(Session session, PopRule rule) : BlockedCommand
     {
         using var held = serving.Store.Hold(serving.Key, rule.Type);
         if (held.Status != StoreStatus.Ok || !serving.TryClaim()) return false;
+        serving.Arm(rule.Event);
         rule.Take(serving.Reply, serving.KeyBytes, held.Value);
         return true;
     }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -36,7 +37,12 @@ internal static class ListEnds
         if (from.Type != DataType.List) context.Fail(Errors.WrongType);
         else if (leavesToOthers && databases.IsAwaited(context.Session.Database, context.Store.Key(source)))
             return false;
-        else Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft);
+        else if (Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft))
+        {
+            context.Notify(PushAt(toLeft), 2);
+            context.Notify(PopAt(fromLeft), 1);
+        }
+
         return true;
     }
 
@@ -44,45 +50,47 @@ internal static class ListEnds
     /// <param name="from">A list.</param>
     /// <param name="to">A value of any type, or none; may be the value that <paramref name="from"/> is.</param>
     /// <param name="isSame">Whether both are one key.</param>
-    public static void Move(ReplyWriter reply, HeldValue from, HeldValue to, bool isSame, bool fromLeft, bool toLeft)
+    /// <returns>False after writing an error.</returns>
+    public static bool Move(ReplyWriter reply, HeldValue from, HeldValue to, bool isSame, bool fromLeft, bool toLeft)
     {
         if (to.Exists && to.Type != DataType.List)
         {
             reply.WriteError(Errors.WrongType);
+            return false;
         }
-        else if (!isSame)
-        {
-            MoveOver(reply, from, to, fromLeft, toLeft);
-        }
-        else if (fromLeft != toLeft)
-        {
-            Rotate(reply, from, fromLeft);
-        }
-        else
-        {
-            // Taken and put back.
-            WriteOne(reply, new ListValue(from).View, fromLeft);
-            from.BeginChange();
-        }
+
+        if (!isSame) return MoveOver(reply, from, to, fromLeft, toLeft);
+        if (fromLeft != toLeft) return Rotate(reply, from, fromLeft);
+        // Taken and put back.
+        WriteOne(reply, new ListValue(from).View, fromLeft);
+        from.BeginChange();
+        return true;
     }
 
-    private static void MoveOver(ReplyWriter reply, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
+    /// <summary>The event of an element that is put at an end.</summary>
+    public static KeyEvent PushAt(bool left) => left ? KeyEvent.LPush : KeyEvent.RPush;
+
+    /// <summary>The event of an element that is taken from an end.</summary>
+    public static KeyEvent PopAt(bool left) => left ? KeyEvent.LPop : KeyEvent.RPop;
+
+    private static bool MoveOver(ReplyWriter reply, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
     {
         new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
         var list = new ListValue(to);
         if (!list.TryReservePush(toLeft, new ListPush(element.Length)))
         {
             reply.WriteError(Errors.OutOfMemory);
-            return;
+            return false;
         }
 
         reply.WriteBulk(element);
         list.Push(toLeft, element);
         new ListValue(from).RemoveEnd(fromLeft);
+        return true;
     }
 
     /// <summary>Moves an element from one end of a list to the other.</summary>
-    private static void Rotate(ReplyWriter reply, HeldValue value, bool fromLeft)
+    private static bool Rotate(ReplyWriter reply, HeldValue value, bool fromLeft)
     {
         var list = new ListValue(value);
         list.View.TryGet(fromLeft ? 0 : -1, out var element);
@@ -92,7 +100,8 @@ internal static class ListEnds
         Span<byte> copy = rented ?? stackalloc byte[1024];
         copy = copy[..length];
         element.CopyTo(copy);
-        if (!list.TryReservePush(!fromLeft, new ListPush(length)))
+        bool isDone = list.TryReservePush(!fromLeft, new ListPush(length));
+        if (!isDone)
         {
             reply.WriteError(Errors.OutOfMemory);
         }
@@ -104,6 +113,7 @@ internal static class ListEnds
         }
 
         if (rented != null) ArrayPool<byte>.Shared.Return(rented);
+        return isDone;
     }
 
     private static void WriteOne(ReplyWriter reply, ListView list, bool left)

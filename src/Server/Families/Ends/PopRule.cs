@@ -1,6 +1,7 @@
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -20,6 +21,10 @@ internal readonly struct PopRule
 
     /// <summary>How many to take at most; 0: one, which is written without an array of its own.</summary>
     public long Count { get; init; }
+
+    /// <summary>What subscribers are told of the key.</summary>
+    public KeyEvent Event => Type == DataType.List ? ListEnds.PopAt(FromFirst)
+        : FromFirst ? KeyEvent.ZPopMin : KeyEvent.ZPopMax;
 
     /// <summary>Reads "numkeys key [key ...] end [COUNT count]".</summary>
     public static PopRule ReadMany(ref CommandArguments args, DataType type, out KeyRange keys)
@@ -62,6 +67,7 @@ internal readonly struct PopRule
     /// <returns>False when there is nothing to take: nothing was written.</returns>
     public bool TryTake(ref CommandContext context, KeyRange keys, bool leavesToOthers = false)
     {
+        context.Arm(Event);
         if (keys.Count == 1) return TryTakeOne(ref context, keys.First, leavesToOthers);
         context.Args.RequireAtMost(keys.Count, KeysMax, "keys to take from");
         if (!context.Args.Finish(context.Reply)) return true;

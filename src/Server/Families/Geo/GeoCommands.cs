@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -17,6 +18,7 @@ internal static class GeoCommands
             Summary = "Adds members with their places on the earth to a sorted set, or moves those that are there.",
             Complexity = "O(log(N)) for each member, where N is the number of members.",
             Since = "3.2.0", Group = CommandGroup.Geo,
+            Event = KeyEvent.ZAdd,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -61,6 +63,7 @@ internal static class GeoCommands
             Summary = "Stores the members inside of a circle or a box as another sorted set.",
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "6.2.0", Group = CommandGroup.Geo,
+            Event = KeyEvent.GeoSearchStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.At(2, Reads)],
         },
@@ -71,6 +74,7 @@ internal static class GeoCommands
             Summary = "Returns the members within a distance of a place, or stores them.",
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
+            Event = KeyEvent.GeoRadiusStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores),
                 KeySpec.After("STOREDIST", 6, 0, 1, Stores)],
@@ -91,6 +95,7 @@ internal static class GeoCommands
             Summary = "Returns the members within a distance of a member, or stores them.",
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
+            Event = KeyEvent.GeoRadiusStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores),
                 KeySpec.After("STOREDIST", 5, 0, 1, Stores)],

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -17,6 +18,7 @@ internal static class HashCommands
             Usage = "key field value [field value ...]",
             Summary = "Sets fields of a hash and returns how many are new.",
             Complexity = "O(1) for each field.", Since = "2.0.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HSet,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HMSET", arity: -4, HMSet)
@@ -25,6 +27,7 @@ internal static class HashCommands
             Summary = "Sets fields of a hash.",
             Complexity = "O(N) where N is the number of fields.", Since = "2.0.0", DeprecatedSince = "4.0.0",
             Group = CommandGroup.Hash,
+            Event = KeyEvent.HSet,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HSETNX", arity: 4, HSetNx)
@@ -32,6 +35,7 @@ internal static class HashCommands
             Usage = "key field value",
             Summary = "Sets a field of a hash unless it is there.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HSet,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("HGET", arity: 3, HGet)
@@ -95,6 +99,7 @@ internal static class HashCommands
             Usage = "key field [field ...]",
             Summary = "Removes fields and returns how many there were; a hash without fields is gone.",
             Complexity = "O(N) where N is the number of fields to remove.", Since = "2.0.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HDel,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -103,6 +108,7 @@ internal static class HashCommands
             Usage = "key field increment",
             Summary = "Adds a number to the integer in a field; a missing one counts as 0.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HIncrBy,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("HINCRBYFLOAT", arity: 4, HIncrByFloat)
@@ -110,6 +116,7 @@ internal static class HashCommands
             Usage = "key field increment",
             Summary = "Adds a number with decimals to the one in a field; a missing one counts as 0.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HIncrByFloat,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
         new("HRANDFIELD", arity: -2, HRandField)

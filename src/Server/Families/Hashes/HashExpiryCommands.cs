@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -19,6 +20,7 @@ internal static class HashExpiryCommands
             Usage = "key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
             Summary = "Makes fields of a hash expire in so many seconds.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HExpire,
             Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HPEXPIRE", arity: -6, HPExpire)
@@ -26,6 +28,7 @@ internal static class HashExpiryCommands
             Usage = "key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
             Summary = "Makes fields of a hash expire in so many milliseconds.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HExpire,
             Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HEXPIREAT", arity: -6, HExpireAt)
@@ -33,6 +36,7 @@ internal static class HashExpiryCommands
             Usage = "key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
             Summary = "Makes fields of a hash expire at a second of Unix time; at once if that has passed.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HExpire,
             Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HPEXPIREAT", arity: -6, HPExpireAt)
@@ -40,6 +44,7 @@ internal static class HashExpiryCommands
             Usage = "key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
             Summary = "Makes fields of a hash expire at a millisecond of Unix time; at once if that has passed.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HExpire,
             Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HTTL", arity: -5, HTtl)
@@ -76,6 +81,7 @@ internal static class HashExpiryCommands
             Usage = "key FIELDS numfields field [field ...]",
             Summary = "Lets fields of a hash live as long as the hash does.",
             Complexity = "O(N) where N is the number of fields.", Since = "7.4.0", Group = CommandGroup.Hash,
+            Event = KeyEvent.HPersist,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
         },
     ];
@@ -121,9 +127,12 @@ internal static class HashExpiryCommands
         }
 
         context.Reply.WriteArray(count);
+        bool removes = false;
         for (int i = first; i < first + count; i++)
         {
-            context.Reply.WriteInteger(hash.SetExpiry(context.Args[i].Span, expiryMs, rule) switch
+            var status = hash.SetExpiry(context.Args[i].Span, expiryMs, rule);
+            removes |= status == FieldExpiryStatus.Removed;
+            context.Reply.WriteInteger(status switch
             {
                 FieldExpiryStatus.NoField => NoField,
                 FieldExpiryStatus.Unchanged => 0,
@@ -132,6 +141,7 @@ internal static class HashExpiryCommands
             });
         }
 
+        if (removes) context.Arm(KeyEvent.HDel);
         hash.Settle();
     }
 

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -18,6 +19,7 @@ internal static class HyperLogLogCommands
             Summary = "Adds elements to the HyperLogLog at a key, which is made if it is missing; answers 1 if that "
                 + "changed it.",
             Complexity = "O(1) for each element.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
+            Event = KeyEvent.PfAdd,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 2, MemberIs = MemberKind.Element, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -36,6 +38,7 @@ internal static class HyperLogLogCommands
             Usage = "destkey [sourcekey [sourcekey ...]]",
             Summary = "Adds all that went into some HyperLogLogs to another one, which is made if it is missing.",
             Complexity = "O(N) where N is the number of keys.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
+            Event = KeyEvent.PfAdd,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Insert),
                 KeySpec.Range(2, -1, 1, KeyAccess.RO | KeyAccess.Access)],

@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -24,6 +25,7 @@ internal static class DumpCommands
             Summary = "Makes what DUMP returned, here or at a Redis server, the value of a key.",
             Complexity = "O(N) where N is the number of bytes of the value; O(M*log(M)) for a sorted set of M members.",
             Since = "2.6.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Restore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom, Categories = AclCategories.Dangerous,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },

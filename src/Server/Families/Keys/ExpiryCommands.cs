@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -19,6 +20,7 @@ internal static class ExpiryCommands
             Usage = "key seconds [NX | XX | GT | LT]",
             Summary = "Makes a key expire in so many seconds; at once if that is not positive.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Expire,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PEXPIRE", arity: -3, PExpire)
@@ -26,6 +28,7 @@ internal static class ExpiryCommands
             Usage = "key milliseconds [NX | XX | GT | LT]",
             Summary = "Makes a key expire in so many milliseconds; at once if that is not positive.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Expire,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("EXPIREAT", arity: -3, ExpireAt)
@@ -33,6 +36,7 @@ internal static class ExpiryCommands
             Usage = "key unix-time-seconds [NX | XX | GT | LT]",
             Summary = "Makes a key expire at a second of Unix time; at once if that has passed.",
             Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Expire,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PEXPIREAT", arity: -3, PExpireAt)
@@ -40,6 +44,7 @@ internal static class ExpiryCommands
             Usage = "key unix-time-milliseconds [NX | XX | GT | LT]",
             Summary = "Makes a key expire at a millisecond of Unix time; at once if that has passed.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Expire,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PERSIST", arity: 2, Persist)
@@ -47,6 +52,7 @@ internal static class ExpiryCommands
             Usage = "key",
             Summary = "Lets a key live on without an end.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.Persist,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("TTL", arity: 2, Ttl)

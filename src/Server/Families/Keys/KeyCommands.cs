@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -91,6 +92,7 @@ internal static class KeyCommands
             Complexity = "O(1) for large strings, which both keys share until one changes; else O(N) where N is the "
                 + "number of bytes or elements.",
             Since = "6.2.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.CopyTo,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys =
             [
@@ -233,14 +235,16 @@ internal static class KeyCommands
 
     private static void Rename(ref CommandContext context)
     {
-        var status = MoveValue(ref context, context.Session.Database, replace: true, out _);
+        var status = MoveValue(ref context, context.Session.Database, replace: true, out _,
+            KeyEvent.RenameFrom, KeyEvent.RenameTo);
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
     }
 
     private static void RenameNx(ref CommandContext context)
     {
-        var status = MoveValue(ref context, context.Session.Database, replace: false, out bool done);
+        var status = MoveValue(ref context, context.Session.Database, replace: false, out bool done,
+            KeyEvent.RenameFrom, KeyEvent.RenameTo);
         if (status == StoreStatus.Ok) context.Reply.WriteInteger(done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
@@ -252,14 +256,16 @@ internal static class KeyCommands
         if (!context.Args.Failed && database == context.Session.Database) context.Args.Fail(Errors.SameObject);
         if (!context.Args.Finish(context.Reply)) return;
 
-        var status = MoveValue(ref context, database, replace: false, out bool done);
+        var status = MoveValue(ref context, database, replace: false, out bool done, KeyEvent.MoveFrom,
+            KeyEvent.MoveTo);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(done ? 1 : 0);
         else context.Fail(Errors.For(status));
     }
 
     /// <summary>Moves the value at the first argument to the second one, or to the same key of another
     /// database.</summary>
-    private static StoreStatus MoveValue(ref CommandContext context, int database, bool replace, out bool done)
+    private static StoreStatus MoveValue(ref CommandContext context, int database, bool replace, out bool done,
+        KeyEvent from, KeyEvent to)
     {
         done = false;
         bool toOtherDatabase = database != context.Session.Database;
@@ -273,6 +279,11 @@ internal static class KeyCommands
 
         var status = held.Move(0, 1);
         done = status == StoreStatus.Ok;
+        if (!done || !context.Events.IsAsked) return status;
+        var target = context.Args[toOtherDatabase ? 1 : 2].Span;
+        context.Events.Add(KeyEvent.New, database, target);     // also over another value, as in Redis
+        context.Notify(from, 1);
+        context.Events.Add(to, database, target);
         return status;
     }
 
@@ -298,6 +309,7 @@ internal static class KeyCommands
 
         using var held = context.Store.Hold(ListPair(ref context, 1, 2, database));
         var status = held.Status;
+        context.Arm(KeyEvent.New, KeyEvent.CopyTo);     // also over another value, as in Redis
         bool copies = status == StoreStatus.Ok && held.Exists(0) && (replace || !held.Exists(1));
         if (copies && CopySteps.TryBegin(ref context, held)) return;
         if (copies) status = held.Copy(0, 1, held.View(0).ExpiryMs);

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -120,6 +121,7 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
             return;
         }
 
+        context.Arm(KeyEvent.New, KeyEvent.Restore);    // also over another value, as in Redis
         if (status == StoreStatus.Ok) status = value.Store(held.Value, terms.ExpiryMs);
         if (status != StoreStatus.Ok)
         {

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -17,6 +18,7 @@ internal static class ListCommands
             Usage = "key element [element ...]",
             Summary = "Puts elements in front of a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.LPush,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -25,6 +27,7 @@ internal static class ListCommands
             Usage = "key element [element ...]",
             Summary = "Puts elements behind a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.RPush,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -33,6 +36,7 @@ internal static class ListCommands
             Usage = "key element [element ...]",
             Summary = "Puts elements in front of a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Event = KeyEvent.LPush,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -41,6 +45,7 @@ internal static class ListCommands
             Usage = "key element [element ...]",
             Summary = "Puts elements behind a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
+            Event = KeyEvent.RPush,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -49,6 +54,7 @@ internal static class ListCommands
             Usage = "key [count]",
             Summary = "Takes the first element of a list, or several, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.LPop,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, Takes)],
         },
@@ -57,6 +63,7 @@ internal static class ListCommands
             Usage = "key [count]",
             Summary = "Takes the last element of a list, or several, the last one first, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.RPop,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, Takes)],
         },
@@ -82,6 +89,7 @@ internal static class ListCommands
             Usage = "key index element",
             Summary = "Exchanges the element at a place of a list.",
             Complexity = "As LINDEX.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.LSet,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -99,6 +107,7 @@ internal static class ListCommands
             Summary = "Removes the elements outside of a range.",
             Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0",
             Group = CommandGroup.List,
+            Event = KeyEvent.LTrim,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -108,6 +117,7 @@ internal static class ListCommands
             Summary = "Puts an element next to the first one that equals the pivot.",
             Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0",
             Group = CommandGroup.List,
+            Event = KeyEvent.LInsert,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -117,6 +127,7 @@ internal static class ListCommands
             Summary =
                 "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
             Complexity = "O(N) where N is the length of the list.", Since = "1.0.0", Group = CommandGroup.List,
+            Event = KeyEvent.LRem,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },

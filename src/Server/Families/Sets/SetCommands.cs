@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -16,6 +17,7 @@ internal static class SetCommands
             Usage = "key member [member ...]",
             Summary = "Adds members to a set and returns how many are new.",
             Complexity = "O(1) for each member.", Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SAdd,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -24,6 +26,7 @@ internal static class SetCommands
             Usage = "key member [member ...]",
             Summary = "Removes members and returns how many there were; a set without members is gone.",
             Complexity = "O(N) where N is the number of members to remove.", Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SRem,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -69,6 +72,7 @@ internal static class SetCommands
             Usage = "key [count]",
             Summary = "Removes members at random and returns them.",
             Complexity = "O(N) where N is the count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SPop,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
             Tips = ["nondeterministic_output"],
@@ -104,6 +108,7 @@ internal static class SetCommands
             Summary = "Stores the members that all sets have, and returns how many.",
             Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.",
             Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SInterStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -120,6 +125,7 @@ internal static class SetCommands
             Usage = "destination key [key ...]",
             Summary = "Stores the members that any of the sets has, and returns how many.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SUnionStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -136,6 +142,7 @@ internal static class SetCommands
             Usage = "destination key [key ...]",
             Summary = "Stores the members of the first set that no other one has, and returns how many.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
+            Event = KeyEvent.SDiffStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -232,7 +239,8 @@ internal static class SetCommands
         if (isMember && !same)
         {
             var destination = new SetValue(held.Value(1));
-            if (!held.Exists(1) || !destination.View.Contains(member))
+            bool adds = !held.Exists(1) || !destination.View.Contains(member);
+            if (adds)
             {
                 if (!destination.TryReserve(1, member.Length, member.Length, isInteger))
                 {
@@ -246,6 +254,8 @@ internal static class SetCommands
 
             source.Remove(member);
             source.Settle();
+            context.Notify(KeyEvent.SRem, 1);
+            if (adds) context.Notify(KeyEvent.SAdd, 2);
         }
 
         context.Reply.WriteInteger(isMember ? 1 : 0);

@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 
 namespace Kv.Server.Families;
 
@@ -16,6 +17,7 @@ internal static class SortCommand
             Complexity = "O(N+M*log(M)) where N is the number of elements and M the number of those that are wanted; "
                 + "with BY a pattern without a star O(N). Other clients are served meanwhile.",
             Since = "1.0.0", Group = CommandGroup.Generic,
+            Event = KeyEvent.SortStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Categories = AclCategories.Set | AclCategories.SortedSet | AclCategories.List | AclCategories.Dangerous,
             Keys =

@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -50,6 +51,7 @@ internal static class SortedSetCombinationCommands
             Summary = "Stores the members that any of several sorted sets has, with their scores combined.",
             Complexity = "O(N)+O(M*log(M)) where N is the sum of the sizes and M the size of the result.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZUnionStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },
@@ -60,6 +62,7 @@ internal static class SortedSetCombinationCommands
             Complexity =
                 "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZInterStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },
@@ -70,6 +73,7 @@ internal static class SortedSetCombinationCommands
             Complexity = "O(N*K)+O(M*log(M)) where N is the size of the first set, K the number of sets, M the size of "
                 + "the result.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZDiffStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -17,6 +18,7 @@ internal static class SortedSetCommands
             Summary = "Adds members with their scores to a sorted set, or changes the scores of those that are there.",
             Complexity = "O(log(N)) for each member, where N is the number of members.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZAdd,
             Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -26,6 +28,7 @@ internal static class SortedSetCommands
             Summary = "Adds to the score of a member and returns what it is then; a new member begins at 0.",
             Complexity = "O(log(N)) where N is the number of members.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZIncr,
             Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -35,6 +38,7 @@ internal static class SortedSetCommands
             Summary = "Removes members from a sorted set and returns how many there were.",
             Complexity = "O(M*log(N)) where N is the number of members and M of those removed.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZRem,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -148,6 +152,7 @@ internal static class SortedSetCommands
             Summary = "Stores the members in a range of one sorted set as another.",
             Complexity = "O(log(N)+M) where N is the number of members and M of those stored.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZRangeStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.At(2, Reads)],
         },
@@ -157,6 +162,7 @@ internal static class SortedSetCommands
             Summary = "Removes the members in a range of places.",
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZRemRangeByRank,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZREMRANGEBYSCORE", arity: 4, ZRemRangeByScore)
@@ -165,6 +171,7 @@ internal static class SortedSetCommands
             Summary = "Removes the members whose scores are in a range.",
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZRemRangeByScore,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZREMRANGEBYLEX", arity: 4, ZRemRangeByLex)
@@ -173,6 +180,7 @@ internal static class SortedSetCommands
             Summary = "Removes the members in a range of bytes, where all scores are the same.",
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "2.8.9", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZRemRangeByLex,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZPOPMIN", arity: -2, ZPopMin)
@@ -181,6 +189,7 @@ internal static class SortedSetCommands
             Summary = "Removes and returns the members with the lowest scores.",
             Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
             Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZPopMin,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -190,6 +199,7 @@ internal static class SortedSetCommands
             Summary = "Removes and returns the members with the highest scores.",
             Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
             Since = "5.0.0", Group = CommandGroup.SortedSet,
+            Event = KeyEvent.ZPopMax,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -230,6 +240,7 @@ internal static class SortedSetCommands
     {
         var key = context.Args.NextKey();
         rule |= ReadRule(ref context.Args, out bool countsChanges);
+        if ((rule & ScoreRule.Increment) != 0) context.Arm(KeyEvent.ZIncr);
         int first = context.Args.Position, pairs = CountPairs(ref context.Args, rule);
         if (AdditionSteps<SetScores>.TryBegin(ref context, first, new SetScores(rule, countsChanges))) return;
         var room = default(ScoreRoom);

@@ -1,5 +1,6 @@
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -66,6 +67,7 @@ internal sealed class BlockedRead : BlockedCommand
         }
 
         if (!call.HasAny(held, _ids) || !serving.TryClaim()) return false;
+        serving.Arm(KeyEvent.XGroupCreateConsumer);
         call.TryWrite(serving.Reply, held, _ids);
         return true;
     }

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -19,6 +20,7 @@ internal static class StreamCommands
             Summary = "Appends an entry to a stream, returns its id, and removes old entries where that is asked for.",
             Complexity = "O(1), and O(N) with trimming, where N is the number of entries removed.",
             Since = "5.0.0", Group = CommandGroup.Stream,
+            Event = KeyEvent.XAdd,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)], Tips = ["nondeterministic_output"],
         },
@@ -51,6 +53,7 @@ internal static class StreamCommands
             Summary = "Deletes entries by their ids and returns how many there were.",
             Complexity = "O(log(N)) for each id, where N is the number of entries.", Since = "5.0.0",
             Group = CommandGroup.Stream,
+            Event = KeyEvent.XDel,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("XTRIM", arity: -4, XTrim)
@@ -58,6 +61,7 @@ internal static class StreamCommands
             Usage = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
             Summary = "Removes the oldest entries of a stream and returns how many.",
             Complexity = "O(N) where N is the number of entries removed.", Since = "5.0.0", Group = CommandGroup.Stream,
+            Event = KeyEvent.XTrim,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
             Tips = ["nondeterministic_output"],
         },
@@ -76,6 +80,7 @@ internal static class StreamCommands
             Usage = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
             Summary = "Says what the last id of a stream is, and what else of its past.",
             Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Stream,
+            Event = KeyEvent.XSetId,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },

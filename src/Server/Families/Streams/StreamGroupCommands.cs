@@ -1,4 +1,5 @@
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -23,6 +24,7 @@ internal static class StreamGroupCommands
                     Usage = "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
                     Summary = "Makes a group that reads a stream from behind an id on.",
                     Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Event = KeyEvent.XGroupCreate,
                     Flags = CommandFlags.Write | CommandFlags.DenyOom, Keys = [KeySpec.At(2, Inserts)],
                 },
                 new("CREATECONSUMER", arity: 5, XGroupCreateConsumer)
@@ -30,6 +32,7 @@ internal static class StreamGroupCommands
                     Usage = "key group consumer",
                     Summary = "Adds a consumer to a group.",
                     Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Stream,
+                    Event = KeyEvent.XGroupCreateConsumer,
                     Flags = CommandFlags.Write | CommandFlags.DenyOom, Keys = [KeySpec.At(2, Inserts)],
                 },
                 new("DELCONSUMER", arity: 5, XGroupDelConsumer)
@@ -38,6 +41,7 @@ internal static class StreamGroupCommands
                     Summary = "Removes a consumer from a group and returns how many entries were pending with it.",
                     Complexity = "O(N*log(M)) where N is the number of its pending entries and M of the group's.",
                     Since = "5.0.0", Group = CommandGroup.Stream,
+                    Event = KeyEvent.XGroupDelConsumer,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 new("DESTROY", arity: 4, XGroupDestroy)
@@ -46,6 +50,7 @@ internal static class StreamGroupCommands
                     Summary = "Removes a group with its consumers.",
                     Complexity = "O(N) where N is the number of its pending entries.", Since = "5.0.0",
                     Group = CommandGroup.Stream,
+                    Event = KeyEvent.XGroupDestroy,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 HelpReply.Row("5.0.0", CommandGroup.Stream),
@@ -54,6 +59,7 @@ internal static class StreamGroupCommands
                     Usage = "key group <id | $> [ENTRIESREAD entriesread]",
                     Summary = "Says behind which id a group goes on to read.",
                     Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Stream,
+                    Event = KeyEvent.XGroupSetId,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Updates)],
                 },
             ],
@@ -65,6 +71,7 @@ internal static class StreamGroupCommands
                 + "where asked to.",
             Complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M of those returned.",
             Since = "5.0.0", Group = CommandGroup.Stream,
+            Event = KeyEvent.XGroupCreateConsumer,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2)],
         },
@@ -91,6 +98,7 @@ internal static class StreamGroupCommands
             Summary = "Makes pending entries another consumer's, as if delivered to it, and returns them.",
             Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0",
             Group = CommandGroup.Stream,
+            Event = KeyEvent.XGroupCreateConsumer,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
             Tips = ["nondeterministic_output"],
         },
@@ -101,6 +109,7 @@ internal static class StreamGroupCommands
                 "Makes entries that have been pending for long another consumer's, from an id on, and returns them.",
             Complexity = "O(log(N)) for each entry, where N is the number of pending entries.", Since = "6.2.0",
             Group = CommandGroup.Stream,
+            Event = KeyEvent.XGroupCreateConsumer,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Deletes)],
             Tips = ["nondeterministic_output"],
         },

@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -18,6 +19,7 @@ internal static class CounterCommands
             Usage = "key",
             Summary = "Adds one to the integer at a key; a missing key counts as 0.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Event = KeyEvent.IncrBy,
             Flags = Flags, Keys = [KeySpec.At(1, Access)],
         },
         new("DECR", arity: 2, Decr)
@@ -25,6 +27,7 @@ internal static class CounterCommands
             Usage = "key",
             Summary = "Takes one from the integer at a key; a missing key counts as 0.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Event = KeyEvent.IncrBy,
             Flags = Flags, Keys = [KeySpec.At(1, Access)],
         },
         new("INCRBY", arity: 3, IncrBy)
@@ -32,6 +35,7 @@ internal static class CounterCommands
             Usage = "key increment",
             Summary = "Adds a number to the integer at a key; a missing key counts as 0.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Event = KeyEvent.IncrBy,
             Flags = Flags, Keys = [KeySpec.At(1, Access)],
         },
         new("DECRBY", arity: 3, DecrBy)
@@ -39,6 +43,7 @@ internal static class CounterCommands
             Usage = "key decrement",
             Summary = "Takes a number from the integer at a key; a missing key counts as 0.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Event = KeyEvent.IncrBy,
             Flags = Flags, Keys = [KeySpec.At(1, Access)],
         },
         new("INCRBYFLOAT", arity: 3, IncrByFloat)
@@ -46,6 +51,7 @@ internal static class CounterCommands
             Usage = "key increment",
             Summary = "Adds a number with decimals to the one at a key; a missing key counts as 0.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.String,
+            Event = KeyEvent.IncrByFloat,
             Flags = Flags, Keys = [KeySpec.At(1, Access)],
         },
     ];

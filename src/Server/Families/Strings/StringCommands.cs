@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Kv.Server.Execution;
+using Kv.Server.Notifications;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -26,6 +27,7 @@ internal static unsafe class StringCommands
             Usage = $"key value [NX | XX] [GET] [{ExpiryUsage} | KEEPTTL]",
             Summary = "Stores a string at a key, whatever was there, if a condition holds.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String,
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)
                 .Unless(["GET"], KeyAccess.OW | KeyAccess.Update, from: 3)],
@@ -35,6 +37,7 @@ internal static unsafe class StringCommands
             Usage = "key value",
             Summary = "Stores a string at a key that does not exist yet.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Insert)],
         },
@@ -43,6 +46,7 @@ internal static unsafe class StringCommands
             Usage = "key seconds value",
             Summary = "Stores a string at a key, to expire in so many seconds.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },
@@ -51,6 +55,7 @@ internal static unsafe class StringCommands
             Usage = "key milliseconds value",
             Summary = "Stores a string at a key, to expire in so many milliseconds.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },
@@ -59,6 +64,7 @@ internal static unsafe class StringCommands
             Usage = "key value",
             Summary = "Stores a string at a key and returns the one that was there.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "6.2.0",
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -75,6 +81,7 @@ internal static unsafe class StringCommands
             Usage = $"key [{ExpiryUsage} | PERSIST]",
             Summary = "Returns the string at a key and changes when it expires.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.String,
+            Event = KeyEvent.Expire,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -111,6 +118,7 @@ internal static unsafe class StringCommands
             Summary = "Overwrites the string at a key from an offset on, with zero bytes up to there if it is shorter.",
             Complexity = "O(1) when the string need not move; else O(M) where M is its length.",
             Since = "2.2.0", Group = CommandGroup.String,
+            Event = KeyEvent.SetRange,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -120,6 +128,7 @@ internal static unsafe class StringCommands
             Summary = "Adds bytes to the end of the string at a key; a missing key counts as empty.",
             Complexity = "O(1) amortized: the capacity grows by doubling.", Since = "2.0.0",
             Group = CommandGroup.String,
+            Event = KeyEvent.Append,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -137,6 +146,7 @@ internal static unsafe class StringCommands
             Usage = "key value [key value ...]",
             Summary = "Stores strings at several keys, all at one instant.",
             Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Update)],
             Tips = ["request_policy:multi_shard", "response_policy:all_succeeded"],
@@ -146,6 +156,7 @@ internal static unsafe class StringCommands
             Usage = "key value [key value ...]",
             Summary = "Stores strings at several keys, all at one instant, unless one of the keys exists.",
             Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
+            Event = KeyEvent.Set,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Insert)],
         },
@@ -196,6 +207,7 @@ internal static unsafe class StringCommands
         // The common cases, as in Get: a plain value over one of the same size, without expiry or with EX or PX.
         int count = context.Args.Count;
         long expiryMs = count == 3 ? NewValue.NoExpiry : count == 5 ? context.Args.UsualExpiry(3) : 0;
+        if (count == 5) context.Arm(KeyEvent.Set, KeyEvent.Expire);
         if (expiryMs == 0 || !TryOverwrite(ref context, 2, expiryMs)) SetSlow(ref context);
     }
 
@@ -250,6 +262,7 @@ internal static unsafe class StringCommands
             if (!error.IsEmpty) context.Args.Fail(error);
         }
 
+        context.Arm(KeyEvent.Set, expiry.IsGiven ? KeyEvent.Expire : KeyEvent.None);
         if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
     }
 
@@ -269,6 +282,7 @@ internal static unsafe class StringCommands
 
     private static void SetWithExpiry(ref CommandContext context, long unitMs, ReadOnlySpan<byte> invalid)
     {
+        context.Arm(KeyEvent.Set, KeyEvent.Expire);
         long expiryMs = context.Args.UsualExpiry(2, unitMs);
         if (expiryMs == 0 || !TryOverwrite(ref context, 3, expiryMs)) SetWithExpirySlow(ref context, unitMs, invalid);
     }
@@ -345,6 +359,7 @@ internal static unsafe class StringCommands
 
         if (!context.Args.Finish(context.Reply)) return;
 
+        if (expire.Persists) context.Arm(KeyEvent.Persist);
         // A bad time is no error where there is no key, and comes after a wrong type.
         expire.Error = expire.Persists
             ? default

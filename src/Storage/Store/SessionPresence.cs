@@ -12,7 +12,7 @@ namespace Kv.Storage;
 /// <remarks>Threads: the session's, but for <see cref="HolderThread"/>.</remarks>
 internal sealed class SessionPresence(Store store, int slot)
 {
-    /// <summary>Others have stood still for a session for this long in one of its turns: they come first then.</summary>
+    /// <summary>Others have stood still for it for this long in one of its turns: they come first then.</summary>
     private static readonly long PauseTicksMax = Stopwatch.Frequency / 1000;
 
     private Thread? _holder;

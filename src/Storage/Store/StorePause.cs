@@ -42,7 +42,8 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
             wait.SpinOnce(sleep1Threshold: -1);
         }
 
-        // Ends: in time. Those who have waited only have to go online, which needs nothing of this thread; no more come.
+        // Ends: in time. Those who have waited only have to go online, which needs nothing of this thread; no more
+        // come.
         while (Volatile.Read(ref _waiting) != 0)
         {
             if (Stopwatch.GetElapsedTime(start) > Patience)

@@ -220,10 +220,10 @@ public sealed class OptionParserTests : IDisposable
     public void What_has_no_effect_is_warned_of_once()
     {
         var parsed = OptionParser.Parse(["--save", "60", "1", "--save", "5", "5", "--appendfsync", "everysec",
-            "--notify-keyspace-events", "KEA"]);
+            "--latency-monitor-threshold", "1"]);
         Assert.Equal(
             ["option 'save' has no effect: nothing is saved to disk yet",
-                "option 'notify-keyspace-events' has no effect: keyspace events are not published yet"],
+                "option 'latency-monitor-threshold' has no effect: LATENCY does not exist yet"],
             parsed.Warnings);
     }
 

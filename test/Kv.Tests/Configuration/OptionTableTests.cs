@@ -198,7 +198,6 @@ public class OptionTableTests
 
     [Theory]
     [InlineData("save", "60 1", "", "nothing is saved to disk yet")]
-    [InlineData("notify-keyspace-events", "KEA", "", "keyspace events are not published yet")]
     [InlineData("slave-read-only", "no", "yes", null)]
     [InlineData("maxmemory-samples", "11", "5", null)]
     public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(

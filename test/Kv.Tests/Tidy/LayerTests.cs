@@ -35,7 +35,7 @@ public partial class LayerTests
     /// what it waits in.</summary>
     private static readonly string[][] ServerOrder =
     [
-        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics"],
+        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics", "Notifications"],
         ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families", "Http"], ["Network"],
     ];
 

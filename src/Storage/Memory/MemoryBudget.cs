@@ -122,8 +122,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
     }
 
     /// <summary>How much free memory beside the log's may be kept from the system, so that a full store need not ask it
-    /// for every value: a quarter of what all else leaves of what the process may take. Until the store's thread comes by
-    /// it may be twice as much (<see cref="Extents"/>); the other half is for what comes between two looks at the
+    /// for every value: a quarter of what all else leaves of what the process may take. Until the store's thread comes
+    /// by it may be twice as much (<see cref="Extents"/>); the other half is for what comes between two looks at the
     /// process.</summary>
     public long SpareBytes => MaxBytes == 0 ? long.MaxValue : Math.Max(SpareMin, LeftBytes / 4);
 

@@ -550,7 +550,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _executing = slot;
         input.Position = slot->End;
         context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
-        _dispatcher.Run(ref context, items);
+        _dispatcher.Run(ref context, items, FirstByteOf(input));
         return slot + 1;
     }
 

@@ -22,8 +22,10 @@ internal static class HttpOnPort
         if (allowed == AllowedFor.No || (allowed == AllowedFor.Local && !session.IsLocal)) return false;
         ref readonly var words = ref context.Args;
         if (!HttpRequestLine.TryRead(words[0].Span, words[1].Span, words[2].Span, out var request)) return false;
-        // With a password set whoever has not said it, as nobody can here, is not shown figures.
-        if (server.Http.Answer(request, session.Authenticated) is { } reply)
+        // With a password set whoever has not said it, as nobody can here, is not shown figures; nor is a user who may
+        // not call INFO.
+        bool mayRead = session.Authenticated && (session.Restriction?.MayCall(server.Http.Info) ?? true);
+        if (server.Http.Answer(request, mayRead) is { } reply)
         {
             context.Reply.WriteRaw(reply);
             session.CloseAfterReply = true;

@@ -12,6 +12,9 @@ internal sealed class HttpPages(KvServer server)
 
     private int _making;
 
+    /// <summary>The command that shows the same figures, by whatever name.</summary>
+    public Command Info => Array.Find(server.Commands.All, static command => command.Name == "INFO")!;
+
     /// <summary>Decides what a request gets.</summary>
     /// <param name="mayRead">Whether figures are shown, and not only whether the server is well.</param>
     /// <returns>The whole reply; null for /metrics, which is made elsewhere (<see cref="Make"/>).</returns>
@@ -29,7 +32,8 @@ internal sealed class HttpPages(KvServer server)
                     request.IsHead);
             case "/metrics" when !mayRead:
                 return HttpReply.Text("403 Forbidden",
-                    "A password is set: figures are on metrics-port, not on the port of clients.\n", request.IsHead);
+                    "Figures are not for everybody here (requirepass, ACL): metrics-port shows them.\n",
+                    request.IsHead);
             case "/metrics":
                 return request.IsHead ? HttpReply.Head("200 OK", PrometheusText.ContentType, null) : null;
             default:

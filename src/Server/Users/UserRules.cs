@@ -77,6 +77,9 @@ internal sealed record UserRules(bool IsOn, bool NeedsNoPassword, string Payload
         return isOne ? selector : null;
     }
 
+    /// <summary>Whether the user may call a command, with some arguments at least.</summary>
+    public bool MayCall(Command command) => Array.Exists(Selectors, selector => selector.Commands[command.Id]);
+
     public bool AllowsChannel(ReadOnlySpan<byte> channel, bool isPattern)
     {
         foreach (var selector in Selectors)

@@ -146,6 +146,20 @@ public class HttpOnPortTests
     }
 
     [Theory, MemberData(nameof(Both))]
+    public void Figures_are_for_those_who_may_call_INFO(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport);
+        using var client = kv.Connect();
+        client.Ok("ACL SETUSER admin on >p allcommands allkeys");
+        client.Ok("AUTH admin p");
+        client.Ok("ACL SETUSER default -@all +get ~*");
+        Assert.Equal("HTTP/1.1 403 Forbidden", HttpTalk.Get(kv.EndPoint, "/metrics").StatusLine);
+        Assert.Equal("HTTP/1.1 200 OK", HttpTalk.Get(kv.EndPoint, "/healthz").StatusLine);
+        client.Ok("ACL SETUSER default +info");
+        Assert.Contains("redis_connected_clients ", HttpTalk.Get(kv.EndPoint, "/metrics").Body, StringComparison.Ordinal);
+    }
+
+    [Theory, MemberData(nameof(Both))]
     public void It_is_switched_off_and_on_while_the_server_runs(string transport)
     {
         using var kv = KvInstance.Start("--transport", transport, "--http-on-port", "no");

@@ -43,6 +43,7 @@ public class IntrospectionOracleTests
         ["eval"] = "7.2 tells may_replicate",
         ["evalsha"] = "7.2 tells may_replicate",
         ["fcall"] = "7.2 tells may_replicate",
+        ["latency|reset"] = "7.2 adds the numbers of all nodes up",
         ["msetnx"] = "7.2 has no tips: a part of it on each shard would not be atomic",
         ["pfcount"] = "7.2 tells may_replicate",
         ["publish"] = "7.2 tells may_replicate",

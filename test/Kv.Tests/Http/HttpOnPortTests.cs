@@ -156,7 +156,8 @@ public class HttpOnPortTests
         Assert.Equal("HTTP/1.1 403 Forbidden", HttpTalk.Get(kv.EndPoint, "/metrics").StatusLine);
         Assert.Equal("HTTP/1.1 200 OK", HttpTalk.Get(kv.EndPoint, "/healthz").StatusLine);
         client.Ok("ACL SETUSER default +info");
-        Assert.Contains("redis_connected_clients ", HttpTalk.Get(kv.EndPoint, "/metrics").Body, StringComparison.Ordinal);
+        string page = HttpTalk.Get(kv.EndPoint, "/metrics").Body;
+        Assert.Contains("redis_connected_clients ", page, StringComparison.Ordinal);
     }
 
     [Theory, MemberData(nameof(Both))]

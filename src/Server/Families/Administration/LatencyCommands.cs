@@ -38,7 +38,7 @@ internal static class LatencyCommands
                 HelpReply.Row("2.8.13", CommandGroup.Server),
                 new("HISTOGRAM", arity: -2, LatencyHistogramReply.Write)
                 {
-                    Usage = "[command [command ...]]",
+                    Usage = "[COMMAND [COMMAND ...]]",
                     Summary = "Returns how many calls of some commands, or of all, took up to how many microseconds.",
                     Complexity = "O(N), N the commands", Since = "7.0.0", Group = CommandGroup.Server, Flags = Flags,
                     Tips = Tips,

@@ -70,11 +70,18 @@ internal sealed class EventRecorder : IDisposable
     {
         _client.Command("PUBLISH __keyspace@end x");
         List<string> byKey = [], byEvent = [];
-        while (true)
+        bool hasEnded = false;
+        // Ends: what the store's thread publishes meanwhile comes by both kinds of channels, one right after the other.
+        while (!hasEnded || byKey.Count != byEvent.Count)
         {
             var message = _subscriber.Read();
             string channel = message.Items![2].String, payload = message.Items[3].String;
-            if (channel == "__keyspace@end") break;
+            if (channel == "__keyspace@end")
+            {
+                hasEnded = true;
+                continue;
+            }
+
             string rest = channel[(channel.IndexOf("__:", StringComparison.Ordinal) + 3)..];
             string database = channel[(channel.IndexOf('@') + 1)..channel.IndexOf("__:", StringComparison.Ordinal)];
             if (channel.StartsWith("__keyspace", StringComparison.Ordinal)) byKey.Add($"{database}:{payload} {rest}");

@@ -359,10 +359,10 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsLocked(held.Record), "room is made in a held record");
         Fault.Point("record.write");
-        NoteChange(held);
         ulong word = held.Word;
         if (RecordWord.ValueBytes(word) >= valueBytes)
         {
+            NoteChange(held);
             bool existed = held.Exists;
             held.Word = RecordWord.WithValue(word, kind, RecordWord.ValueBytes(word));
             if (kind == ValueKind.PackedHash && keepBytes == 0)

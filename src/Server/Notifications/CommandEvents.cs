@@ -43,11 +43,11 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     /// <summary>What the present command was begun with.</summary>
     public KeyEvent OfRow => _ofRow;
 
-    /// <summary>Whether anybody asks for any event.</summary>
+    /// <summary>Whether anybody asks for an event that a command may have.</summary>
     public bool IsAsked
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        get => events.Asked != KeyEventClasses.None;
+        get => (events.Asked & KeyEventClasses.OfCommands) != 0;
     }
 
     /// <summary>The events of a session's commands; whoever made them (<paramref name="isNew"/>) takes them from the
@@ -61,7 +61,7 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
 
     /// <summary>The events of the present command's steps, which a session of their own runs, whoever takes
     /// them.</summary>
-    /// <returns>Null when nobody asks for events.</returns>
+    /// <returns>Null when nobody asks for events of commands.</returns>
     public CommandEvents? ForSteps() => !IsAsked ? null
         : new CommandEvents(events) { _ofRow = _first, _first = _first, _second = _second };
 

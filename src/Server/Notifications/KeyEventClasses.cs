@@ -34,6 +34,12 @@ internal enum KeyEventClasses
 
     Channels = Keyspace | Keyevent,
 
+    /// <summary>What is published only for a change that a command makes.</summary>
+    Changes = Generic | String | List | Set | Hash | SortedSet | Stream | New,
+
+    /// <summary>What commands have to do with; what expires or is evicted the store itself tells.</summary>
+    OfCommands = Changes | Missed,
+
     /// <summary>A.</summary>
     All = Generic | String | List | Set | Hash | SortedSet | Stream | Expired | Evicted | Module,
 }

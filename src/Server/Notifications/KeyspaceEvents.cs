@@ -42,7 +42,7 @@ internal sealed class KeyspaceEvents : IKeyListener
         var asked = KeyEventNames.Parse(options.NotifyKeyspaceEvents);
         Volatile.Write(ref _asked, (int)asked);
         _store.ExpiresPromptly = (asked & KeyEventClasses.Expired) != 0;
-        _store.Watches.IsListening = asked != KeyEventClasses.None;
+        _store.Watches.Heard = HeardFor(asked);
         return null;
     }
 
@@ -87,6 +87,16 @@ internal sealed class KeyspaceEvents : IKeyListener
         KeyNote.Evicted => KeyEvent.Evicted,
         _ => KeyEvent.KeyMiss,
     };
+
+    /// <summary>What the store has to tell for these events.</summary>
+    private static HeardNotes HeardFor(KeyEventClasses asked)
+    {
+        var heard = HeardNotes.None;
+        if ((asked & KeyEventClasses.Changes) != 0) heard |= HeardNotes.Changes;
+        if ((asked & (KeyEventClasses.Expired | KeyEventClasses.Evicted)) != 0) heard |= HeardNotes.Ends;
+        if ((asked & KeyEventClasses.Missed) != 0) heard |= HeardNotes.Misses;
+        return heard;
+    }
 
     private void Publish(ReadOnlySpan<byte> prefix, int database, ReadOnlySpan<byte> rest, ReadOnlySpan<byte> payload)
     {

@@ -34,7 +34,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private readonly Lock[] _locks = new Lock[StripeCount];
     private readonly int* _counts;
     private int _watched, _awaited;
-    private int _isListening;
+    private int _heard;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
@@ -59,18 +59,22 @@ internal sealed unsafe class WatchTable : IDisposable
         get => Volatile.Read(ref *_counts) != 0;
     }
 
-    /// <summary>Whether somebody listens to all keys (<see cref="IKeyListener"/>): then every write says what it
-    /// changes.</summary>
-    public bool IsListening
+    /// <summary>What is listened to of all keys (<see cref="IKeyListener"/>). With changes among it
+    /// <see cref="IsAny"/> is true; the rest is asked for where it happens, and costs no write anything.</summary>
+    public HeardNotes Heard
     {
-        get => Volatile.Read(ref _isListening) != 0;
+        get => (HeardNotes)Volatile.Read(ref _heard);
         // Exchange: of two who set the same only one counts.
         set
         {
-            int now = value ? 1 : 0;
-            if (Interlocked.Exchange(ref _isListening, now) != now) Interlocked.Add(ref *_counts, value ? 1 : -1);
+            var before = (HeardNotes)Interlocked.Exchange(ref _heard, (int)value);
+            int more = (int)(value & HeardNotes.Changes) - (int)(before & HeardNotes.Changes);
+            if (more != 0) Interlocked.Add(ref *_counts, more);
         }
     }
+
+    /// <summary>Whether somebody listens to any of these.</summary>
+    public bool Hears(HeardNotes notes) => (Volatile.Read(ref _heard) & (int)notes) != 0;
 
     /// <summary>Counts a change of a key. Called by the key's owner, before it lets go.</summary>
     /// <param name="slot">Of the session that makes the change.</param>
@@ -79,8 +83,8 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <param name="key">Its bytes.</param>
     /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits
     /// for.</param>
-    [MethodImpl(MethodImplOptions.NoInlining)]
     /// <param name="isChange">False: those who watch it need not know, only those who wait.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null,
         bool isChange = true)
     {

@@ -160,11 +160,14 @@ internal readonly unsafe ref struct HeldValue
     /// change is.</summary>
     public void Tell(KeyNote note)
     {
-        if (_changes.IsHeard) _changes.Tell(note, in _held);
+        if (_changes.IsHeard) _changes.Notices.Tell(note, in _held);
     }
 
     /// <summary>Has those who wait for the key looked at, after a change that was not watched.</summary>
-    public void NoteArrival() => _changes.NoteArrival(in _held);
+    public void NoteArrival()
+    {
+        if (_changes.IsHeard) _changes.Notices.NoteArrival(in _held);
+    }
 
     /// <summary>Makes a region the value, in the place of what there is.</summary>
     /// <returns>False when there is no memory: the region is freed, and nothing was changed.</returns>

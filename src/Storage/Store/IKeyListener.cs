@@ -33,7 +33,7 @@ internal enum KeyNote : byte
 /// <remarks>
 /// Called where it happens, mostly with the key's record locked: whoever looks at the key because of it waits for the
 /// lock, and sees what was done. So it is quick, and asks nothing of the store.
-/// Nobody is called as long as <see cref="WatchTable.IsAny"/> is false.
+/// Nobody is called for what <see cref="WatchTable.Heard"/> does not name.
 /// </remarks>
 internal interface IKeyListener
 {

@@ -11,7 +11,7 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
     {
         if (session.Transaction != null && TryReadHeld(keys, ref read))
         {
-            if (TRead.IsUse) TellMissed(keys);
+            if (TRead.IsUse) session.Changes.Notices.NoteMiss(keys);
             return;
         }
 
@@ -25,21 +25,13 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
             Volatile.ReadBarrier();
             if (StillHold(keys) || (round == StoreSession.OptimisticReadsMax && TryReadHeld(keys, ref read)))
             {
-                if (TRead.IsUse) TellMissed(keys);
+                if (TRead.IsUse) session.Changes.Notices.NoteMiss(keys);
                 return;
             }
 
             if (round < StoreSession.OptimisticReadsMax) continue;
             session.SelectAgain();    // another table of databases is no reason to fail for ever
         }
-    }
-
-    /// <summary>Tells those who listen which keys were not there, once they have been read.</summary>
-    private void TellMissed(KeyList keys)
-    {
-        if (!store.Watches.IsListening || (session.Listener ?? store.Listener) is not { } listener) return;
-        foreach (ref KeyList.Entry item in keys.Items)
-            if (item.IsMissed) listener.Hear(KeyNote.Missed, item.Database, item.Bytes);
     }
 
     private bool TryReadHeld<TRead>(KeyList keys, ref TRead read) where TRead : struct, IManyRead, allows ref struct

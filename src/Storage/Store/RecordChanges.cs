@@ -16,6 +16,8 @@ internal sealed unsafe class RecordChanges
     private readonly SegmentWriters _writers;
     private readonly RecordBuilder _builder;
     private readonly WatchTable _watches;
+    private readonly KeyNotices _notices;
+    private readonly KeyArrivals _arrivals;
 
     /// <param name="queue">What its segments are for.</param>
     public RecordChanges(Store store, int slot, SegmentQueue queue = SegmentQueue.Young)
@@ -24,17 +26,16 @@ internal sealed unsafe class RecordChanges
         _slot = slot;
         _log = store.Log;
         _watches = store.Watches;
+        _notices = new KeyNotices(store, slot);
+        _arrivals = _notices.Arrivals;
         _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs, queue);
         _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
 
     public Store Store => _store;
 
-    /// <summary>What the session has changed and somebody waits for.</summary>
-    public KeyArrivals Arrivals { get; } = new();
-
-    /// <summary>Is told what happens to keys here; null: the store's own is.</summary>
-    public IKeyListener? Listener { get; set; }
+    /// <summary>Who is told of what is changed here, and how.</summary>
+    public KeyNotices Notices => _notices;
 
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
@@ -79,7 +80,7 @@ internal sealed unsafe class RecordChanges
                 return existed ? SetExpiry(ref held, next.ExpiryMs) : StoreStatus.NotFound;
             case Change.Delete:
                 if (existed) MakeAbsent(ref held);
-                else if (_watches.IsAny) NoteWatched(held);     // as in Insert
+                else if (_watches.IsAny) _notices.CountChange(held);      // as in Insert
                 break;
         }
 
@@ -117,7 +118,7 @@ internal sealed unsafe class RecordChanges
         if (change != Change.Replace)
         {
             // A value that would have expired at once came and went: whoever watches the key is to know.
-            if (change == Change.Delete && _watches.IsAny) _watches.Note(_slot, database.Id, key.Hash, key.Bytes);
+            if (change == Change.Delete && _watches.IsAny) _notices.CountChange(database, key);
             return StoreStatus.NotFound;
         }
 
@@ -199,37 +200,24 @@ internal sealed unsafe class RecordChanges
         Debug.Assert(held.Exists, "what is deleted is there");
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
         MayBeginAnew = false;
-        if (_watches.IsAny) NoteWatched(held);
+        if (_watches.IsAny) _notices.CountChange(held);
         Forget(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
         if ((held.Word & RecordWord.HasExpiry) != 0) Record.SetExpiry(held.Record, NewValue.NoExpiry);
-        if (_watches.IsAny) Tell(why, held);
+        // Those who listen to ends alone are not among those that a write looks for.
+        if (_watches.IsAny || why != KeyNote.Deleted) _notices.Tell(why, held);
     }
 
     /// <summary>Whether anybody may want to be told what happens to a key.</summary>
     public bool IsHeard => _watches.IsAny;
 
-    /// <summary>Tells those who listen what has happened to a held key.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    public void Tell(KeyNote note, in HeldRecord held) => Tell(note, held.Database, held.Key);
-
-    /// <summary>The same of any key of a database. One that has been dropped has no number any more, and nobody is
-    /// told.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    public void Tell(KeyNote note, Database database, ReadOnlySpan<byte> key)
-    {
-        if (!_watches.IsListening || (Listener ?? _store.Listener) is not { } listener) return;
-        int number = Array.IndexOf(_store.Table, database);
-        if (number >= 0) listener.Hear(note, number, key);
-    }
-
     /// <summary>Tells those who listen of a held key that has just got a value.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void TellIfAdded(bool existed, in HeldRecord held)
     {
-        if (!existed && _watches.IsAny) Tell(KeyNote.Added, held);
+        if (!existed && _watches.IsAny) _notices.Tell(KeyNote.Added, held);
     }
 
     /// <summary>Lets go: unlocked as it now is, or out of the index and dead when the key is absent.</summary>
@@ -237,7 +225,7 @@ internal sealed unsafe class RecordChanges
     public void LetGo(ref HeldRecord held)
     {
         Debug.Assert(Record.IsLocked(held.Record), "a key is let go of once");
-        if (Arrivals.HasNotes) Listener?.Settle();
+        if (_arrivals.HasNotes) _notices.Settle();
         if (held.Exists) Record.Unlock(held.Record, held.Word);
         else Bury(ref held);
     }
@@ -445,30 +433,14 @@ internal sealed unsafe class RecordChanges
         Touch(held.Record);
     }
 
-    /// <summary>Tells those who wait for a key of a change that is none to those who watch it.</summary>
-    public void NoteArrival(in HeldRecord held)
-    {
-        if (_watches.IsAny) _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
-    }
-
     /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the
     /// lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void NoteChange(in HeldRecord held)
     {
         MayBeginAnew = false;
-        if (_watches.IsAny) NoteChangeSlow(held);
+        if (_watches.IsAny) _notices.NoteChange(held);
     }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void NoteChangeSlow(in HeldRecord held)
-    {
-        NoteWatched(held);
-        Tell(KeyNote.Changed, held);
-    }
-
-    private void NoteWatched(in HeldRecord held) =>
-        _watches.Note(_slot, held.Database.Id, held.Hash, held.Key, Arrivals);
 
     private static Block LongKeyOf(in HeldRecord held) =>
         RecordWord.KeyField(held.Word) == RecordWord.LongKey ? Record.LongKeyBlock(held.Record, held.Word) : default;

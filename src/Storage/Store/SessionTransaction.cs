@@ -35,7 +35,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     public void Adopt(TransactionKeys other)
     {
         Own.Locks.TakeOver(other.Locks);
-        other.Arrivals.MoveTo(changes.Arrivals);        // they are served when the keys are free
+        other.Arrivals.MoveTo(session.Arrivals);        // they are served when the keys are free
         changes.SetClock(other.NowMs);
         Enter();
     }

@@ -40,7 +40,7 @@ public sealed unsafe class StoreSession : IDisposable
         _hash = store.Hash;
         _watches = store.Watches;
         _changes = new RecordChanges(store, slot);
-        _arrivals = _changes.Arrivals;
+        _arrivals = _changes.Notices.Arrivals;
         _locks = NewLocks();
         Single = new SingleHold(this, _changes, _locks, store);
         Transacting = new SessionTransaction(this, _changes, store.SteppedHolds);
@@ -91,11 +91,11 @@ public sealed unsafe class StoreSession : IDisposable
         get => _arrivals.Pending != 0;
     }
 
-    /// <inheritdoc cref="RecordChanges.Listener"/>
+    /// <inheritdoc cref="KeyNotices.Listener"/>
     internal IKeyListener? Listener
     {
-        get => _changes.Listener;
-        set => _changes.Listener = value;
+        get => _changes.Notices.Listener;
+        set => _changes.Notices.Listener = value;
     }
 
     internal KeyLocks Locks => _locks;
@@ -349,7 +349,7 @@ public sealed unsafe class StoreSession : IDisposable
     private StoreStatus Missed(in Key key)
     {
         CountMiss(_selected.Database, key.Hash);
-        if (_watches.IsAny) TellMissed(key);
+        if (_watches.Hears(HeardNotes.Misses)) _changes.Notices.NoteMiss(_selected.Number, key.Bytes);
         return StoreStatus.NotFound;
     }
 
@@ -366,11 +366,6 @@ public sealed unsafe class StoreSession : IDisposable
     {
         if (status != StoreStatus.NotFound) _uses.CountRead(found: true);
         else Missed(key);
-    }
-
-    private void TellMissed(in Key key)
-    {
-        if (_watches.IsListening) (Listener ?? _store.Listener)?.Hear(KeyNote.Missed, _selected.Number, key.Bytes);
     }
 
     /// <summary>Whether there is such a key.</summary>
@@ -406,10 +401,7 @@ public sealed unsafe class StoreSession : IDisposable
     private void NoteChange(byte* record, ulong word)
     {
         var key = Record.KeyOf(record, word);
-        _watches.Note(_slot, _selected.Database!.Id, _hash.Of(key), key);
-        if (!_watches.IsListening || Listener is not { } listener) return;
-        listener.Hear(KeyNote.Changed, _selected.Number, key);
-        listener.Settle();
+        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, Key(key));
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares
@@ -448,7 +440,8 @@ public sealed unsafe class StoreSession : IDisposable
             if (record == null)
             {
                 if (SelectedOrNew() is not { } database) return StoreStatus.OutOfMemory;
-                var status = _watches.IsListening ? _changes.InsertHeld(database, key, ref update, out bool again)
+                var status = _watches.Hears(HeardNotes.Changes)
+                    ? _changes.InsertHeld(database, key, ref update, out bool again)
                     : _changes.Insert(database, key, ref update, out again);
                 if (!again) return status;
             }

@@ -10,7 +10,7 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
     public KeyLocks Locks { get; } = new(session, changes, longHolds);
 
     /// <summary>What those wait for whose keys it has changed.</summary>
-    public KeyArrivals Arrivals => changes.Arrivals;
+    public KeyArrivals Arrivals => changes.Notices.Arrivals;
 
     /// <summary>Unix milliseconds of the transaction.</summary>
     public long NowMs => changes.NowMs;

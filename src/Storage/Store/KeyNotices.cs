@@ -1,0 +1,87 @@
+using System.Runtime.CompilerServices;
+
+namespace Kv.Storage;
+
+/// <summary>Tells of what a session does to keys: to those who watch them (WATCH), to those who wait for them (BLPOP),
+/// and to those who listen to all keys.</summary>
+/// <remarks>
+/// Whoever changes a key asks <see cref="WatchTable.IsAny"/> first, and comes here while the key is its own, before
+/// anybody can see the change. What is told of keys that expire, are evicted or were not found does not count there: it
+/// is asked for here.
+/// Threads: the session's.
+/// </remarks>
+internal sealed class KeyNotices(Store store, int slot)
+{
+    private readonly WatchTable _watches = store.Watches;
+
+    /// <summary>What the session has changed and somebody waits for.</summary>
+    public KeyArrivals Arrivals { get; } = new();
+
+    /// <summary>Is told what happens to keys here; null: the store's own is.</summary>
+    public IKeyListener? Listener { get; set; }
+
+    /// <summary>Counts a change of a held key for those who watch it, and has those who wait for it looked
+    /// at.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void CountChange(in HeldRecord held) => _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals);
+
+    /// <summary>Counts a change of a key that nobody can wait for: of one that has, or had, a string.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void CountChange(Database database, in Key key) => _watches.Note(slot, database.Id, key.Hash, key.Bytes);
+
+    /// <summary>Has those who wait for a held key looked at, after a change that is none to those who watch
+    /// it.</summary>
+    public void NoteArrival(in HeldRecord held) =>
+        _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
+
+    /// <summary>Tells everybody of a change of a held key.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void NoteChange(in HeldRecord held)
+    {
+        CountChange(held);
+        Tell(KeyNote.Changed, held);
+    }
+
+    /// <summary>Tells everybody that the string of a key is about to be overwritten where it is. The key is let go of
+    /// without <see cref="Settle"/>.</summary>
+    /// <param name="number">The number of its database.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void NoteOverwrite(Database database, int number, in Key key)
+    {
+        CountChange(database, key);
+        if (ListenerTo(HeardNotes.Changes) is not { } listener) return;
+        listener.Hear(KeyNote.Changed, number, key.Bytes);
+        listener.Settle();
+    }
+
+    /// <summary>Tells those who listen what has happened to a held key. Where its database has been dropped it has no
+    /// number any more, and nobody is told.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Tell(KeyNote note, in HeldRecord held)
+    {
+        if (ListenerTo(ClassOf(note)) is not { } listener) return;
+        int number = Array.IndexOf(store.Table, held.Database);
+        if (number >= 0) listener.Hear(note, number, held.Key);
+    }
+
+    /// <summary>Tells those who listen that a read has not found a key.</summary>
+    public void NoteMiss(int number, ReadOnlySpan<byte> key) =>
+        ListenerTo(HeardNotes.Misses)?.Hear(KeyNote.Missed, number, key);
+
+    /// <summary>Tells those who listen which keys of a list the last reading has not found.</summary>
+    public void NoteMiss(KeyList keys)
+    {
+        if (ListenerTo(HeardNotes.Misses) is not { } listener) return;
+        foreach (ref KeyList.Entry item in keys.Items)
+            if (item.IsMissed) listener.Hear(KeyNote.Missed, item.Database, item.Bytes);
+    }
+
+    /// <summary>Has the session's listener publish what it has heard, before a key is let go of.</summary>
+    public void Settle() => Listener?.Settle();
+
+    private IKeyListener? ListenerTo(HeardNotes notes) =>
+        _watches.Hears(notes) ? Listener ?? store.Listener : null;
+
+    private static HeardNotes ClassOf(KeyNote note) =>
+        note is KeyNote.Expired or KeyNote.Evicted ? HeardNotes.Ends : HeardNotes.Changes;
+}

@@ -15,7 +15,7 @@ namespace Kv.Server.Execution;
 //   session 1   GET d | GET e
 //   session 2   GE                                            (in part: stays)
 //
-//   Parse     the next commands in this order: find the row, hash the first key, prefetch its bucket
+//   Parse     (WindowParser) the next commands in this order: find the row, hash the first key, prefetch its bucket
 //   Probe     look into the buckets, prefetch the records found; their addresses are the hints; for a command on a
 //             member of a large collection go on: the collection's head, the member's bucket, the member; or the byte
 //             of a bit or register
@@ -33,7 +33,6 @@ namespace Kv.Server.Execution;
 internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 {
     public const int SessionsMax = 16;
-    private const int CommandsMax = 32;
 
     /// <summary>Replies of more bytes than this leave in the middle of a turn.</summary>
     public const int FlushBytes = 256 * 1024;
@@ -52,17 +51,11 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// sessions wait no longer.</summary>
     private static readonly long ShareTicks = Stopwatch.Frequency / 1000;
 
-    // In place of a command's number: what stands in a slot without being a command.
-    private const int Unknown = -1;
-    private const int Resume = -2;
-    private const int ProtocolError = -3;
-
     // In place of an index: none.
     private const int None = -1;
 
     private readonly KvServer _server;
     private readonly Command[] _commands;
-    private readonly CommandTable _names;
     private readonly StoreSession _store;
     private readonly SessionOutput _output;
     private readonly CommandRunner _runner;
@@ -72,15 +65,11 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private readonly ArgumentTable _table = new();
     private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
     private readonly WindowSlot* _slots;
+    private readonly WindowParser _parser;
     private readonly Lock _slotsGuard = new();
     private bool _isDisposed;
 
-    private CommandHead _head;
-    private short _headCommand;
-    private byte _headKey, _headMember;
-    private MemberKind _headMemberIs;
     private int _inputCount;
-    private int _parsing;
     private int _current = None;
     private int _stretch;
     private WindowSlot* _executing;
@@ -92,7 +81,6 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
     {
         _server = server;
-        _names = server.Commands;
         _commands = server.Commands.All;
         _store = store;
         _counters = counters;
@@ -100,8 +88,10 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _output = new SessionOutput(server.Store);
         _runner = new CommandRunner(server, store, counters, _output);
         _dispatcher = new Dispatcher(server, store, _runner, _output);
-        _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(CommandsMax * sizeof(WindowSlot)), 64);
-        new Span<WindowSlot>(_slots, CommandsMax).Clear();
+        const int slots = WindowParser.CommandsMax;
+        _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(slots * sizeof(WindowSlot)), 64);
+        new Span<WindowSlot>(_slots, slots).Clear();
+        _parser = new WindowParser(server, store, _inputs, _table, _slots);
         store.User = this;
         store.Presence.AnswersInPause = true;
     }
@@ -174,13 +164,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// hands the replies to the owner. What is left of an input begins with a command.</summary>
     public void Run()
     {
-        _parsing = 0;
         _current = None;
         _windows = 0;
         Fault.Point("worker.turn");
-        while (_parsing < _inputCount)
+        _parser.Begin(_inputCount);
+        while (_parser.HasMore)
         {
-            int count = Parse();
+            int count = _parser.Fill();
             KeyProbe.Run(_slots, _slots + count, _table.Items, _store);
             Execute(count);
             if (++_windows % WindowsPerClock == 0) LookAtShare();
@@ -213,164 +203,6 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             NativeMemory.AlignedFree(_slots);
         }
     }
-
-    /// <summary>Fills the window.</summary>
-    /// <returns>How many commands are in it; 0 when the group had none left.</returns>
-    private int Parse()
-    {
-        _table.Clear();
-        int count = 0;
-        // A session's commands may just fill the window: the next session begins in the next window.
-        for (; _parsing < _inputCount && count < CommandsMax; _parsing++)
-        {
-            ref var input = ref _inputs[_parsing];
-            var session = input.Session;
-            if (input.Stopped) continue;
-            if (session.Steps != null || session.Held != null)
-            {
-                SlotAt(count) = new WindowSlot { Kind =
-                    new WindowSlotKind { Command = Resume, Input = (short)_parsing }, End = input.Parsed };
-                return count + 1;
-            }
-
-            int end = ParseSession(ref input, session, count);
-            if (end < 0) return ~end;
-            count = end;
-        }
-
-        return count;
-    }
-
-    /// <summary>Adds the commands of one session.</summary>
-    /// <returns>The window's count when the session has no more commands; its complement when the window is to be run
-    /// first.</returns>
-    private int ParseSession(ref WindowInput input, Session session, int count)
-    {
-        byte* start = input.Start;
-        int length = input.Length;
-        int position = input.Parsed;
-        int database = session.Database;
-        bool authenticated = session.Authenticated;
-        bool isLarge = session.Partial.IsLarge, slow = session.Blocks != null || isLarge;
-        if (isLarge && count > 0) return ~count;        // it fills the table, so what comes before it is run first
-        var table = _table;
-        // The short way is not for a command that has begun in an earlier turn, or that has stricter limits. (Without
-        // input there may be no buffer at all.)
-        if (authenticated & !slow & position < length && !session.Partial.IsPartial)
-            count = ParseRun(start, length, ref position, database, count);
-        while (position < length)
-        {
-            if (count == CommandsMax)
-            {
-                input.Parsed = position;
-                return ~count;
-            }
-
-            int from = position;
-            var status = CommandParser.Parse(start, length, ref position, table, _server.Limits, authenticated,
-                ref session.Partial, out int first, out int arguments);
-            if (status != ParseStatus.Complete)
-            {
-                input.Parsed = position;
-                input.Taken = position - from;
-                if (status == ParseStatus.NeedMoreData
-                    && (input.Taken > 0 || start[position] != Dispatcher.TlsHandshake)) return count;
-                input.Error = status;
-                SlotAt(count) = new WindowSlot { Kind =
-                    new WindowSlotKind { Command = ProtocolError, Input = (short)_parsing }, End = length };
-                return ~(count + 1);
-            }
-
-            if (arguments == 0) continue;
-
-            Argument* items = table.Items + first;
-            ref readonly var entry = ref _names.Find(items->Pointer, items->Length);
-            AddSlot(count++, entry, first, arguments, position, database, slow);
-            if (entry.EndsWindow || entry.IsNone || slow)
-            {
-                input.Parsed = position;
-                return ~count;
-            }
-
-            if (!authenticated || !_head.TryRemember(start + from, items, arguments)) continue;
-            _headCommand = (short)entry.Number;
-            _headKey = entry.FirstKey;
-            _headMember = entry.Member;
-            _headMemberIs = entry.MemberIs;
-            count = ParseRun(start, length, ref position, database, count);
-        }
-
-        input.Parsed = position;
-        return count;
-    }
-
-    /// <summary>Adds commands for as long as they begin as the last one did.</summary>
-    private int ParseRun(byte* start, int length, ref int position, int database, int count)
-    {
-        var head = _head;
-        int arguments = head.Arguments;
-        if (arguments == 0) return count;
-        byte* at = start + position, end = start + length;
-        var table = _table;
-        var store = _store;
-        var limits = _server.Limits;
-        Argument* items = table.Reserve((CommandsMax - count) * arguments);
-        int first = table.Count;
-        // What all commands of the run have in common is looked up once.
-        byte key = _headKey < arguments ? _headKey : (byte)0;
-        var index = key == 0 ? null : store.LookAheadIndex(database);
-        var kind = new WindowSlotKind { Command = _headCommand, Input = (short)_parsing, Key = key,
-            Member = _headMember < arguments ? _headMember : (byte)0, MemberIs = _headMemberIs };
-        WindowSlot* slot = _slots + count, full = _slots + CommandsMax;
-        // Ends: with the window full, or at a command that differs or is not whole. Bytes after the end of the input
-        // may match, but no command that begins there ends within the input.
-        for (; slot < full && head.Matches(at); slot++)
-        {
-            byte* next = head.ReadRest(at, end, items, limits);
-            if (next == null) break;
-            at = next;
-            slot->Kind = kind;
-            slot->First = first;
-            slot->Count = arguments;
-            slot->End = (int)(at - start);
-            slot->Database = database;
-            slot->Hint = 0;
-            if (key != 0)
-            {
-                ulong hash = store.HashKey(items[key].Pointer, items[key].Length);
-                index?.Prefetch(hash);
-                slot->Hash = hash;
-            }
-
-            items += arguments;
-            first += arguments;
-        }
-
-        table.Commit(first - table.Count);
-        position = (int)(at - start);
-        return (int)(slot - _slots);
-    }
-
-    private void AddSlot(int at, in CommandEntry entry, int first, int arguments, int end, int database, bool slow)
-    {
-        byte key = entry.FirstKey < arguments ? entry.FirstKey : (byte)0,
-            member = entry.Member < arguments ? entry.Member : (byte)0;
-        ref var slot = ref SlotAt(at);
-        slot = new WindowSlot
-        {
-            Kind = new WindowSlotKind { Command = (short)entry.Number, Input = (short)_parsing, Key = key,
-                Member = member, MemberIs = entry.MemberIs, Slow = slow },
-            First = first, Count = arguments, End = end, Database = database,
-        };
-        if (key == 0) return;
-        Argument* argument = _table.Items + first + key;
-        slot.Hash = _store.HashKey(argument->Pointer, argument->Length);
-        _store.LookAheadIndex(database)?.Prefetch(slot.Hash);
-    }
-
-    /// <summary>A slot of the window; checked, since it is native memory. (<see cref="ParseRun"/> checks
-    /// itself.)</summary>
-    private ref WindowSlot SlotAt(int place) => ref new Span<WindowSlot>(_slots, CommandsMax)[place];
 
     private void Execute(int count)
     {
@@ -623,7 +455,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     /// <param name="end">The place after the last of them.</param>
     private void CountStretch(int end)
     {
-        Debug.Assert(end > 0 && end >= _stretch && end <= CommandsMax, "a stretch is a part of the window");
+        Debug.Assert(end > 0 && end >= _stretch, "a stretch has an end");
+        Debug.Assert(end <= WindowParser.CommandsMax, "it is a part of the window");
         _executed += end - _stretch;
         _last = _slots[end - 1].Kind.Command;
     }
@@ -631,7 +464,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private void ExecuteSlow(ref CommandContext context, WindowSlot* slot, ref WindowInput input)
     {
         var session = input.Session;
-        if (slot->Kind.Command == Resume)
+        if (slot->Kind.Command == WindowSlotKind.Resume)
         {
             _last = None;       // it was counted when it began
             if (!_dispatcher.Resume(ref context)) input.Stopped = true;
@@ -646,7 +479,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         }
 
         input.Position = slot->End;
-        if (slot->Kind.Command == ProtocolError)
+        if (slot->Kind.Command == WindowSlotKind.ProtocolError)
         {
             // The first byte of a large command that has arrived in part is no longer here.
             byte first = session.Partial.IsLarge ? RespType.Array : input.Start[input.Parsed];
@@ -659,7 +492,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _last = None;
         Argument* items = _table.Items + slot->First;
         context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks, _table.Large);
-        if (slot->Kind.Command == Unknown)
+        if (slot->Kind.Command == WindowSlotKind.Unknown)
         {
             _dispatcher.FailUnknown(ref context, FirstByteOf(input));
         }

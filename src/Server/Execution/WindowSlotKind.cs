@@ -7,6 +7,10 @@ namespace Kv.Server.Execution;
 [StructLayout(LayoutKind.Sequential, Size = 8)]
 internal struct WindowSlotKind
 {
+    // In place of a command's number: what stands in a slot without being a command.
+    public const short Unknown = -1, Resume = -2, ProtocolError = -3;
+
+    /// <summary>The number of its row; below 0 one of the above.</summary>
     public short Command;
     public short Input;
 

@@ -48,6 +48,9 @@ internal struct CommandCounts
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public long Begin() => --_passes < 0 ? Stopwatch.GetTimestamp() : 0;
 
+    /// <summary>Undoes <see cref="Begin"/>: nothing is called.</summary>
+    public void GiveUp() => _passes++;
+
     /// <summary>After <see cref="Begin"/>: whether the last run that was timed was slow.</summary>
     public readonly bool WasSlow => _passes < Slow;
 

@@ -320,20 +320,26 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         bool bounded = (command.Flags & needing) != 0 && _server.Store.MaxMemoryBytes != 0;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
-        if (session.Restriction is { } rules)
-        {
-            end = AllowedEnd(ref context, rules, slot, end);
-            if (end == slot) return RunChecked(ref context, slot, ref input);
-        }
-
         runner.Events.Begin(command.Event);
         var first = slot;
-        if (command.MayComeAgain) _store.MayComeAgain = true;
+        var store = _store;
+        bool comesAgain = command.MayComeAgain;
         long begin = counts.Begin();
         // A command that may be slow is timed alone, so that its session's share can end right after it.
         if (begin != 0 && (counts.WasSlow || (command.Flags & CommandFlags.Fast) == 0)) end = slot + 1;
         if (command.Timing <= runner.Detail | runner.Detail == TimingDetail.Long)
             end = TimedEnd(command, slot, end, ref begin);
+        // Last: what is cut off here was not checked in vain.
+        if (session.Restriction is { } rules)
+        {
+            end = AllowedEnd(ref context, rules, slot, end);
+            if (end == slot)
+            {
+                counts.GiveUp();
+                return RunChecked(ref context, slot, ref input);
+            }
+        }
+
         do
         {
             _executing = slot;
@@ -342,19 +348,21 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             // Asked before each command, though a window has only 32: 32 SETRANGEs can be 16 GB.
             if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
             {
-                _store.MayComeAgain = false;
+                store.MayComeAgain = false;
                 // May refuse it, or let it wait for room.
                 _dispatcher.Run(ref context, items + slot->First, FirstByteOf(input));
                 return slot + 1;        // the context may now have another row: a subcommand's
             }
 
             runner.Begin(session);
+            // Each anew: what the one before has changed is not its own.
+            store.MayComeAgain = comesAgain;
             runner.Call(ref context, handler, ref counts);
             slot++;
         }
         while (slot < end && *(long*)&slot->Kind == kind && session.Gate == 0 && buffer.Length <= FlushBytes);
 
-        _store.MayComeAgain = false;
+        store.MayComeAgain = false;
         if (begin != 0) EndTimed(ref context, ref counts, begin, (int)(slot - first));
         return slot;
     }

@@ -49,6 +49,16 @@ public sealed class ComingAgainTests : IDisposable
         Assert.Equal("+PONG\r\n:60000\r\n:1\r\n:60001\r\n+PONG\r\n",
             Meet("PING\r\nHLEN h\r\nHSET h new v\r\nHLEN h\r\nPING\r\n"));
 
+    // Of one name, they are run one right after the other.
+    [Theory]
+    [InlineData("HSET a f v\r\nHSET h f77 w\r\n", ":1\r\n:0\r\n")]
+    [InlineData("LPUSH a v\r\nLPUSH a v\r\nLPUSH h v\r\n", ":1\r\n:2\r\n-WRONGTYPE")]
+    public void A_command_comes_again_whatever_those_before_it_have_changed(string lines, string expected)
+    {
+        Assert.StartsWith(expected, Meet(lines), StringComparison.Ordinal);
+        Assert.True(_other.Turns > 5, $"it was done in {_other.Turns} turns");
+    }
+
     [Fact]
     public void A_reply_that_nobody_wants_is_not_written() =>
         Assert.Equal("$1\r\nv\r\n", Meet("CLIENT REPLY SKIP\r\nHLEN h\r\nHGET h f1\r\n"));

@@ -221,8 +221,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 int failed = (int)(_executing - _slots);
                 CountStretch(failed + 1);
                 _store.MayComeAgain = false;
-                if (exception is not KeyInUseException || !TryKeepForLater(_executing, input.Session))
-                    _dispatcher.FailCommand(input.Session, exception);
+                var failure = exception is KeyInUseException ? TryKeepForLater(_executing, input.Session) : exception;
+                if (failure != null) _dispatcher.FailCommand(input.Session, failure);
                 ReleaseBlocks(input.Session);
                 LookAtShare();
                 from = failed + 1;
@@ -231,8 +231,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>Keeps a command that is to come again.</summary>
-    /// <returns>False when there is no memory for it.</returns>
-    private bool TryKeepForLater(WindowSlot* slot, Session session)
+    /// <returns>Null; or why it cannot be kept: there is no memory for it.</returns>
+    private OutOfMemoryException? TryKeepForLater(WindowSlot* slot, Session session)
     {
         Debug.Assert(slot->Kind.Command >= 0, "a command that came again is kept already");
         var context = _runner.NewContext();
@@ -242,11 +242,11 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         try
         {
             _dispatcher.KeepForLater(session, context.Args.Keep(_server.Store));
-            return true;
+            return null;
         }
-        catch (OutOfMemoryException)
+        catch (OutOfMemoryException exception)
         {
-            return false;
+            return exception;
         }
     }
 

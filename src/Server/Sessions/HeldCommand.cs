@@ -24,6 +24,7 @@ internal sealed unsafe class HeldCommand : IDisposable
 
     /// <param name="store">Charged with the memory until <see cref="EndCharge"/>.</param>
     /// <param name="large">The holder of the arguments, if the command is a large one.</param>
+    /// <exception cref="OutOfMemoryException">The system refuses; nothing is held.</exception>
     public HeldCommand(Argument* items, int count, Store store, LargeCommand? large = null)
     {
         Debug.Assert(count > 0, "a command has a name");
@@ -38,6 +39,7 @@ internal sealed unsafe class HeldCommand : IDisposable
         }
         else
         {
+            if (store.Budget.RefusesAllocation()) throw new OutOfMemoryException();
             Copy(items);
         }
 

@@ -119,6 +119,23 @@ public sealed class ComingAgainTests : IDisposable
     }
 
     [Fact]
+    public void Where_there_is_no_memory_to_wait_a_command_is_refused_for_that()
+    {
+        var budget = _server.Server.Store.Budget;
+        string? reply = null;
+        _long.Between = _ =>
+        {
+            _long.Between = null;
+            budget.Refuse = () => true;
+            reply = _other.Run("HLEN h");
+            budget.Refuse = null;
+        };
+        _long.Run("HGETALL h");
+        Assert.StartsWith("-OOM ", reply, StringComparison.Ordinal);
+        Assert.Equal(":60000\r\n", _other.Run("HLEN h"));
+    }
+
+    [Fact]
     public void In_the_store_who_has_changed_something_does_not_come_again()
     {
         using var session = _server.Server.Store.CreateSession();

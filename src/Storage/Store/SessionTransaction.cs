@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace Kv.Storage;
 
 /// <summary>The transaction of a session: how it begins, goes over to another session, and ends.</summary>
@@ -7,9 +5,6 @@ namespace Kv.Storage;
 internal sealed class SessionTransaction(StoreSession session, RecordChanges changes, SteppedHolds holds)
 {
     private TransactionKeys? _own;      // kept: the next transaction uses its lists again
-
-    /// <summary>What it holds; null outside of one.</summary>
-    public TransactionKeys? Keys { get; private set; }
 
     private TransactionKeys Own => _own ??= new TransactionKeys(session, changes, holds);
 
@@ -26,7 +21,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     /// <returns>Null when that cannot be just now: it goes on here.</returns>
     public HeldUse? TryBeginUse(IHeldUse use)
     {
-        var begun = holds.TryBegin(Keys!, use);
+        var begun = holds.TryBegin(session.Transaction!, use);
         if (begun != null) End();
         return begun;
     }
@@ -48,19 +43,10 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     }
 
     /// <summary>All of those are locked: operations work on them from here on.</summary>
-    public void Enter()
-    {
-        Debug.Assert(Keys == null, "one at a time");
-        Keys = _own;
-        session.DoubtSelected();
-    }
+    public void Enter() => session.WorkOn(Own);
 
     /// <summary>Ends that; whoever has the locks lets go of them.</summary>
-    public void Leave()
-    {
-        Keys = null;
-        session.DoubtSelected();
-    }
+    public void Leave() => session.WorkOn(null);
 
     /// <summary>Publishes what it did, and lets go of its keys.</summary>
     public void End()

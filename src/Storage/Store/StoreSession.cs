@@ -18,6 +18,7 @@ public sealed unsafe class StoreSession : IDisposable
     private const long LetGoMax = 16 << 20;
 
     private readonly Store _store;
+    private readonly DatabaseTable _databases;
     private readonly int _slot;
     private readonly SegmentedLog _log;
     private readonly KeyHash _hash;
@@ -35,6 +36,7 @@ public sealed unsafe class StoreSession : IDisposable
     internal StoreSession(Store store, int slot)
     {
         _store = store;
+        _databases = store.Databases;
         _slot = slot;
         _log = store.Log;
         _hash = store.Hash;
@@ -105,7 +107,7 @@ public sealed unsafe class StoreSession : IDisposable
     internal KeyList NewKeyList() => new(_hash);
 
     /// <summary>The databases as of now, or as of when a transaction began.</summary>
-    internal Database?[] Table => Transaction?.Table ?? _store.Table;
+    internal Database?[] Table => Transaction?.Table ?? _databases.Current;
 
     /// <summary>The databases as of the last <see cref="Select"/>.</summary>
     internal Database?[] SelectedTable => _selected.Table;
@@ -113,8 +115,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The database that operations act on; null while it has no key.</summary>
     internal Database? SelectedDatabase => _selected.Database;
 
-    /// <summary>What the session's transaction holds; null outside of one.</summary>
-    internal TransactionKeys? Transaction => Transacting.Keys;
+    /// <summary>What the session's transaction holds; null outside of one. Here, since every operation asks.</summary>
+    internal TransactionKeys? Transaction { get; private set; }
 
     /// <summary>How that begins, goes over to another session, and ends.</summary>
     internal SessionTransaction Transacting { get; }
@@ -260,7 +262,7 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Select(int database)
     {
-        Database?[] table = _store.Table;
+        Database?[] table = _databases.Current;
         if (!_selected.Is(table, database)) SelectSlow(table, database);
     }
 
@@ -568,8 +570,14 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Publishes what the transaction did, and lets go of its keys.</summary>
     public void EndTransaction() => Transacting.End();
 
-    /// <summary>Has the next <see cref="Select"/> look at the databases again.</summary>
-    internal void DoubtSelected() => _selected.Doubt();
+    /// <summary>Has operations work on what a transaction holds, or, without one, on the store again. The next
+    /// <see cref="Select"/> looks at the databases again.</summary>
+    internal void WorkOn(TransactionKeys? transaction)
+    {
+        Debug.Assert(transaction == null || Transaction == null, "one at a time");
+        Transaction = transaction;
+        _selected.Doubt();
+    }
 
     /// <summary>Stops all other sessions of the store at the top of their turns, for work on more than named
     /// keys.</summary>

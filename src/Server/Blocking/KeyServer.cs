@@ -60,7 +60,7 @@ internal sealed class KeyServer : IDisposable
     public void Dispose()
     {
         _reply.Dispose();
-        if (_ownsEvents) _store.Listener = null;
+        if (_ownsEvents) _events.Leave(_store);
     }
 
     /// <summary>Serves those who wait for one key.</summary>

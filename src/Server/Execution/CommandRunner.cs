@@ -365,7 +365,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     public void Dispose()
     {
         _waits.Dispose();
-        if (_ownsEvents) _store.Listener = null;
+        if (_ownsEvents) Events.Leave(_store);
     }
 
     /// <summary>Whether a command writes messages of its own: other messages may come between them, and their number is

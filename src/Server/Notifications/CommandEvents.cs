@@ -50,8 +50,8 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
         get => (events.Asked & KeyEventClasses.OfCommands) != 0;
     }
 
-    /// <summary>The events of a session's commands; whoever made them (<paramref name="isNew"/>) takes them from the
-    /// session before that is used for anything else.</summary>
+    /// <summary>The events of a session's commands; whoever made them (<paramref name="isNew"/>) ends that by
+    /// <see cref="Leave"/>.</summary>
     public static CommandEvents Of(KeyspaceEvents events, StoreSession store, out bool isNew)
     {
         isNew = store.Listener is not CommandEvents;
@@ -70,6 +70,14 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     {
         _arrivals = store.Arrivals;
         return this;
+    }
+
+    /// <summary>Listens to a session no longer. If that was lent it may be another's by now, who has a listener of its
+    /// own: that stays.</summary>
+    // Whoever lent the session has taken these from it first (StoreSession.EndWork), so no other thread puts them back.
+    public void Leave(StoreSession store)
+    {
+        if (store.Listener == this) store.Listener = null;
     }
 
     /// <summary>Begins a command.</summary>

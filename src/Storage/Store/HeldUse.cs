@@ -25,13 +25,11 @@ internal sealed unsafe class HeldUse : IHeldSteps
     /// <param name="records">What will be locked.</param>
     public HeldUse(SteppedHolds holds, StoreSession session, nint[] records, IHeldUse use)
     {
-        Debug.Assert(session.User == null, "a session does one thing at a time");
         _holds = holds;
         _session = session;
         _records = records;
         _use = use;
-        session.User = use;
-        session.Listener = use.ListenOn(session);
+        session.BeginWork(use);
     }
 
     /// <inheritdoc/>
@@ -156,11 +154,7 @@ internal sealed unsafe class HeldUse : IHeldSteps
         Volatile.Write(ref _isDone, true);
         if (_session.Transaction != null) _session.EndTransaction();
         _session.Locks.Release();
-        if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
-        _session.GoOffline();
-        _session.User = null;
-        _session.Listener = null;
-        _session.Arrivals.HasNotes = false;
+        _session.EndWork(caller);
         _holds.End(this, _session);
     }
 }

@@ -134,8 +134,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         // another's turn, and a step of it is done; asked again in the next
         if (!_store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
-        session.User = _work;
-        session.Listener = _work.ListenOn(session);
+        session.BeginWork(_work);
         session.BeginInnerTurn();
         if ((session.Table[_databaseNumber] ?? session.CreateDatabase(_databaseNumber)) is { } database)
         {
@@ -261,10 +260,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         Debug.Assert(_phase == Phase.Begin || _next == _locked, "no key is held any more");
         _phase = Phase.Done;
         _session.Changes.HeldAbsent = 0;
-        _session.GoOffline();
-        _session.User = null;
-        _session.Listener = null;
-        _session.Arrivals.HasNotes = false;
+        _session.EndWork();
         _store.SteppedHolds.End();
         if (IsAbandoned) FreeLists();
     }

@@ -72,8 +72,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
             if (begun.TryBegin(_uses, locks, keys)) return begun;
         }
 
-        session.User = null;
-        session.GoOffline();
+        session.EndWork();
         Keep(session);
         return null;
     }
@@ -91,8 +90,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
             if (begun.TryBegin(_uses, transaction)) return begun;
         }
 
-        session.User = null;
-        session.GoOffline();
+        session.EndWork();
         Keep(session);
         return null;
     }

@@ -248,6 +248,25 @@ public sealed unsafe class StoreSession : IDisposable
         BeginTurn();
     }
 
+    /// <summary>Lends the session to work in steps, which says what it is used for and who hears of it.</summary>
+    internal void BeginWork(ISessionUser user)
+    {
+        Debug.Assert(User == null && Listener == null, "a session does one thing at a time");
+        User = user;
+        Listener = user.ListenOn(this);
+    }
+
+    /// <summary>Ends that work, if it has begun, and its turn: the session is as before.</summary>
+    /// <param name="caller">Serves those who wait for what was changed; null: others do.</param>
+    internal void EndWork(StoreSession? caller = null)
+    {
+        if (caller != null) _arrivals.MoveTo(caller._arrivals);
+        GoOffline();
+        User = null;
+        Listener = null;
+        _arrivals.HasNotes = false;
+    }
+
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {

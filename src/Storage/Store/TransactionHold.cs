@@ -100,7 +100,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         // another's turn, and a step of it is done; asked again in the next
         if (!store.SteppedHolds.TryBegin(this, out var session)) return;
         _session = session;
-        session.User = work;
+        session.BeginWork(work);
         session.BeginInnerTurn();
         _phase = Phase.Order;
         _found = Keys.Count;
@@ -200,9 +200,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndTurn(StoreSession? caller)
     {
-        if (caller != null) _session.Arrivals.MoveTo(caller.Arrivals);
-        _session.GoOffline();
-        _session.User = null;
+        _session.EndWork(caller);
         store.SteppedHolds.End();
     }
 

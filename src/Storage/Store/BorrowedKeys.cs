@@ -8,7 +8,7 @@ namespace Kv.Storage;
 /// It locks nothing and lets go of nothing, so its instant is the transaction's. No other command of the transaction
 /// runs between its steps, and whoever needs one of the keys has the whole transaction finished, this command included:
 /// so what a step has found or prepared stays right (as for <see cref="BorrowedUse"/>). Each key is looked up by its
-/// bytes in each pass, since a list of where they are would have to be made and sorted first.
+/// bytes in each pass: only what sets keys has two.
 /// Threads: whoever steps the transaction, one at a time.
 /// </remarks>
 internal sealed unsafe class BorrowedKeys : IDisposable
@@ -92,14 +92,9 @@ internal sealed unsafe class BorrowedKeys : IDisposable
         for (int end = EndOfStep; _next < end; _next++)
         {
             ref HeldRecord held = ref Held(_next);
-            var status = StoreStatus.NotFound;
-            if (!_work.OnlyIfNoneExists || !held.Exists)
-            {
-                held.PreparedIndex = _next;     // of a key that comes again the last value counts
-                _prepared = _next + 1;
-                status = _session.Changes.PrepareString(ref held, _work.Value(_next, out Block block), block);
-            }
-
+            held.PreparedIndex = _next;     // of a key that comes again the last value counts
+            _prepared = _next + 1;
+            var status = ManyKeysChange.Prepare(_work, _session.Changes, ref held, _next);
             if (status == StoreStatus.Ok) continue;
             Status = status;
             GoOn(Phase.GiveUp);
@@ -115,18 +110,8 @@ internal sealed unsafe class BorrowedKeys : IDisposable
         for (int end = EndOfStep; _next < end; _next++)
         {
             ref HeldRecord held = ref Held(_next);
-            if (sets)
-            {
-                if (held.PreparedIndex != _next) continue;
-                _session.Changes.FinishString(ref held, _work.Value(_next, out _));
-            }
-            else if (held.Exists)
-            {
-                _session.Changes.MakeAbsent(ref held);
-                _work.CountDeleted();
-            }
-
-            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // until the transaction ends
+            if (!sets || held.PreparedIndex == _next)
+                ManyKeysChange.Finish(_work, _session.Changes, ref held, _next);
         }
 
         if (_next == _count) GoOn(Phase.Done);

@@ -12,15 +12,18 @@ namespace Kv.Storage;
 internal sealed class BorrowedUse : IHeldSteps
 {
     private readonly StoreSession _session;
-    private readonly KeyList _keys;
-    private readonly KeyLocks _locks;
-    private readonly KeyPlaces? _places;
     private readonly IHeldUse _use;
+
+    // What it works on: a copy of some of the transaction's locks, or where the transaction has them.
+    private readonly KeyList? _keys;
+    private readonly KeyLocks? _locks;
+    private readonly KeyPlaces? _places;
 
     /// <summary>Of what a command holds; it holds nothing of it any more.</summary>
     public BorrowedUse(StoreSession session, KeyLocks locks, KeyList keys, IHeldUse use)
         : this(session, use)
     {
+        (_keys, _locks) = (session.NewKeyList(), session.NewLocks());
         _keys.TakeOver(keys);
         _locks.TakeOver(locks);
     }
@@ -30,6 +33,7 @@ internal sealed class BorrowedUse : IHeldSteps
     public BorrowedUse(StoreSession session, ref HeldRecord held, IHeldUse use)
         : this(session, use)
     {
+        (_keys, _locks) = (session.NewKeyList(), session.NewLocks());
         _keys.SetToHeld();
         _locks.Borrow(session.Transaction!.Locks, ref held);
     }
@@ -44,8 +48,6 @@ internal sealed class BorrowedUse : IHeldSteps
         Debug.Assert(session.Transaction != null, "the keys are a transaction's");
         _session = session;
         _use = use;
-        _keys = session.NewKeyList();
-        _locks = session.NewLocks();
     }
 
     /// <inheritdoc/>
@@ -61,7 +63,7 @@ internal sealed class BorrowedUse : IHeldSteps
         try
         {
             var held = _places != null ? _places.Held
-                : new HeldKeys(_keys, _locks, _session.Changes, StoreStatus.Ok);
+                : new HeldKeys(_keys!, _locks!, _session.Changes, StoreStatus.Ok);
             if (!_use.Use(held)) return false;
         }
         catch (Exception exception)
@@ -88,7 +90,7 @@ internal sealed class BorrowedUse : IHeldSteps
         if (IsDone) return;
         IsDone = true;
         _places?.Dispose();
-        if (_places == null) _locks.Release();
-        _locks.Dispose();
+        _locks?.Release();
+        _locks?.Dispose();
     }
 }

@@ -192,15 +192,8 @@ internal sealed unsafe class KeysHold : SteppedHold
 
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
-            var status = StoreStatus.Ok;
-            if (_work.OnlyIfNoneExists && held.Exists) status = StoreStatus.NotFound;
-            if (status == StoreStatus.Ok && _work.Action == ManyKeysAction.Set)
-            {
-                var value = _work.Value(_order[_next].Index, out Block block);
-                status = _session.Changes.PrepareString(ref held, value, block);
-                Keep(_next, held);
-            }
-
+            var status = ManyKeysChange.Prepare(_work, _session.Changes, ref held, _order[_next].Index);
+            Keep(_next, held);
             if (status == StoreStatus.Ok) continue;
             GiveUp(status);
             return;
@@ -218,17 +211,7 @@ internal sealed unsafe class KeysHold : SteppedHold
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
             Debug.Assert((Record.ReadWord(held.Record) & RecordWord.Lock) != 0, "the key is locked");
-            if (_work.Action == ManyKeysAction.Set)
-            {
-                _session.Changes.FinishString(ref held, _work.Value(_order[_next].Index, out _));
-            }
-            else if (held.Exists)
-            {
-                _session.Changes.MakeAbsent(ref held);
-                _work.CountDeleted();
-            }
-
-            Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
+            ManyKeysChange.Finish(_work, _session.Changes, ref held, _order[_next].Index);
             Keep(_next, held);
         }
 

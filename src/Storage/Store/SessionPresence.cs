@@ -17,11 +17,14 @@ internal sealed class SessionPresence(Store store, int slot)
 
     private Thread? _holder;
     private bool _pausesOthers, _isTurnedAway;
-    private long _pauseBegin, _pausedTicks;
+    private long _pauseBegin;
 
     /// <summary>The thread that came online last. From any thread: a stale one was right a moment ago.</summary>
     public string HolderThread => Volatile.Read(ref _holder) is not { } thread ? "nobody yet"
         : thread.Name is { Length: > 0 } name ? $"thread {name}" : $"thread {thread.ManagedThreadId}";
+
+    /// <summary>How long others have stood still for it in this turn, in ticks of the stopwatch.</summary>
+    public long PausedTicks { get; private set; }
 
     /// <summary>Whether its turns go on in a pause that lasts long, so that clients can be told.</summary>
     public bool AnswersInPause { get; set; }
@@ -37,7 +40,7 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <summary>Begins a turn, after those that want a pause.</summary>
     public void Begin()
     {
-        _pausedTicks = 0;
+        PausedTicks = 0;
         if (store.Epochs.IsOnline(slot) && !store.Pause.IsRequested) store.Epochs.Announce(slot);
         else GoOnline();
     }
@@ -79,7 +82,7 @@ internal sealed class SessionPresence(Store store, int slot)
     }
 
     /// <inheritdoc cref="StoreSession.TryPauseOthers"/>
-    public bool TryPauseOthers() => _pausedTicks < PauseTicksMax && TryPauseNow();
+    public bool TryPauseOthers() => PausedTicks < PauseTicksMax && TryPauseNow();
 
     /// <summary><see cref="TryPauseOthers"/> however long others have stood still in this turn: for what no client does
     /// in the way of business.</summary>
@@ -100,7 +103,7 @@ internal sealed class SessionPresence(Store store, int slot)
     public void EndPause()
     {
         _pausesOthers = false;
-        _pausedTicks += Stopwatch.GetTimestamp() - _pauseBegin;
+        PausedTicks += Stopwatch.GetTimestamp() - _pauseBegin;
         store.Pause.End();
     }
 
@@ -116,6 +119,7 @@ internal sealed class SessionPresence(Store store, int slot)
     {
         Debug.Assert(other._pausesOthers, "it has one");
         _pausesOthers = true;
+        _pauseBegin = other._pauseBegin;
         other._pausesOthers = false;
         other._isTurnedAway = true;
         store.Pause.MarkLong();

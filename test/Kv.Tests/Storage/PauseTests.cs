@@ -37,6 +37,24 @@ public sealed class PauseTests
     }
 
     [Fact]
+    public void A_pause_that_another_session_takes_over_counts_from_its_beginning()
+    {
+        using var test = new TestStore();
+        using var other = test.Store.CreateSession();
+        long begin = TimeProvider.System.GetTimestamp();
+        Assert.True(test.Session.TryPauseOthers());
+        other.BeginInnerTurn();
+        other.TakePause(test.Session);
+        other.EndPause();
+        Assert.InRange(other.Presence.PausedTicks, 1, TimeProvider.System.GetTimestamp() - begin);
+        Assert.Equal(0, test.Session.Presence.PausedTicks);
+        other.GoOffline();
+        test.Begin();
+        Assert.True(test.Session.TryPauseOthers());
+        test.Session.EndPause();
+    }
+
+    [Fact]
     public void Others_stand_still_for_a_session_for_long_once_in_a_turn()
     {
         using var test = new TestStore();

@@ -534,6 +534,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         input.OutputStart = _output.Buffer.Length;
         _output.Reply.Version = input.Session.Version;
         if (input.Session.RightsVersion != _server.Users.Version) input.Session.FollowUser();
+        _store.LeavesNoTrace = input.Session.NoTouch;
     }
 
     private void EndSession()

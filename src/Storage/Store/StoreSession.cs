@@ -184,6 +184,16 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The policy, as the store goes by it.</summary>
     internal EvictionRule Eviction => _store.Eviction;
 
+    /// <summary>Whether the uses of keys from here on do not count for eviction.</summary>
+    public bool LeavesNoTrace
+    {
+        get => _uses.LeavesNoTrace;
+        set
+        {
+            if (value != _uses.LeavesNoTrace) _uses.LeavesNoTrace = value;
+        }
+    }
+
     /// <summary>Counts what is used and what is not there.</summary>
     internal ref UseMeter Uses => ref _uses;
 

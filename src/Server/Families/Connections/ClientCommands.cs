@@ -357,7 +357,7 @@ internal static class ClientCommands
     {
         bool on = ReadOnOrOff(ref context.Args);
         if (!context.Args.Finish(context.Reply)) return;
-        context.Session.NoTouch = on;
+        context.Session.NoTouch = context.Store.LeavesNoTrace = on;
         context.Reply.WriteOk();
     }
 

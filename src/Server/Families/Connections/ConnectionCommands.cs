@@ -233,7 +233,7 @@ internal static class ConnectionCommands
         session.Database = 0;
         session.Name = null;
         session.ReplyMode = ReplyMode.On;
-        session.NoEvict = session.NoTouch = false;
+        session.NoEvict = session.NoTouch = context.Store.LeavesNoTrace = false;
         session.User = context.Server.Users.Default;
         session.Authenticated = session.User.Rules.LetsAnyoneIn;
         session.FollowUser();

@@ -207,7 +207,19 @@ internal static class KeyCommands
         Count<CountExisting>(ref context);
     }
 
-    private static void Touch(ref CommandContext context) => Count<CountUsed>(ref context);
+    private static void Touch(ref CommandContext context)
+    {
+        bool leavesNoTrace = context.Store.LeavesNoTrace;
+        context.Store.LeavesNoTrace = false;        // it is what this command is for, CLIENT NO-TOUCH or not
+        try
+        {
+            Count<CountUsed>(ref context);
+        }
+        finally
+        {
+            context.Store.LeavesNoTrace = leavesNoTrace;
+        }
+    }
 
     private static void Count<TCount>(ref CommandContext context) where TCount : struct, ICount
     {

@@ -10,7 +10,7 @@ namespace Kv.Storage;
 /// </remarks>
 internal unsafe struct UseMeter(uint seed)
 {
-    private int _heatMax;
+    private int _heatMax, _heatMaxOfRule;
     private uint _random = seed | 1, _logFactor;
     private bool _byChance;
     private long _hits, _misses;
@@ -22,10 +22,22 @@ internal unsafe struct UseMeter(uint seed)
     /// <inheritdoc cref="Hits"/>
     public long Misses => Volatile.Read(ref _misses);
 
+    /// <summary>Whether uses leave no trace in the records; reads are counted all the same.</summary>
+    public bool LeavesNoTrace
+    {
+        readonly get;
+        set
+        {
+            field = value;
+            _heatMax = value ? 0 : _heatMaxOfRule;      // no record is hot enough to be made hotter
+        }
+    }
+
     /// <summary>Counts as a policy wants it.</summary>
     public void Follow(EvictionRule rule)
     {
-        _heatMax = rule.HeatMax;
+        _heatMaxOfRule = rule.HeatMax;
+        _heatMax = LeavesNoTrace ? 0 : _heatMaxOfRule;
         _byChance = rule.Worth == EvictionWorth.Frequency;
         _logFactor = (uint)rule.LogFactor;
     }

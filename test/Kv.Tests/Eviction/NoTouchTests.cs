@@ -1,0 +1,49 @@
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Eviction;
+
+/// <summary>CLIENT NO-TOUCH: whoever looks through a cache does not say by that what is worth keeping.</summary>
+public sealed class NoTouchTests
+{
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Who_leaves_no_trace_makes_no_key_hotter_but_by_TOUCH(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--maxmemory-policy", "allkeys-lfu",
+            "--lfu-log-factor", "0", "--worker-threads", "1");
+        using var looking = kv.Connect();
+        using var user = kv.Connect();
+        user.Ok("SET k value");
+        user.Ok("HSET h f v");
+        long first = HeatOf("k");
+        looking.Ok("GET k");
+        long used = HeatOf("k");
+        Assert.Equal(first + 1, used);
+
+        looking.Ok("CLIENT NO-TOUCH ON");
+        long hash = HeatOf("h");
+        foreach (string line in new[] { "GET k", "STRLEN k", "MGET k k", "SET k other", "GETRANGE k 0 1", "APPEND k x",
+            "HGET h f", "HGETALL h", "HSET h f w", "EVAL \"return redis.call('GET', KEYS[1])\" 1 k" })
+            looking.Ok(line);
+        looking.Ok("MULTI");
+        looking.Ok("GET k");
+        looking.Ok("EXEC");
+        Assert.Equal((used, hash), (HeatOf("k"), HeatOf("h")));
+
+        // Its worker's other clients are no part of it.
+        user.Ok("GET k");
+        looking.Ok("GET k");
+        Assert.Equal(used + 1, HeatOf("k"));
+        looking.Ok("TOUCH k");
+        looking.Ok("GET k");
+        Assert.Equal(used + 2, HeatOf("k"));
+        looking.Ok("CLIENT NO-TOUCH OFF");
+        looking.Ok("GET k");
+        looking.Ok("CLIENT NO-TOUCH ON");
+        looking.Ok("RESET");
+        looking.Ok("GET k");
+        Assert.Equal(used + 4, HeatOf("k"));
+
+        // OBJECT FREQ is its 255 / 31 times as much, rounded down.
+        long HeatOf(string key) => ((user.Ok($"OBJECT FREQ {key}").Integer * 31) + 254) / 255;
+    }
+}

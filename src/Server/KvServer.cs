@@ -79,6 +79,7 @@ public sealed class KvServer : IAsyncDisposable
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
+        Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
             exception => Log.LogError(exception, "An event of a key could not be published"));
         AuthFailures = new AuthFailures(() => TickMs);
@@ -213,6 +214,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Which commands are timed one by one.</summary>
     internal CommandTiming Timing { get; }
+
+    /// <summary>Clients that watch all commands.</summary>
+    internal Monitors Monitors { get; }
 
     internal ClientPause Pause { get; }
 

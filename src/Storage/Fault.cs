@@ -34,6 +34,7 @@ internal static class Fault
 
         // Lists of subscribers.
         "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push", "transaction.command",
+            "monitor.line",
 
         // Another thread reads the text of a script.
         "script.read",

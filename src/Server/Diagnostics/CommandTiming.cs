@@ -2,7 +2,7 @@ using Kv.Server.Configuration;
 
 namespace Kv.Server.Diagnostics;
 
-/// <summary>Which commands are timed one by one, for all who want to know of slow ones.</summary>
+/// <summary>Which commands are timed one by one, for all who want to know of slow ones, or of each.</summary>
 /// <remarks>Threads: any.</remarks>
 internal sealed class CommandTiming(SlowLog slowLog, LatencyMonitor monitor)
 {
@@ -13,17 +13,38 @@ internal sealed class CommandTiming(SlowLog slowLog, LatencyMonitor monitor)
     /// <summary>From this threshold on what is quick is not timed one by one.</summary>
     private const long QuickMicroseconds = 100;
 
+    private readonly Lock _guard = new();
+    private bool _showsAll;
+
     /// <summary>The greatest detail that somebody needs.</summary>
     // A plain word, read before each run of commands: whoever reads it late times a few commands less, or more.
     public TimingDetail Detail { get; private set; }
+
+    /// <summary>Whether somebody watches all commands, so that each is run by itself.</summary>
+    public bool ShowsAll
+    {
+        get => Detail == TimingDetail.Everything;
+        set
+        {
+            lock (_guard)
+            {
+                _showsAll = value;
+                ChooseLatched();
+            }
+        }
+    }
 
     /// <summary>Takes over the options of the slow log and of the latency monitor.</summary>
     /// <returns>Null: it always can.</returns>
     public string? Follow(ServerOptions options)
     {
-        slowLog.Follow(options);
-        monitor.Follow(options);
-        Detail = (TimingDetail)Math.Max((sbyte)slowLog.Detail, (sbyte)monitor.Detail);
+        lock (_guard)
+        {
+            slowLog.Follow(options);
+            monitor.Follow(options);
+            ChooseLatched();
+        }
+
         return null;
     }
 
@@ -36,4 +57,7 @@ internal sealed class CommandTiming(SlowLog slowLog, LatencyMonitor monitor)
         < BoundedMicroseconds => TimingDetail.Long,
         _ => TimingDetail.Unbounded,
     };
+
+    private void ChooseLatched() => Detail = _showsAll ? TimingDetail.Everything
+        : (TimingDetail)Math.Max((sbyte)slowLog.Detail, (sbyte)monitor.Detail);
 }

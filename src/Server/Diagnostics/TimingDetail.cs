@@ -20,4 +20,7 @@ internal enum TimingDetail : sbyte
 
     /// <summary>In place of a detail, of a command: the slow log never shows it.</summary>
     Never,
+
+    /// <summary>All, those too that the slow log never shows: somebody watches all commands (MONITOR).</summary>
+    Everything,
 }

@@ -15,6 +15,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>Bytes of an unknown subcommand that the error repeats.</summary>
     private const int EchoBytes = 128;
 
+    private const CommandFlags UsingKeys = CommandFlags.Write | CommandFlags.ReadOnly | CommandFlags.MayReplicate;
+
     /// <summary>Whether the state of the server may make some commands wait or be refused. (Whether there is memory is
     /// asked before each command that may need some.)</summary>
     public bool IsGuarded =>
@@ -82,6 +84,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
         if (store.Presence.IsTurnedAway && (command.Flags & CommandFlags.AllowBusy) == 0)
             return Refuse(ref context, server.Scripts.BusyReply);
+        if ((gate & SessionGate.Monitoring) != 0 && (command.Flags & UsingKeys) != 0)
+            return Refuse(ref context, "ERR Replica can't interact with the keyspace"u8);
         return true;
     }
 

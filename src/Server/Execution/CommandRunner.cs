@@ -55,6 +55,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// part is all there is, and whoever steps it counts and times it.</summary>
     public bool CountsParts { get; init; } = true;
 
+    /// <summary>Keeps what MONITOR shows of the commands; null: it is shown at once.</summary>
+    public MonitorBuffer? MonitorBuffer { get; init; }
+
     /// <summary>Publishes what the commands do to keys.</summary>
     public CommandEvents Events { get; }
 
@@ -118,7 +121,12 @@ internal sealed unsafe class CommandRunner : IDisposable
         _latency.Note(context.Command.LatencyEvent, ticks);
         if (context.Session.Steps != null) context.Session.StepTicks += ticks;
         NoteSlow(ref context, ticks);
+        // The commands of an EXEC that goes on in steps come before it.
+        if (_timing.ShowsAll && (context.Session.Steps == null || !IsExec(context.Command)))
+            MonitorFeed.ShowRun(ref context, MonitorBuffer);
     }
+
+    private static bool IsExec(Command command) => command.Timing == TimingDetail.Never;
 
     private void NoteSlow(ref CommandContext context, long ticks)
     {
@@ -218,9 +226,11 @@ internal sealed unsafe class CommandRunner : IDisposable
 
     private void NotePart(ref CommandContext context, in QueuedCommand queued)
     {
-        if (!CountsParts || !_slowLog.IsSlow(_partTicks)) return;
+        bool isSlow = _slowLog.IsSlow(_partTicks), isShown = _timing.ShowsAll;
+        if (!CountsParts || !(isSlow || isShown)) return;
         BeginPart(ref context, queued);     // its steps may have had arguments of their own, which are gone
-        NoteSlow(ref context, _partTicks);
+        if (isSlow) NoteSlow(ref context, _partTicks);
+        if (isShown) MonitorFeed.ShowRun(ref context, MonitorBuffer);
     }
 
     /// <summary>Whether the last command of <see cref="TryRunPart"/> or <see cref="TryStepPart"/> threw; its reply then
@@ -289,6 +299,7 @@ internal sealed unsafe class CommandRunner : IDisposable
 
         if (session.Steps == steps) session.Steps = null;
         if (session.Steps == null) EndTimes(session, context.Command, steps);
+        if (_timing.ShowsAll && session.Steps == null && IsExec(context.Command)) MonitorFeed.ShowName(ref context);
         session.OwedBySteps = 1;
         session.IsInReply = false;
         if (!_reply.IsDone) Finish(ref context);

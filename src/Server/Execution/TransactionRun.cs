@@ -167,7 +167,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     {
         var session = context.Session;
         var exec = context.Command;
-        int start = _reply.ReplyStart;
+        Argument* items = context.Args.At(0);
+        int arguments = context.Args.Count, start = _reply.ReplyStart;
         ReplyTooLargeException? tooLarge = null;
         // The output's references to blocks are in one queue, in which other sessions' could not be told apart.
         if (output.ReferenceCount != 0) mayLeave = false;
@@ -210,7 +211,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             session.IsInReply = false;
             if (!_isLeft) transaction.IsRunning = false;
             context.Command = exec;
-            context.Args.Begin(null, 0, 0, 0, 0, null);
+            context.Args.Begin(items, arguments, 0, 0, 0, null);
             _reply.EndReplies(start);
             if (_isLeft) output.Rewind(new ReplyMark(start, 1));       // the steps have taken what was written
         }

@@ -43,6 +43,7 @@ internal static class AllCommands
         DiagnosticCommands.Table,
         SlowLogCommands.Table,
         LatencyCommands.Table,
+        MonitorCommand.Table,
         DebugCommands.Table,
     ];
 

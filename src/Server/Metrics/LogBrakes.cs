@@ -15,8 +15,10 @@ internal sealed class LogBrakes
 
     public LogBrake ClientMemory { get; } = new();
 
+    public LogBrake Monitor { get; } = new();
+
     /// <summary>Lines that were left out since the start.</summary>
     public long Suppressed =>
         Http.Suppressed + Tls.Suppressed + Protocol.Suppressed + OutputLimit.Suppressed + Accept.Suppressed
-        + ClientMemory.Suppressed;
+        + ClientMemory.Suppressed + Monitor.Suppressed;
 }

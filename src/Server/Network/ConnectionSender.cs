@@ -102,7 +102,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         var session = connection.Session;
         long bytes = connection.OutputBytes;
         if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
-        if (server.Options.ClientOutputBufferLimit.Allows(session.Kind, bytes, now, ref connection.SinceTickMs))
+        if (server.Options.ClientOutputBufferLimit.Allows(session.OutputKind, bytes, now, ref connection.SinceTickMs))
             return true;
         server.Counters.CountOutputLimitClose();
         if (server.LogBrakes.OutputLimit.TryTake(now, out string more))

@@ -503,7 +503,8 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         long bytes = OutputBytes;
         if (!Session.Authenticated && bytes > UnauthenticatedOutputBytes) return false;
-        if (_server.Options.ClientOutputBufferLimit.Allows(Session.Kind, bytes, now, ref _overSoftSince)) return true;
+        var limits = _server.Options.ClientOutputBufferLimit;
+        if (limits.Allows(Session.OutputKind, bytes, now, ref _overSoftSince)) return true;
         // Interlocked: both the loop and the sweep look, and one disconnection is counted once.
         if (Interlocked.Exchange(ref _hasPassedLimit, 1) != 0) return false;
         _server.Counters.CountOutputLimitClose();

@@ -163,7 +163,8 @@ internal sealed class PubSubEngine(Action<long>? charge, Action<long>? chargeMan
         else (kind == SubscriptionKind.Channel ? _channels : _shardChannels).Leave(subscription);
     }
 
-    private void Account(long bytes)
+    /// <summary>Counts native bytes of messages that are taken or freed.</summary>
+    public void Account(long bytes)
     {
         // Interlocked: publishers take and receivers free on different threads.
         long all = Interlocked.Add(ref _messageBytes, bytes);

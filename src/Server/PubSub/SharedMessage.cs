@@ -7,7 +7,10 @@ namespace Kv.Server.PubSub;
 //  block:  type | count \r\n | bulk string | ... | bulk string
 //          '*'    3 or 4       kind [pattern] channel payload
 //
+//   line:  '+' | text | \r\n
+//
 // RESP2 and RESP3 differ in the first byte only, '*' for an array and '>' for a push: both are answered from one block.
+// A line is a simple string in both.
 
 /// <summary>A published message as it goes to clients, encoded once and shared by all who receive it.</summary>
 /// <remarks>
@@ -46,7 +49,7 @@ internal sealed unsafe class SharedMessage
     public void WriteTo(ReplyWriter reply)
     {
         Debug.Assert(Volatile.Read(ref _references) > 0, "whoever writes a message holds a reference");
-        reply.WriteRaw([Prefix(reply.Version == RespVersion.Resp3)], 0);
+        reply.WriteRaw([*_block == (byte)'*' ? Prefix(reply.Version == RespVersion.Resp3) : *_block], 0);
         reply.WriteRaw(Body, 0);
     }
 
@@ -80,6 +83,19 @@ internal sealed unsafe class SharedMessage
         rest = Append(rest, channel);
         rest = Append(rest, payload);
         Debug.Assert(rest.IsEmpty, "the length was counted wrong");
+        return message;
+    }
+
+    /// <summary>Makes a message of one line, which is no array; the caller holds the only reference.</summary>
+    /// <param name="line">Without the end of the line.</param>
+    public static SharedMessage OfLine(ReadOnlySpan<byte> line, Action<long>? charge)
+    {
+        Debug.Assert(!line.ContainsAny((byte)'\r', (byte)'\n'), "a line has one end");
+        var message = new SharedMessage(checked(1 + line.Length + 2), charge);
+        var block = new Span<byte>(message._block, message.Length);
+        block[0] = (byte)'+';
+        line.CopyTo(block[1..]);
+        "\r\n"u8.CopyTo(block[(1 + line.Length)..]);
         return message;
     }
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Kv.Lua;
 using Kv.Protocol;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Server.Users;
@@ -22,6 +23,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     private readonly ScriptArguments _arguments = new(server.Store);
     private readonly SessionOutput _output = new(server.Store);
     private readonly Session _standIn = NewStandIn(server);
+    private readonly MonitorBuffer _shown = new(server.Monitors);
     private CommandRunner? _runner, _steppedRunner;
     private StoreSession? _store;
     private WorkerCounters? _stepCounters, _homeCounters;
@@ -63,6 +65,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     public void Start()
     {
         WantsAlone = false;
+        _shown.Drop();
         _standIn.Version = RespVersion.Resp2;
         _standIn.Database = _database;
     }
@@ -73,7 +76,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _store = store;
         if (Home == store) return;
         _runner?.Dispose();
-        _runner = new CommandRunner(server, store, counters, _output);
+        _runner = new CommandRunner(server, store, counters, _output) { MonitorBuffer = _shown };
         (Home, _homeCounters) = (store, counters);
     }
 
@@ -83,7 +86,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         Debug.Assert(_steppedRunner == null, "it leaves its worker once");
         _stepCounters = server.Counters.Borrow();
         _store = session;
-        _steppedRunner = new CommandRunner(server, session, _stepCounters, _output);
+        _steppedRunner = new CommandRunner(server, session, _stepCounters, _output) { MonitorBuffer = _shown };
     }
 
     /// <summary>Serves those who waited for what the steps have changed.</summary>
@@ -101,6 +104,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     /// <summary>The script has ended: what it took of memory beyond the usual is given back.</summary>
     public void End()
     {
+        _shown.Show();
         _script = null;
         _client = null;
         _arguments.Trim();
@@ -142,6 +146,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
         runner.RunPart(ref context, new QueuedCommand(command, items, count, null, null));
+        if (IsAlone || fate.HasWritten) _shown.Show();      // it does not begin anew any more
         // What it took besides the call, so that scripts of large values are put aside as often as others.
         call.Spend(CallUnits + ((_arguments.Bytes + _output.Buffer.Length + _output.ReferencedBytes) >> 3));
         var value = ReplyValues.Take(machine, _output, server.Store, out var error);

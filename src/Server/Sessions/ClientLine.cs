@@ -54,6 +54,7 @@ internal static class ClientLine
     {
         Span<char> flags = stackalloc char[12];
         int count = 0;
+        if (session.Monitoring != null) flags[count++] = 'O';
         if (session.Kind == ClientKind.Replica) flags[count++] = 'S';
         if (session.Kind == ClientKind.Primary) flags[count++] = 'M';
         if (session.Kind == ClientKind.PubSub) flags[count++] = 'P';

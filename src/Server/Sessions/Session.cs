@@ -106,6 +106,12 @@ internal sealed class Session : ISubscriber
     /// <summary>The client's subscriptions; null for none. Whoever changes them sets <see cref="Kind"/>, too.</summary>
     public SubscriptionSet? Subscriptions { get; set; }
 
+    /// <summary>The client's place among those that watch all commands (MONITOR); null: it is none of them.</summary>
+    public Subscription? Monitoring { get; set => SetGate(ref field, value); }
+
+    /// <summary>Whose output limit holds. Lines of MONITOR are messages: by default replies have no limit.</summary>
+    public ClientKind OutputKind => Monitoring == null ? Kind : ClientKind.PubSub;
+
     public DateTimeOffset Created { get; }
 
     /// <summary>In the time of <see cref="KvServer.TickMs"/>.</summary>
@@ -280,20 +286,22 @@ internal sealed class Session : ISubscriber
         _owner.Wake(this);
     }
 
-    /// <summary>Has the session look whether its user may still have all its channels. From any thread.</summary>
+    /// <summary>Has the session look whether its user may still have all its channels, and MONITOR. From any
+    /// thread.</summary>
     public void LookAtChannels()
     {
         _looksAtChannels = true;
         _owner.Wake(this);
     }
 
-    /// <summary>Closes the connection if the client has a channel that its user is no longer allowed. Asked after
+    /// <summary>Closes the connection if the client gets what its user is no longer allowed. Asked after
     /// <see cref="LookAtChannels"/> by whoever serves the session.</summary>
     internal void EndIfChannelIsLost()
     {
         if (!_looksAtChannels) return;
         _looksAtChannels = false;
         var rules = User.Rules;
+        if (Monitoring != null && Server.OwnCommands.Find("MONITOR") is { } monitor && !rules.MayCall(monitor)) Kill();
         if (Subscriptions is not { } set) return;
         if (set.Channels.Names.Concat(set.ShardChannels.Names).Any(name => !rules.AllowsChannel(name, false))
             || set.Patterns.Names.Any(name => !rules.AllowsChannel(name, isPattern: true))) Kill();
@@ -366,6 +374,7 @@ internal sealed class Session : ISubscriber
     internal void End()
     {
         Server.Connections.Remove(this);
+        EndMonitoring();
         if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
         {
             // Closed before the subscriptions end: what is pushed until then is refused.
@@ -382,6 +391,14 @@ internal sealed class Session : ISubscriber
         Held = null;
         EndSteps();
         Transaction?.Dispose();
+    }
+
+    /// <summary>Ends MONITOR: nothing more is pushed for it.</summary>
+    internal void EndMonitoring()
+    {
+        if (Monitoring is not { } place) return;
+        Server.Monitors.Remove(place);
+        Monitoring = null;
     }
 
     /// <summary>Counts and logs that the client is closed because its input is too long.</summary>
@@ -445,6 +462,7 @@ internal sealed class Session : ISubscriber
             | (ReplyMode != ReplyMode.On ? SessionGate.Silent : 0)
             | (IsReserved ? SessionGate.Reserved : 0)
             | (InMulti ? SessionGate.Multi : 0)
+            | (Monitoring != null ? SessionGate.Monitoring : 0)
             | (CloseAfterReply || Steps != null || Held != null || IsParked || OutputPaused ? SessionGate.Stopped : 0);
     }
 }

@@ -43,4 +43,7 @@ internal enum SessionGate : byte
 
     /// <summary>Between MULTI and EXEC: commands are queued.</summary>
     Multi = 32,
+
+    /// <summary>Watches all commands (MONITOR): none that uses keys.</summary>
+    Monitoring = 64,
 }

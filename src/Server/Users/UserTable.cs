@@ -261,7 +261,8 @@ internal sealed class UserTable
                 if (session == self) self.CloseAfterReply = true;
                 else session.Kill();
             }
-            else if (!Array.Exists(user.Rules.Selectors, selector => selector.HasAllChannels))
+            else if (session.Monitoring != null
+                || !Array.Exists(user.Rules.Selectors, selector => selector.HasAllChannels))
                 session.LookAtChannels();
         }
     }

@@ -47,7 +47,7 @@ public sealed class ServerFaultTests
     };
 
     public static IEnumerable<string> Points =>
-        Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command"]);
+        Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command", "monitor.line"]);
 
     public static TheoryData<string, string> CasesOnBoth()
     {
@@ -177,6 +177,26 @@ public sealed class ServerFaultTests
             () => $"{server.Server.PubSub.MessageBytes} bytes of messages are left");
         early.Dispose();
         CheckOthers(server, publisher);
+    }
+
+    [Fact]
+    public void Known_M05_a_line_of_MONITOR_that_finds_no_memory_is_missing_and_the_command_has_run()
+    {
+        using var server = KvInstance.Start();
+        using var watcher = server.Connect();
+        using var client = server.Connect();
+        watcher.Ok("MONITOR");
+        using (var armed = Fault.Arm("monitor.line"))
+        {
+            Assert.Equal(1, client.Ok("INCR n").Integer);
+            Assert.True(armed.Fired);
+        }
+
+        Assert.Equal(2, client.Ok("INCR n").Integer);
+        client.Ok("PING");
+        Assert.EndsWith("\"INCR\" \"n\"", watcher.Read().ToString(), StringComparison.Ordinal);
+        Assert.EndsWith("\"PING\"", watcher.Read().ToString(), StringComparison.Ordinal);
+        CheckOthers(server, client);
     }
 
     // KV_FAULT in the environment does the same in a program.

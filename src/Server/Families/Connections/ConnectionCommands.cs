@@ -226,8 +226,9 @@ internal static class ConnectionCommands
         {
             context.Server.PubSub.UnsubscribeAll(subscriptions);
             session.Subscriptions = null;
-            session.WriteMessages(context.Reply);   // published before this: it expects none behind the reply
         }
+        session.EndMonitoring();
+        session.WriteMessages(context.Reply);       // published before this: it expects none behind the reply
         session.Transaction?.Close();
         session.Kind = ClientKind.Normal;
         session.Database = 0;

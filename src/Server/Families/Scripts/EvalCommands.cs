@@ -50,6 +50,7 @@ internal static class EvalCommands
 
     private static void Run(ref CommandContext context, bool isSha, bool isReadOnly)
     {
+        MonitorFeed.ShowBegin(ref context);
         var text = context.Args.NextBytes();
         if (!TryReadKeys(ref context, Errors.NotAnInteger, out int keys)) return;
         var engine = context.Server.Scripts;
@@ -103,6 +104,7 @@ internal static class EvalCommands
 
     private static void Call(ref CommandContext context, bool isReadOnly)
     {
+        MonitorFeed.ShowBegin(ref context);
         var name = context.Args.NextBytes();
         if (context.Server.Scripts.Functions.Find(name) is not { } function) context.Fail(ScriptErrors.NoFunction);
         else if (TryReadKeys(ref context, ScriptErrors.BadKeys, out int keys))

@@ -44,6 +44,7 @@ internal static class AllCommands
         SlowLogCommands.Table,
         LatencyCommands.Table,
         MonitorCommand.Table,
+        ReplicationCommands.Table,
         DebugCommands.Table,
     ];
 

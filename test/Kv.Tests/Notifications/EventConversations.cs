@@ -12,6 +12,7 @@ internal static class EventConversations
         ["SWAPDB"] = "has no events, in the reference neither",
         ["FUNCTION"] = "writes no key",
         ["EVAL"] = "has those of its commands (@SCRIPT)",
+        ["RESTORE-ASKING"] = "is RESTORE by another name",
         ["MIGRATE"] = "needs another server; deletes as DEL does",
         ["PFDEBUG"] = "looks inside, and has none in the reference",
         ["HEXPIRE"] = "not in 7.0.15; KeyEventTests", ["HPEXPIRE"] = "not in 7.0.15; KeyEventTests",

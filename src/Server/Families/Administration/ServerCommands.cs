@@ -9,6 +9,9 @@ namespace Kv.Server.Families;
 /// <summary>The server as a whole: its figures, its databases, its end.</summary>
 internal static class ServerCommands
 {
+    private const CommandFlags ModuleFlags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoScript
+        | CommandFlags.Protected;
+
     internal static readonly Command[] Table =
     [
         new("DBSIZE", arity: 1, DbSize)
@@ -79,6 +82,24 @@ internal static class ServerCommands
                     Complexity = "O(N), N the modules", Since = "4.0.0", Group = CommandGroup.Server,
                     Flags = CommandFlags.Admin | CommandFlags.NoScript,
                     Tips = ["nondeterministic_output_order"],
+                },
+                new("LOAD", arity: -3, RefuseModules)
+                {
+                    Usage = "path [arg [arg ...]]",
+                    Summary = "Loads a module, which this server refuses.",
+                    Complexity = "O(1)", Since = "4.0.0", Group = CommandGroup.Server, Flags = ModuleFlags,
+                },
+                new("LOADEX", arity: -3, RefuseModules)
+                {
+                    Usage = "path [CONFIG name value [CONFIG name value ...]] [ARGS args [args ...]]",
+                    Summary = "Loads a module with options, which this server refuses.",
+                    Complexity = "O(1)", Since = "7.0.0", Group = CommandGroup.Server, Flags = ModuleFlags,
+                },
+                new("UNLOAD", arity: 3, RefuseModules)
+                {
+                    Usage = "name",
+                    Summary = "Unloads a module, of which there is none.",
+                    Complexity = "O(1)", Since = "4.0.0", Group = CommandGroup.Server, Flags = ModuleFlags,
                 },
             ],
         },
@@ -163,6 +184,12 @@ internal static class ServerCommands
         if (!context.Args.Finish(context.Reply)) return;
         context.Reply.WriteArray(0);
     }
+
+    // The text of a server whose enable-module-command is no, which is the default.
+    private static void RefuseModules(ref CommandContext context) => context.Fail(
+        "ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it "u8
+        + "from a local connection, otherwise you need to set this option in the configuration file, and then "u8
+        + "restart the server."u8);
 
     private static void LastSave(ref CommandContext context)
     {

@@ -29,6 +29,17 @@ internal static class DumpCommands
             Flags = CommandFlags.Write | CommandFlags.DenyOom, Categories = AclCategories.Dangerous,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
         },
+        new("RESTORE-ASKING", arity: -4, Restore)
+        {
+            Usage = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+            Summary = "Does the same as RESTORE, for a node of a cluster that moves a slot.",
+            Complexity = "O(N) where N is the number of bytes of the value; O(M*log(M)) for a sorted set of M members.",
+            Since = "3.0.0", Group = CommandGroup.Server,
+            Event = KeyEvent.Restore,
+            Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Asking,
+            Categories = AclCategories.Keyspace | AclCategories.Dangerous,
+            Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update)],
+        },
     ];
 
     private static void Dump(ref CommandContext context)

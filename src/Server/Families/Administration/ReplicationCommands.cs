@@ -1,0 +1,106 @@
+using System.Text;
+using Kv.Server.Execution;
+
+namespace Kv.Server.Families;
+
+/// <summary>Replication, of which there is none: what a primary without replicas answers, and a clear error where
+/// somebody wants one.</summary>
+internal static class ReplicationCommands
+{
+    private const int PortMax = 65_535;
+
+    internal static readonly Command[] Table =
+    [
+        new("FAILOVER", arity: -1, Failover)
+        {
+            Usage = "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
+            Summary = "Lets a replica take over; there are none yet, which is the error.",
+            Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Stale,
+        },
+        new("PSYNC", arity: -3, Refuse)
+        {
+            Usage = "replicationid offset",
+            Summary = "Is how a replica asks for all data; this server has no replicas yet.",
+            Complexity = "O(1)", Since = "2.8.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoMulti | CommandFlags.NoScript,
+        },
+        new("REPLCONF", arity: -1, Refuse)
+        {
+            Summary = "Is what a replica says of itself; this server has no replicas yet.",
+            Complexity = "O(1)", Since = "3.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale
+                | CommandFlags.AllowBusy,
+        },
+        new("REPLICAOF", arity: 3, ReplicaOf)
+        {
+            Usage = "<host port | NO ONE>",
+            Summary = "Makes the server a replica, which it cannot be yet, or with NO ONE a primary, which it is.",
+            Complexity = "O(1)", Since = "5.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Stale,
+        },
+        new("SLAVEOF", arity: 3, ReplicaOf)
+        {
+            Usage = "<host port | NO ONE>",
+            Summary = "Does the same as REPLICAOF, by its former name.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            DeprecatedSince = "5.0.0",
+            Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Stale,
+        },
+        new("SYNC", arity: 1, Refuse)
+        {
+            Summary = "Is how a replica of long ago asks for all data; this server has no replicas yet.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoMulti | CommandFlags.NoScript,
+        },
+    ];
+
+    private static void Refuse(ref CommandContext context) => context.Fail(
+        Encoding.ASCII.GetBytes($"ERR {context.Command.Name} is not possible: this server does not replicate yet"));
+
+    private static void Failover(ref CommandContext context)
+    {
+        ref var args = ref context.Args;
+        bool aborts = false, hasTime = false, hasTarget = false;
+        while (args.Remaining > 0)
+        {
+            if (args.TryKeyword("ABORT"u8)) aborts = true;
+            else if (args.TryKeyword("FORCE"u8))
+            {
+                // Of a failover that does not come about.
+            }
+            else if (!hasTime && args.Remaining > 1 && args.TryKeyword("TIMEOUT"u8))
+            {
+                hasTime = true;
+                if (args.NextInt64() <= 0) args.Fail("ERR FAILOVER timeout must be greater than 0"u8);
+            }
+            else if (!hasTarget && args.Remaining > 2 && args.TryKeyword("TO"u8))
+            {
+                hasTarget = true;
+                args.Skip(1);
+                args.NextInt64();
+            }
+            else
+            {
+                args.SyntaxError();
+            }
+        }
+
+        if (!args.Finish(context.Reply)) return;
+        context.Fail(aborts ? "ERR No failover in progress."u8 : "ERR FAILOVER requires connected replicas."u8);
+    }
+
+    private static void ReplicaOf(ref CommandContext context)
+    {
+        ref var args = ref context.Args;
+        if (CommandName.Equal("NO"u8, args[1].Span) && CommandName.Equal("ONE"u8, args[2].Span))
+        {
+            context.Reply.WriteOk();
+            return;
+        }
+
+        args.Skip(1);
+        args.NextInt64(0, PortMax, "ERR Invalid master port"u8);
+        if (args.Finish(context.Reply)) Refuse(ref context);
+    }
+}

@@ -52,7 +52,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             if (found == null)
             {
                 return Refuse(ref context, [.. "ERR unknown subcommand '"u8, .. Cut(context.Args[1].Span),
-                    .. "'. Try "u8, .. Text(NameOf(context.Args)), .. " HELP."u8]);
+                    .. "'. Try "u8, .. Text(NameOf(context.Args)), .. " HELP."u8],
+                    isCommand: false);
             }
 
             context.Command = command = found;
@@ -172,7 +173,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         return false;
     }
 
-    private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error)
+    /// <param name="isCommand">Whether it is a command, which counts as rejected.</param>
+    private bool Refuse(ref CommandContext context, scoped ReadOnlySpan<byte> error, bool isCommand = true)
     {
         var session = context.Session;
         if (session.InMulti) session.Transaction!.Abort();
@@ -182,7 +184,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             error = (byte[])[.. Errors.ExecAbortBecause, .. error.StartsWith("ERR "u8) ? error[4..] : error];
         }
 
-        runner.Reject(context.Command, error);
+        if (isCommand) runner.Reject(context.Command, error);
+        else runner.FailWith(error);
         return false;
     }
 

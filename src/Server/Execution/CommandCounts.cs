@@ -103,6 +103,9 @@ internal struct CommandCounts
         return ticks;
     }
 
+    /// <summary>Adds what a command that has been called took on another thread.</summary>
+    public void AddElsewhere(long ticks) => _ticks += ticks;
+
     /// <summary>Ends a call that has gone on in steps.</summary>
     /// <param name="ticks">How long all of its turns took.</param>
     /// <param name="tracks">Whether the histogram is kept.</param>

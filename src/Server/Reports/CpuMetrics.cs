@@ -13,5 +13,7 @@ internal static class CpuMetrics
             { Page = "redis_cpu_sys_children_seconds_total" },
         new("used_cpu_user_children", MetricKind.Counter, "No child processes", r => MetricValue.Fraction(0, 6))
             { Page = "redis_cpu_user_children_seconds_total" },
+        new("used_cpu_sys_main_thread", MetricKind.Counter, "No thread does it all", r => MetricValue.Fraction(0, 6)),
+        new("used_cpu_user_main_thread", MetricKind.Counter, "No thread does it all", r => MetricValue.Fraction(0, 6)),
     ];
 }

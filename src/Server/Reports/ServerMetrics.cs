@@ -26,6 +26,8 @@ internal static class ServerMetrics
         new("arch_bits", MetricKind.Fact, "Bits of an address", r => nint.Size * 8),
         new("monotonic_clock", MetricKind.Fact, "The clock of intervals", r => "POSIX clock_gettime"),
         new("multiplexing_api", MetricKind.Fact, "The transport that serves the sockets", r => r.Server.Transport),
+        new("atomicvar_api", MetricKind.Fact, "What atomic operations are made of", r => "dotnet"),
+        new("gcc_version", MetricKind.Fact, "No C compiler made it", r => "0.0.0"),
         new("kv_runtime", MetricKind.Fact, "The .NET runtime", r => Runtime),
         new("process_id", MetricKind.Fact, "Of the process the server runs in", r => Environment.ProcessId)
             { Page = "redis_process_id" },

@@ -337,6 +337,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
         if (context.Session.SlowCall is { } call) call.Ticks += _rest.Ticks;
         context.Session.StepTicks += _rest.Ticks;
+        context.Counters.ByCommand[context.Command.Id].AddElsewhere(_rest.Ticks);
         _server.Latency.Note(context.Command.LatencyEvent, _rest.Ticks);
         Finish(ref context);
     }

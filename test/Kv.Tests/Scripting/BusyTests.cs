@@ -51,6 +51,23 @@ public sealed class BusyTests
         Eventually.Holds(() => kv.Server.StopRequested.IsCompleted, () => "the server was not asked to stop");
     }
 
+    [Fact]
+    public void What_a_script_took_while_others_were_told_so_counts_in_its_statistics()
+    {
+        using var kv = KvInstance.Start("--busy-reply-threshold", "50", "--script-time-limit", "0");
+        using RespClient runs = kv.Connect(), asks = kv.Connect();
+        asks.Ok("CONFIG SET slowlog-log-slower-than 0");
+        runs.Send(RespText.Encode([.. Words("EVAL", Endless, "0")]));
+        Eventually.Holds(() => asks.Command("PING").IsError, () => "nobody is told that a script runs");
+        Thread.Sleep(200);      // however much of that it gets
+        asks.Ok("SCRIPT KILL");
+        Assert.True(runs.Read().IsError);
+        var entry = asks.Ok("SLOWLOG GET -1").Items!.Single(one => one.Items![3].Items![0].String == "EVAL");
+        string counts = asks.Info("cmdstat_eval");
+        long microseconds = long.Parse(counts.Split("usec=")[1].Split(',')[0]);
+        Assert.InRange(microseconds, entry.Items![2].Integer - 1, long.MaxValue);
+    }
+
     private static List<string> Ask(TestServer server, string script, bool isFunction, bool isEnded)
     {
         using RespClient runs = server.Connect(), asks = server.Connect(), queued = server.Connect();

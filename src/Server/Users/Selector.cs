@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -70,6 +71,7 @@ internal sealed class Selector
         return denied != 0 ? new(Denial.Channel, denied) : default;
     }
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool AllowsKey(ReadOnlySpan<byte> key, KeyRights needed)
     {
         if (HasAllKeys) return true;

@@ -104,7 +104,7 @@ internal sealed class ExpressionCompiler
             int receiver = Operand(method.Receiver);
             _code.FreeFrom(function);
             _code.Take(2);
-            int self = _code.Emit(call.Line, Opcode.Self, function, receiver, _code.Constant(method.Name));
+            int self = _code.Emit(method.NameLine, Opcode.Self, function, receiver, _code.Constant(method.Name));
             _code.Name(self, receiver, OperandNames.Of(method.Receiver));
             name = new OperandName("method", method.Name);
             arguments = method.Arguments;

@@ -52,6 +52,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
         {
             (Kind, Text, Number, Line, _start, _at) = (_peeked, _peekedText, _peekedNumber, _peekedLine, _peekedStart,
                 _peekedEnd);
+            LineBefore = Line;      // as in Lua, which has gone on to the line of the word that it looked at
             _hasPeeked = false;
             return;
         }
@@ -77,14 +78,16 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
 
     public readonly LuaException ErrorAt(int line, string message) => new($"{_chunkName}:{line}: {message}");
 
-    private readonly LuaException ErrorNear(string message, string near) =>
-        new($"{_chunkName}:{Line}: {message} near '{near}'");
+    private readonly LuaException ErrorNear(string message, string? near) =>
+        new($"{_chunkName}:{Line}: {message}{(near == null ? "" : $" near '{near}'")}");
 
-    private readonly string Shown()
+    /// <returns>null for a zero byte, which Lua takes for no word at all.</returns>
+    private readonly string? Shown()
     {
         if (Kind == TokenKind.EndOfText) return "<eof>";
         var shown = _text[_start..Math.Min(_at, _text.Length)];
         if (Kind == TokenKind.String) return ShownString(shown);
+        if (Kind == TokenKind.Other && shown[0] == 0) return null;
         string said = System.Text.Encoding.Latin1.GetString(shown.Length > ShownMax ? shown[..ShownMax] : shown);
         return Kind == TokenKind.Other && shown.Length == 1 && shown[0] < 32 ? $"char({shown[0]})" : said;
     }

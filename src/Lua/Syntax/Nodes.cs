@@ -84,9 +84,12 @@ internal sealed class CallExpression(int line, Expression function, Expression[]
     public override bool IsMulti => true;
 }
 
-internal sealed class MethodCallExpression(int line, Expression receiver, LuaString name, Expression[] arguments)
-    : Expression(line)
+internal sealed class MethodCallExpression(int line, Expression receiver, int nameLine, LuaString name,
+    Expression[] arguments) : Expression(line)
 {
+    /// <summary>Where the method is looked up; the call is in the line in which its arguments begin.</summary>
+    public int NameLine { get; } = nameLine;
+
     public Expression Receiver { get; } = receiver;
     public LuaString Name { get; } = name;
     public Expression[] Arguments { get; } = arguments;

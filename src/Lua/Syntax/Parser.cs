@@ -496,7 +496,9 @@ internal ref struct Parser
                 case TokenKind.Colon:
                     _lexer.Next();
                     var name = TakeName();
-                    expression = new MethodCallExpression(line, expression, name, Arguments());
+                    int nameLine = _lexer.LineBefore;
+                    line = _lexer.Line;
+                    expression = new MethodCallExpression(line, expression, nameLine, name, Arguments());
                     break;
                 case TokenKind.LeftParenthesis or TokenKind.String or TokenKind.LeftBrace:
                     expression = new CallExpression(line, expression, Arguments());

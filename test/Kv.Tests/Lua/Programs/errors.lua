@@ -13,6 +13,8 @@ for _, text in ipairs{
   "return rawset(1, 2, 3)", "return rawget({})", "table.insert({}, 1, 2, 3)", "table.sort({3, 'x', 1})", "return ('x')()", "return 2()", "x =", "x", "for", "if x", "return return", "local 1", "x = }",
   "goto x", "break", "return ...", "function f() return ... end", "x = 'abc", "x = [[abc", "x = [=abc", "x = 1e", "x = 0x", "x = 3..4", "--[[ x", "a.b:c = 1", "(a) = 1", "f() = 1", "a, f() = 1, 2",
   "local function f(a, ..., b) end", "x = '\\300'", "return 'a\nb'", "if x then else elseif y end", "repeat until", "local t = {1, 2", "f(\n1", "x = ~1", "return @", "x = \"\\q\"", "local a <const> = 1",
+  "local a\nlocal x = a:\nfoo()", "local t = {}\nt:\nfoo\n{}", "local t = {}\nt\n:foo\n'x'", "return {1, v--[[\n\n]](1)}", "return {v--[[\n]]\n(1)}", "local f = {v--[[\n]] {1}, 2 ! 3}",
+  "x = \0", "return ({'', \0y})", "return \0\n", "\1", "x = 'a\0b' y",
 } do print(text, try(text)) end
 print(pcall(error)) print(pcall(error, "x")) print(pcall(string.rep)) print(pcall(pcall)) print(pcall(pcall, error, "x")) print(xpcall(error, error))
 local function level(n) error("level", n) end

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Patterns;
 
@@ -145,13 +146,17 @@ internal static class OptionTable
             option.Write(options, value);
         }
 
-        for (int i = 0; i < changes.Count; i++)
+        // First what can refuse. The others cannot, and some could not be undone by a second call: that of requirepass
+        // replaces all passwords of the default user, by none where requirepass is empty again.
+        var order = changes.OrderBy(change => change.Option.Change != OptionChange.ByHandler).ToList();
+        for (int i = 0; i < order.Count; i++)
         {
-            string? error = options.HandlerOf(changes[i].Option.Name)?.Invoke(options);
+            string? error = options.HandlerOf(order[i].Option.Name)?.Invoke(options);
             if (error is null) continue;
+            Debug.Assert(order[i].Option.Change == OptionChange.ByHandler, "only these handlers may refuse");
             PutBack();
-            for (int done = 0; done <= i; done++) options.HandlerOf(changes[done].Option.Name)?.Invoke(options);
-            return Failed(changes[i].AskedFor, error);
+            for (int done = 0; done <= i; done++) options.HandlerOf(order[done].Option.Name)?.Invoke(options);
+            return Failed(order[i].AskedFor, error);
         }
 
         return new SetResult(null);

@@ -257,8 +257,10 @@ public sealed class ServerOptions
     /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>
     /// <param name="name">The option's main name.</param>
     /// <param name="apply">
-    /// Returns null when done, or why it cannot be: then every value of that CONFIG SET is put back and the handlers
-    /// that ran are called again. It runs on the client's thread and must not set options.
+    /// Returns null when done. That of an option which is live by its handler alone (port, bind, tcp-backlog) may say
+    /// why it cannot be: then every value of that CONFIG SET is put back, and the handlers that ran are called again.
+    /// Such handlers run before all others, so the others are never called again. It runs on the client's thread and
+    /// must not set options.
     /// </param>
     /// <remarks>For the server's own parts, before it starts. One handler an option.</remarks>
     public void OnChange(string name, Func<ServerOptions, string?> apply)

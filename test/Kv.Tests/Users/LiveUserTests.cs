@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Users;
@@ -154,6 +156,25 @@ public sealed class LiveUserTests
             StringComparison.Ordinal);
         client.Ok("RESET");
         Assert.Equal("default", client.Ok("ACL WHOAMI").String);
+    }
+
+    [Theory, InlineData(""), InlineData("one")]
+    public void A_CONFIG_SET_that_fails_leaves_the_passwords_as_they_were(string requirePass)
+    {
+        using var taken = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        taken.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        taken.Listen();
+        using var kv = KvInstance.Start("--requirepass", requirePass);
+        using var client = kv.Connect();
+        if (requirePass.Length > 0) client.Ok($"AUTH {requirePass}");
+        client.Ok("ACL SETUSER default >two");
+        string before = client.Ok("ACL LIST").ToString();
+        string reply = client.Command($"CONFIG SET requirepass three port {((IPEndPoint)taken.LocalEndPoint!).Port}")
+            .ToString();
+        Assert.Contains("'port') - Unable to listen on this port", reply, StringComparison.Ordinal);
+        Assert.Equal(before, client.Ok("ACL LIST").ToString());
+        Assert.Equal("-NOAUTH Authentication required.", kv.Connect().Command("GET a").ToString());
+        kv.Connect().Ok("AUTH two");
     }
 
     [Fact]

@@ -51,12 +51,13 @@ internal sealed class CommandSet
     }
 
     /// <summary>Allows a command with one more word as its first argument.</summary>
+    /// <param name="word">In upper case.</param>
     public void AddFirstArgument(int id, byte[] word)
     {
         byte[][] words = _firstArguments.GetValueOrDefault(id) ?? [];
         if (!Array.Exists(words, each => each.AsSpan().SequenceEqual(word))) _firstArguments[id] = [.. words, word];
     }
 
-    /// <summary>The words with which a command is allowed that is not allowed with any.</summary>
+    /// <summary>The words, in upper case, with which a command is allowed that is not allowed with any.</summary>
     public byte[][] FirstArgumentsOf(int id) => _firstArguments.GetValueOrDefault(id) ?? [];
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Text;
 using Kv.Protocol;
@@ -11,14 +12,17 @@ namespace Kv.Server.Users;
 internal sealed class Selector
 {
     private readonly CommandSet _commands;
+    private readonly CommandRule[] _rules;
     private readonly KeyPattern[] _keys;
     private readonly byte[][] _channels;
 
-    public Selector(CommandSet commands, string commandText, bool hasAllKeys, KeyPattern[] keys, bool hasAllChannels,
+    /// <param name="rules">What has made the commands, beginning with +@all or -@all.</param>
+    public Selector(CommandSet commands, CommandRule[] rules, bool hasAllKeys, KeyPattern[] keys, bool hasAllChannels,
         byte[][] channels)
     {
+        Debug.Assert(rules.Length > 0 && rules[0].Name == "@all", "the first rule is about all commands");
         _commands = commands;
-        CommandText = commandText;
+        _rules = rules;
         HasAllKeys = hasAllKeys;
         _keys = keys;
         HasAllChannels = hasAllChannels;
@@ -33,7 +37,7 @@ internal sealed class Selector
     public bool HasAllChannels { get; }
 
     /// <summary>"+@all -get".</summary>
-    public string CommandText { get; }
+    public string CommandText => string.Join(' ', _rules);
 
     /// <summary>"~a* %R~b*".</summary>
     public string KeyText => HasAllKeys ? "~*" : string.Join(' ', _keys.Select(Describe));
@@ -54,6 +58,8 @@ internal sealed class Selector
     }
 
     internal CommandSet Commands => _commands;
+
+    internal ReadOnlySpan<CommandRule> Rules => _rules;
 
     internal ReadOnlySpan<KeyPattern> Keys => _keys;
 
@@ -105,7 +111,7 @@ internal sealed class Selector
         if ((command.Flags & CommandFlags.NoAuth) != 0) return true;
         if (args.Count - from < 2) return false;
         foreach (byte[] word in _commands.FirstArgumentsOf(command.Id))
-            if (Ascii.EqualsIgnoreCase(word, args[from + 1].Span)) return true;
+            if (CommandName.Equal(word, args[from + 1].Span)) return true;
         return false;
     }
 

@@ -7,12 +7,14 @@ namespace Kv.Server.Users;
 /// <remarks>Words have a char for each byte. Threads: one.</remarks>
 internal sealed class SelectorBuilder
 {
+    private const string All = "@all";
+
     private readonly CommandTable _table;
     private readonly CommandSet _commands;
-    private readonly List<CommandRule> _rules = [];
+    private readonly List<CommandRule> _rules = [new(false, All)];      // the first one is about all commands
     private readonly List<KeyPattern> _keys = [];
     private readonly List<byte[]> _channels = [];
-    private bool _beginsWithAll, _hasAllKeys, _hasAllChannels;
+    private bool _hasAllKeys, _hasAllChannels;
 
     /// <summary>Begins with nothing allowed but, perhaps, all channels.</summary>
     public SelectorBuilder(CommandTable table, bool hasAllChannels)
@@ -27,18 +29,15 @@ internal sealed class SelectorBuilder
     {
         _table = table;
         _commands = selector.Commands.Copy();
-        string[] words = selector.CommandText.Split(' ');
-        _beginsWithAll = words[0] == "+@all";
-        _rules.AddRange(words.Skip(1).Select(word => new CommandRule(word[0] == '+', word[1..])));
+        _rules = [.. selector.Rules];
         _hasAllKeys = selector.HasAllKeys;
         _keys.AddRange(selector.Keys);
         _hasAllChannels = selector.HasAllChannels;
         _channels.AddRange(selector.Channels);
     }
 
-    public Selector Build() => new(_commands,
-        string.Join(' ', (string[])[_beginsWithAll ? "+@all" : "-@all", .. _rules.Select(rule => rule.ToString())]),
-        _hasAllKeys, [.. _keys], _hasAllChannels, [.. _channels]);
+    public Selector Build() =>
+        new(_commands, [.. _rules], _hasAllKeys, [.. _keys], _hasAllChannels, [.. _channels]);
 
     /// <summary>Applies a rule.</summary>
     /// <returns>Null, or what is wrong with it; then nothing has changed.</returns>
@@ -87,7 +86,7 @@ internal sealed class SelectorBuilder
     {
         _commands.SetAll(isAllowed);
         _rules.Clear();
-        _beginsWithAll = isAllowed;
+        _rules.Add(new CommandRule(isAllowed, All));
     }
 
     private string? AddKeyWithRights(string rule)
@@ -144,18 +143,20 @@ internal sealed class SelectorBuilder
                 if ((AclCategoryRules.Of(subcommand) & category) != 0) Set(subcommand, isAllowed);
         }
 
-        Note("@" + name.ToLowerInvariant(), isAllowed);
+        Note("@" + name, isAllowed);
         return null;
     }
 
     private string? Allow(string name)
     {
+        // A first argument with a space in it would be two rules in the text that makes the user again.
+        if (HasSpaces(name)) return RuleError.Syntax;
         int bar = name.LastIndexOf('|');
         if (bar < 0)
         {
             if (Find(name) is not { } command) return RuleError.Unknown;
             Set(command, isAllowed: true);
-            Note(name.ToLowerInvariant(), isAllowed: true);
+            Note(name, isAllowed: true);
             return null;
         }
 
@@ -164,7 +165,7 @@ internal sealed class SelectorBuilder
         if (bar == name.Length - 1) return RuleError.Syntax;
         if (container.Subcommands.Length == 0)
         {
-            _commands.AddFirstArgument(container.Id, Encoding.Latin1.GetBytes(name[(bar + 1)..]));
+            _commands.AddFirstArgument(container.Id, Upper(name[(bar + 1)..]));
         }
         else
         {
@@ -172,7 +173,7 @@ internal sealed class SelectorBuilder
             Set(subcommand, isAllowed: true);
         }
 
-        Note(name.ToLowerInvariant(), isAllowed: true);
+        Note(name, isAllowed: true);
         return null;
     }
 
@@ -180,7 +181,7 @@ internal sealed class SelectorBuilder
     {
         if (Find(name) is not { } command) return RuleError.Unknown;
         Set(command, isAllowed: false);
-        Note(name.ToLowerInvariant(), isAllowed: false);
+        Note(name, isAllowed: false);
         return null;
     }
 
@@ -200,9 +201,20 @@ internal sealed class SelectorBuilder
     /// <summary>Keeps a rule in its place among the others, and drops those that it makes pointless.</summary>
     private void Note(string name, bool isAllowed)
     {
+        // Not by a culture's rules: of a first argument each char is a byte.
+        name = string.Concat(name.Select(letter => char.IsAsciiLetterUpper(letter) ? char.ToLowerInvariant(letter)
+            : letter));
         _rules.RemoveAll(rule => rule.Name == name
             || (rule.Name.StartsWith(name, StringComparison.Ordinal) && rule.Name[name.Length] == '|'));
         _rules.Add(new CommandRule(isAllowed, name));
+    }
+
+    private static byte[] Upper(string word)
+    {
+        byte[] bytes = Encoding.Latin1.GetBytes(word);
+        foreach (ref byte letter in bytes.AsSpan())
+            if (letter is >= (byte)'a' and <= (byte)'z') letter -= 32;
+        return bytes;
     }
 
     private static bool HasSpaces(string text) => text.AsSpan().IndexOfAny(" \t\n\v\f\r\0") >= 0;

@@ -162,7 +162,12 @@ internal sealed class UserBuilder
     {
         var selector = new SelectorBuilder(_table, _hasAllChannels);
         foreach (string rule in Words(rules))
+        {
+            // Would end the selector too early in the text that makes the user again.
+            if (rule.EndsWith(')')) return RuleError.Syntax;
             if (selector.Apply(rule) is { } error) return error;
+        }
+
         _others.Add(selector.Build());
         return null;
     }

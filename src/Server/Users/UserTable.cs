@@ -76,6 +76,7 @@ internal sealed class UserTable
     /// <param name="client">Who asks, and is to get the reply even if it is closed.</param>
     public string? Set(string name, IReadOnlyList<string> words, Session? client = null)
     {
+        if (name.Length == 0) return "ERR Usernames can't be empty";
         if (!IsName(name)) return "ERR Usernames can't contain spaces or null characters";
         if (UserBuilder.Join(words, out string unmatched) is not { } rules)
             return $"ERR Unmatched parenthesis in acl selector starting at '{unmatched}'.";

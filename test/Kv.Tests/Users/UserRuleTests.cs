@@ -79,16 +79,54 @@ public sealed class UserRuleTests
         using var kv = KvInstance.Start();
         using var theirs = redis.Server.Connect();
         using var ours = kv.Connect();
-        foreach (string name in new[] { "a b", "a\0", "tab\t", "é\u0001", "", "x\"y", "Default" })
+        foreach (string name in new[] { "a b", "a\0", "tab\t", "é\u0001", "x\"y", "Default" })
         {
             byte[][] words = ["ACL"u8.ToArray(), "SETUSER"u8.ToArray(), RespText.Bytes(name), "on"u8.ToArray()];
             Assert.Equal(theirs.Command(words).ToString(), ours.Command(words).ToString());
         }
 
         Assert.Equal(theirs.Command("ACL USERS").ToString(), ours.Command("ACL USERS").ToString());
-        string[] names = ["ACL", "DELUSER", "é\u0001", "", "x\"y", "Default", "none"];
+        string[] names = ["ACL", "DELUSER", "é\u0001", "x\"y", "Default", "none"];
         byte[][] all = [.. names.Select(RespText.Bytes)];
         Assert.Equal(theirs.Command(all).ToString(), ours.Command(all).ToString());
+    }
+
+    [Theory, InlineData("+get|a  b"), InlineData("+get|a b"), InlineData("+get|a\tb"), InlineData("+get|a\n"),
+        InlineData("+get|\0"), InlineData("(~a) +get)"), InlineData("(+get|a))")]
+    public void A_rule_that_could_not_be_read_again_is_refused_and_the_user_is_as_before(string rule)
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        client.Ok("ACL SETUSER u on ~a +get");
+        string before = Line(client);
+        Assert.EndsWith("': Syntax error", Say(client, "ACL", "SETUSER", "u", rule).ToString(),
+            StringComparison.Ordinal);
+        Assert.Equal(before, Line(client));
+        client.Ok("ACL SETUSER u +set");
+        Assert.Equal(before + " +set", Line(client));
+        Assert.Equal("-ERR Usernames can't be empty", Say(client, "ACL", "SETUSER", "", "on").ToString());
+    }
+
+    [Fact]
+    public void Of_first_arguments_only_ASCII_letters_are_compared_in_any_case()
+    {
+        using var redis = SharedServers.Redis();
+        using var kv = KvInstance.Start();
+        foreach (TestServer server in new[] { redis.Server, kv })
+        {
+            using var client = server.Connect();
+            client.Ok("ACL DELUSER u v");
+            Assert.Equal("+OK", Say(client, "ACL", "SETUSER", "u", "on", "+echo|\u00C9aB").ToString());
+            string[] words = Line(client).Split(' ')[2..];
+            Assert.Equal("+OK", Say(client, ["ACL", "SETUSER", "v", .. words]).ToString());
+            foreach (string user in new[] { "u", "v" })
+            {
+                Assert.Equal("+OK", Say(client, "ACL", "DRYRUN", user, "ECHO", "\u00C9Ab").ToString());
+                Assert.NotEqual("+OK", Say(client, "ACL", "DRYRUN", user, "ECHO", "\u00E9ab").ToString());
+            }
+
+            client.Ok("ACL DELUSER u v");
+        }
     }
 
     [Fact]
@@ -100,6 +138,9 @@ public sealed class UserRuleTests
             Assert.True(client.Command("AUTH"u8.ToArray(), System.Text.Encoding.UTF8.GetBytes(wrong)).IsError);
         Assert.Equal("+OK", client.Command("AUTH"u8.ToArray(), "sécret"u8.ToArray()).ToString());
     }
+
+    private static Reply Say(RespClient client, params string[] words) =>
+        client.Command([.. words.Select(RespText.Bytes)]);
 
     private static string Line(RespClient client) => string.Join('\n', client.Ok("ACL LIST").Items!
         .Select(item => item.String).Where(line => line.StartsWith("user u ", StringComparison.Ordinal)));

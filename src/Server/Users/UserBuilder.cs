@@ -69,6 +69,13 @@ internal sealed class UserBuilder
         return rules;
     }
 
+    /// <summary>A wrong rule as a log may show it: nothing of what is, or was meant to be, a password.</summary>
+    public static string Shown(string rule)
+    {
+        bool isPlain = Words(rule.TrimStart('(')).All(static word => "+-~%&".Contains(word[0]));
+        return isPlain ? rule : "***";
+    }
+
     /// <summary>Applies rules.</summary>
     /// <returns>False with the first rule that is wrong, and why.</returns>
     public bool TryApply(IEnumerable<string> rules, [NotNullWhen(false)] out string? rule,

@@ -48,10 +48,8 @@ internal static class UserFile
 
         var builder = new UserBuilder(commands, hasAllChannels);
         if (builder.TryApply(rules, out string? rule, out string? reason)) return builder.Build();
-        // A password must not get into a log.
-        bool isSecret = rule[0] is '>' or '<' or '#' or '!';
         error = reason == RuleError.Syntax ? reason + ". "
-            : $"Error in applying operation '{(isSecret ? "***" : rule)}': {reason}. ";
+            : $"Error in applying operation '{UserBuilder.Shown(rule)}': {reason}. ";
         return null;
     }
 }

@@ -73,26 +73,29 @@ internal sealed class UserTable
 
     /// <summary>Makes or changes a user: all rules, or none and the reason.</summary>
     /// <param name="words">The rules as they were given; those in parentheses may be several words.</param>
-    /// <param name="client">Who asks, and is to get the reply even if it is closed.</param>
+    /// <param name="client">Who asks, and is to get the reply even if it is closed; null at the start.</param>
     public string? Set(string name, IReadOnlyList<string> words, Session? client = null)
     {
         if (name.Length == 0) return "ERR Usernames can't be empty";
         if (!IsName(name)) return "ERR Usernames can't contain spaces or null characters";
         if (UserBuilder.Join(words, out string unmatched) is not { } rules)
-            return $"ERR Unmatched parenthesis in acl selector starting at '{unmatched}'.";
+            return $"ERR Unmatched parenthesis in acl selector starting at '{Shown(unmatched)}'.";
         lock (_guard)
         {
             var old = _users.GetValueOrDefault(name);
             var builder = old == null ? new UserBuilder(_commands, HasAllChannels)
                 : new UserBuilder(_commands, HasAllChannels, old.Rules);
             if (!builder.TryApply(rules, out string? rule, out string? error))
-                return $"ERR Error in ACL SETUSER modifier '{rule}': {error}";
+                return $"ERR Error in ACL SETUSER modifier '{Shown(rule)}': {error}";
             ReplaceLatched(name, builder.Build());
             PublishLatched();
         }
 
         TellClients(client);
         return null;
+
+        // A client reads what it has sent; the reason why a server does not start gets into its log.
+        string Shown(string rule) => client == null ? UserBuilder.Shown(rule) : rule;
     }
 
     /// <summary>Removes users, and closes their clients.</summary>

@@ -83,6 +83,20 @@ public sealed class UserFileTests : IDisposable
             Assert.Throws<ArgumentException>(() => Start(new ServerOptions { Port = 0, RenamedCommands = [rename] }));
     }
 
+    [Theory, InlineData("on #secret"), InlineData("on >good (+get >secret)"), InlineData("on secret"),
+        InlineData("(~x >secret"), InlineData("<secret"), InlineData("!secret"), InlineData("(+nosuch secret)")]
+    public void The_reason_why_a_server_does_not_start_shows_no_password(string rules)
+    {
+        string file = Write("users.acl", $"user alice {rules}\n");
+        foreach (var options in new[]
+            { new ServerOptions { Port = 0, Users = [$"alice {rules}"] }, KvInstance.OptionsOf(["--aclfile", file]) })
+        {
+            string error = Assert.Throws<ArgumentException>(() => Start(options)).Message;
+            Assert.Matches("user alice: |users.acl:1", error);
+            Assert.DoesNotContain("secret", error, StringComparison.Ordinal);
+        }
+    }
+
     [Fact]
     public void Lines_of_the_configuration_make_users_and_CONFIG_REWRITE_writes_them()
     {

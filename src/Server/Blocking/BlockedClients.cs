@@ -102,6 +102,7 @@ internal sealed class BlockedClients : IDisposable
         int joined = 0;
         try
         {
+            if (keys.Count > 0) command.Keep(ref context);
             for (; joined < places.Length; joined++)
             {
                 var key = context.Store.Key(context.Args[keys.First + (joined * keys.Step)].Span);

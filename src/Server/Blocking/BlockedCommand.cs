@@ -46,6 +46,9 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
     /// <summary>Bytes of the managed heap that it takes beside its places.</summary>
     protected internal virtual long Bytes => 0;
 
+    /// <summary>The call; null where nobody serves it from a key.</summary>
+    internal BlockedCall? Call { get; private set; }
+
     /// <summary>Its place in the heap of <see cref="WaitTimers"/>, which alone use it.</summary>
     internal int TimerPlace { get; set; } = WaitTimers.NoPlace;
 
@@ -122,10 +125,20 @@ internal abstract class BlockedCommand(Session session) : ICommandSteps, IDispos
         _stands = false;
         Session.Server.Blocked.Leave(this, _places);
         _places = [];
+        // Nobody finds it any more.
+        Call?.Dispose();
+        Call = null;
         // Whoever served it did so under the lock of one of its queues, and Leave has taken each of these locks since:
         // the charge of the reply is visible here.
         Session.Server.Store.ChargeManaged(-_chargedReply);
         _chargedReply = 0;
+    }
+
+    /// <summary>Keeps the call until it is disposed. Before anybody can find it.</summary>
+    internal void Keep(ref CommandContext context)
+    {
+        Debug.Assert(!_stands && Call == null, "a command begins to wait once");
+        Call = new BlockedCall(ref context);
     }
 
     /// <summary>Notes where it waits, from now until it is disposed.</summary>

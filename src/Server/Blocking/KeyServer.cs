@@ -118,7 +118,12 @@ internal sealed class KeyServer : IDisposable
             _reply.Output.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);
             var serving = new Serving(command, place, _store, _reply, _events);
             Debug.Assert(place.Queue.Guard.IsHeldByCurrentThread, "served under the queue's lock");
-            if (!command.TryServe(ref serving)) return false;
+            if (!command.TryServe(ref serving))
+            {
+                if (serving.Verdict.IsAllowed) return false;
+                command.Call!.Deny(serving.Verdict, _reply);     // what is there is for the next one
+            }
+
             Debug.Assert(!command.IsWaiting, "whoever serves a command has claimed it");
             Debug.Assert(_reply.Owed == 0, "who is served gets exactly one reply");
             _events.EndCommand();

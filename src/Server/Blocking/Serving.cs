@@ -1,55 +1,61 @@
 using Kv.Protocol;
 using Kv.Server.Notifications;
+using Kv.Server.Users;
 using Kv.Storage;
 
 namespace Kv.Server.Blocking;
 
 /// <summary>What a blocked command is served with: one of its keys, a session of the store, and where the reply
 /// goes.</summary>
-internal readonly ref struct Serving(BlockedCommand command, WaitPlace place, StoreSession store, ReplyWriter reply,
+internal ref struct Serving(BlockedCommand command, WaitPlace place, StoreSession store, ReplyWriter reply,
     CommandEvents events)
 {
     /// <summary>The session of whoever serves, on the command's database. It holds no keys, and its scratch lists are
     /// free.</summary>
-    public StoreSession Store => store;
+    public readonly StoreSession Store => store;
 
     /// <summary>Takes the one reply, in the version of the client that waits; after <see cref="TryClaim"/>.</summary>
-    public ReplyWriter Reply => reply;
+    public readonly ReplyWriter Reply => reply;
 
     /// <summary>The number of the command's database.</summary>
-    public int Database => place.Key.Number;
+    public readonly int Database => place.Key.Number;
 
     /// <summary>The key that may have something.</summary>
-    public Key Key => new(place.Key.Bytes, place.Key.Hash);
+    public readonly Key Key => new(place.Key.Bytes, place.Key.Hash);
 
     /// <summary>The bytes of <see cref="Key"/>, which stay as long as the command waits.</summary>
-    public byte[] KeyBytes => place.Key.Bytes;
+    public readonly byte[] KeyBytes => place.Key.Bytes;
 
     /// <summary>Which of the command's keys <see cref="Key"/> is.</summary>
-    public int KeyIndex => place.Index;
+    public readonly int KeyIndex => place.Index;
 
     /// <summary>Names what serving is about to do to the keys that it changes, for those who subscribe to their
     /// events.</summary>
-    public void Arm(KeyEvent what)
+    public readonly void Arm(KeyEvent what)
     {
         if (events.IsAsked) events.Arm(what);
     }
 
     /// <summary>Tells subscribers what serving has done to a key of the command's database, which is still
     /// held.</summary>
-    public void Notify(KeyEvent what, ReadOnlySpan<byte> key)
+    public readonly void Notify(KeyEvent what, ReadOnlySpan<byte> key)
     {
         if (events.IsAsked) events.Add(what, Database, key);
     }
 
+    /// <summary>Whether the client may still have what it waits for; known once somebody has claimed it.</summary>
+    public Verdict Verdict { get; private set; }
+
     /// <summary>Makes the caller the one who ends the wait. Called right before the first change.</summary>
-    /// <returns>False when the wait has ended already.</returns>
+    /// <returns>False when the wait has ended already, or the client's user has lost the right to the call: nothing may
+    /// be changed then.</returns>
     public bool TryClaim()
     {
         if (!command.TryClaim()) return false;
         reply.Output.Clear();
         reply.Version = command.Session.Version;
         reply.BeginReply();
-        return true;
+        Verdict = command.Call!.Judge();
+        return Verdict.IsAllowed;
     }
 }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
+using Kv.Server.Execution;
 using Kv.Storage;
 
 namespace Kv.Server.Sessions;
@@ -56,6 +57,9 @@ internal sealed unsafe class HeldCommand : IDisposable
 
     /// <summary>Memory held.</summary>
     public long Bytes { get; private set; }
+
+    /// <summary>The arguments for who looks at their bytes, and asks the store for none of them.</summary>
+    public CommandArguments Look() => new(_items, Count, null!, keyIndex: 0, hash: 0, hint: 0, blocks: null);
 
     /// <summary>Takes the memory off the store's account. Called before the store is asked for room for the command:
     /// its own copy is not to count against it.</summary>

@@ -1,4 +1,5 @@
 using Kv.Server.Metrics;
+using Kv.Server.Users;
 
 namespace Kv.Server.Reports;
 
@@ -123,6 +124,15 @@ internal static class StatsMetrics
         new("client_output_buffer_limit_disconnections", MetricKind.Counter,
             "Clients closed at client-output-buffer-limit", r => r.Server.Counters.OutputLimitCloses)
             { Page = "redis_client_output_buffer_limit_disconnections_total" },
+        new("acl_access_denied_auth", MetricKind.Counter, "Failed logins, since the start",
+            r => r.Server.AccessLog.CountOf(Denial.Auth)) { Page = "redis_acl_access_denied_auth_total" },
+        new("acl_access_denied_cmd", MetricKind.Counter, "Commands that their user may not call, since the start",
+            r => r.Server.AccessLog.CountOf(Denial.Command)) { Page = "redis_acl_access_denied_cmd_total" },
+        new("acl_access_denied_key", MetricKind.Counter, "Commands denied for one of their keys, since the start",
+            r => r.Server.AccessLog.CountOf(Denial.Key)) { Page = "redis_acl_access_denied_key_total" },
+        new("acl_access_denied_channel", MetricKind.Counter,
+            "Commands denied for one of their channels, since the start",
+            r => r.Server.AccessLog.CountOf(Denial.Channel)) { Page = "redis_acl_access_denied_channel_total" },
         new("kv_reclaimed_segments", MetricKind.Counter, "Segments of the log emptied and reused",
             r => r.SinceReset(s => s.ReclaimedSegments)) { Page = "kv_reclaimed_segments_total" },
         new("kv_index_growths", MetricKind.Counter, "Doublings of the index", r => r.SinceReset(s => s.IndexGrowths))

@@ -22,6 +22,7 @@ internal sealed class AccessLog(TimeProvider time)
 
     private readonly Lock _guard = new();
     private readonly LinkedList<AccessLogEntry> _entries = new();     // the newest first
+    private readonly long[] _counts = new long[(int)Denial.Channel + 1];
     private long _nextId, _lengthMax = 128;
 
     /// <summary>Takes over acllog-max-len.</summary>
@@ -49,6 +50,7 @@ internal sealed class AccessLog(TimeProvider time)
         long now = time.GetUtcNow().ToUnixTimeMilliseconds();
         lock (_guard)
         {
+            _counts[(int)denial]++;
             var entry = FindLatched(context, denial, what, userName, now);
             entry = entry == null
                 ? new AccessLogEntry(_nextId++, 1, denial, context, what.ToArray(), userName, now, now, info)
@@ -57,6 +59,10 @@ internal sealed class AccessLog(TimeProvider time)
             Trim();
         }
     }
+
+    /// <summary>How often users were denied something for one reason since the start, whatever the log keeps.</summary>
+    // Volatile: written under the lock; some recent value.
+    public long CountOf(Denial denial) => Volatile.Read(ref _counts[(int)denial]);
 
     /// <summary>The last entries, the newest first.</summary>
     public AccessLogEntry[] Newest(long countMax)

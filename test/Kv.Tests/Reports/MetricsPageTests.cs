@@ -59,7 +59,8 @@ public class MetricsPageTests
         redis_dump_payload_sanitizations redis_total_reads_processed redis_total_writes_processed
         redis_io_threaded_reads_processed redis_io_threaded_writes_processed
         redis_client_query_buffer_limit_disconnections_total redis_client_output_buffer_limit_disconnections_total
-        redis_reply_buffer_shrinks_total redis_reply_buffer_expands_total
+        redis_reply_buffer_shrinks_total redis_reply_buffer_expands_total redis_acl_access_denied_auth_total
+        redis_acl_access_denied_cmd_total redis_acl_access_denied_key_total redis_acl_access_denied_channel_total
         """;
 
     [Fact]

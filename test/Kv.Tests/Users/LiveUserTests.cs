@@ -229,6 +229,25 @@ public sealed class LiveUserTests
         Assert.Empty(admin.Ok("ACL LOG").Items!);
     }
 
+    // Of 7.2. As there CONFIG RESETSTAT leaves them alone.
+    [Fact]
+    public void INFO_counts_what_was_denied_by_its_reason()
+    {
+        using var kv = KvInstance.Start("--acllog-max-len", "0");
+        using var admin = kv.Connect();
+        Assert.Equal("0 0 0 0", Denied(admin));
+        LogOf(kv);
+        admin.Ok("ACL SETUSER u on nopass ~* resetchannels +@all");
+        using var client = As(kv, "u");
+        client.Command("SUBSCRIBE a");
+        client.Command("ACL DRYRUN u PUBLISH a m");
+        admin.Ok("CONFIG RESETSTAT");
+        Assert.Equal("3 2 6 2", Denied(admin));
+    }
+
+    private static string Denied(RespClient client) => string.Join(' ',
+        new[] { "auth", "cmd", "key", "channel" }.Select(name => client.Info($"acl_access_denied_{name}")));
+
     private static string[] LogOf(TestServer server)
     {
         using var admin = server.Connect();

@@ -18,22 +18,18 @@ internal sealed class UsersType : OptionType<IReadOnlyList<string>>
     public override bool TryParse(string text, IReadOnlyList<string> current, out IReadOnlyList<string> value,
         out string error)
     {
-        var lines = current.ToList();
+        var lines = UserLines.Of(current);
         value = lines;
         error = "a user has a name";
         if (text.Length == 0) return true;
         foreach (string line in text.Split('\n'))
         {
-            if (NameOf(line).Length == 0) return false;
-            int at = lines.FindIndex(each => NameOf(each) == NameOf(line));
-            if (at < 0) lines.Add(line);
-            else lines[at] = line;
+            if (UserLines.NameOf(line).IsEmpty) return false;
+            value = lines = lines.With(line);
         }
 
         return true;
     }
-
-    private static string NameOf(string line) => line.Split(' ')[0];
 
     // What ConfigLine.Split would take for a quote or an escape, or could not stand in a line.
     private static string Quoted(string word) =>

@@ -61,7 +61,13 @@ internal sealed class UserTable
         var lines = options.Users;
         _users.Add(DefaultName, Default);
         FollowPassword(options);
-        if (options.AclFile.Length == 0) return TakeLines(lines);
+        if (options.AclFile.Length == 0)
+        {
+            string? error = TakeLines(lines);
+            FillOptions();      // which have no passwords from now on, but their hashes
+            return error;
+        }
+
         return lines.Count == 0 ? LoadFile()
             : "Users are defined both in the configuration and, by aclfile, in a file of their own: use one of them";
     }
@@ -179,6 +185,15 @@ internal sealed class UserTable
         }
     }
 
+    /// <summary>Sets the option of the users to those of now, for CONFIG REWRITE. Of two calls the later one sets the
+    /// later users.</summary>
+    public void FillOptions()
+    {
+        if (_server.Options.AclFile.Length > 0) return;
+        // Without the options' lock, which CONFIG SET holds while it calls this class: it is one reference.
+        lock (_guard) _server.Options.Users = LinesLatched();
+    }
+
     /// <summary>A user as ACL LIST shows it, and a file has it.</summary>
     public static string Line(User user) => $"user {user.Name} {user.Rules.Text}";
 
@@ -237,12 +252,7 @@ internal sealed class UserTable
         else _users.Add(name, new User(name, rules));
     }
 
-    private void PublishLatched()
-    {
-        Interlocked.Increment(ref _version);
-        // Without the options' lock, which CONFIG SET holds while it calls this class: it is one reference.
-        if (_server.Options.AclFile.Length == 0) _server.Options.Users = LinesLatched();
-    }
+    private void PublishLatched() => Interlocked.Increment(ref _version);
 
     /// <summary>What a configuration has to say to make these users; nothing of a default user that requirepass
     /// makes.</summary>

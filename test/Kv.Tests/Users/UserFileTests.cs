@@ -129,6 +129,22 @@ public sealed class UserFileTests : IDisposable
         reader.Ok("SET a 1");
     }
 
+    // Each line made a copy of all before it, and each user a text of all others.
+    [Fact]
+    public void A_start_with_very_many_users_allocates_what_they_take()
+    {
+        const int users = 5000;
+        string file = Write("kv.conf", "port 0\n" + string.Concat(Enumerable.Range(0, users)
+            .Select(i => $"user user:{i} on >p ~cache:{i}:* +@read\n")) + "user user:7 off\n");
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        using var kv = new Running(OptionParser.Parse([file]).Options!);
+        long bytes = GC.GetAllocatedBytesForCurrentThread() - before;
+        Assert.True(bytes < users * 60_000L, $"{bytes / users} bytes a user");
+        using var client = kv.Connect();
+        Assert.Equal(users + 1, client.Ok("ACL USERS").Items!.Count);
+        Assert.Equal("[\"off\"]", client.Ok("ACL GETUSER user:7").Items![1].ToString());
+    }
+
     [Fact]
     public void Without_a_file_LOAD_and_SAVE_say_so()
     {

@@ -107,6 +107,7 @@ internal static class ConfigCommands
     private static void Rewrite(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
+        context.Server.Users.FillOptions();
         string? error = ConfigRewrite.Run(context.Server.Options);
         if (error == null)
         {

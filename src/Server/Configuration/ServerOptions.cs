@@ -251,7 +251,8 @@ public sealed class ServerOptions
     /// <summary>Held while CONFIG SET changes several values, so that two of them do not mix.</summary>
     internal Lock ChangeLock { get; private set; } = new();
 
-    /// <summary>Held by CONFIG REWRITE, so that of two the later options are what the file says.</summary>
+    /// <summary>Held by CONFIG REWRITE and by ACL SAVE, so that of two the later options are what the file
+    /// says.</summary>
     internal Lock RewriteLock { get; private set; } = new();
 
     /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>

@@ -86,6 +86,7 @@ internal sealed class UserTable
         if (!IsName(name)) return "ERR Usernames can't contain spaces or null characters";
         if (UserBuilder.Join(words, out string unmatched) is not { } rules)
             return $"ERR Unmatched parenthesis in acl selector starting at '{Shown(unmatched)}'.";
+        User changed;
         lock (_guard)
         {
             var old = _users.GetValueOrDefault(name);
@@ -95,9 +96,10 @@ internal sealed class UserTable
                 return $"ERR Error in ACL SETUSER modifier '{Shown(rule)}': {error}";
             ReplaceLatched(name, builder.Build());
             PublishLatched();
+            changed = _users[name];
         }
 
-        TellClients(client);
+        TellClients(client, changed);
         return null;
 
         // A client reads what it has sent; the reason why a server does not start gets into its log.
@@ -171,6 +173,12 @@ internal sealed class UserTable
     /// <summary>Writes all users to the file.</summary>
     /// <returns>Null, or what went wrong; then the file is as it was.</returns>
     public string? SaveFile()
+    {
+        // Held until the file is there, so that of two it has the later users.
+        lock (_server.Options.RewriteLock) return WriteFile();
+    }
+
+    private string? WriteFile()
     {
         var text = new StringBuilder();
         foreach (var user in All) text.Append(Line(user)).Append('\n');
@@ -265,11 +273,13 @@ internal sealed class UserTable
 
     /// <summary>Closes clients whose user is gone, and has the others look whether they may keep their
     /// channels.</summary>
-    private void TellClients(Session? self)
+    /// <param name="changed">The only user that has changed, if it is one that was not removed.</param>
+    private void TellClients(Session? self, User? changed = null)
     {
         foreach (var session in _server.Connections.Snapshot())
         {
             var user = session.User;
+            if (changed != null && user != changed) continue;
             if (Find(user.Name) != user)
             {
                 if (session == self) self.CloseAfterReply = true;

@@ -23,7 +23,9 @@ internal static class LatencyHistogramReply
             commands.AddRange(Named(context.Server.Commands, context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
         var counters = context.Server.Counters;
-        var shown = commands.Select(command => (command.FullName, Latencies: counters.LatenciesOf(command)))
+        // Each once, and only those with calls: a histogram takes 4 KB, and a name may stand for all of CLIENT.
+        var shown = commands.Distinct().Where(command => counters.SumOf(command).Calls > 0)
+            .Select(command => (command.FullName, Latencies: counters.LatenciesOf(command)))
             .Where(pair => pair.Latencies.Total > 0).ToList();
         context.Reply.WriteMap(shown.Count);
         foreach (var (name, latencies) in shown) WriteEntry(context.Reply, name, latencies);

@@ -1,8 +1,13 @@
+using System.Text;
+
 namespace Kv.Server.Execution;
 
 /// <summary>The HELP subcommand of every container: its lines come from the rows.</summary>
 internal static class HelpReply
 {
+    /// <summary>Bytes of a subcommand's name that an error repeats.</summary>
+    private const int EchoBytes = 128;
+
     /// <summary>The row of a container's HELP, whose reply is the usage and the summary of each subcommand.</summary>
     /// <param name="since">The version that had it first.</param>
     /// <param name="group">The container's group.</param>
@@ -28,6 +33,25 @@ internal static class HelpReply
         }
 
         return lines;
+    }
+
+    /// <summary>Answers that a subcommand cannot be called so, and that HELP says how.</summary>
+    public static void FailSubcommand(ref CommandContext context)
+    {
+        var word = context.Args[1].Span;
+        byte[] container = Encoding.ASCII.GetBytes((context.Command.Container ?? context.Command).Name);
+        context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8,
+            .. word[..Math.Min(word.Length, EchoBytes)], .. "'. Try "u8, .. container, .. " HELP."u8]);
+    }
+
+    /// <summary>Refuses more arguments than a subcommand has.</summary>
+    /// <param name="countMax">With the names of the command and the subcommand.</param>
+    /// <returns>True after writing the error.</returns>
+    public static bool RefusesMore(ref CommandContext context, int countMax)
+    {
+        if (context.Args.Count <= countMax) return false;
+        FailSubcommand(ref context);
+        return true;
     }
 
     private static void Write(ref CommandContext context)

@@ -118,7 +118,7 @@ internal static class AclCommands
 
     private static void Categories(ref CommandContext context)
     {
-        if (RefusesMore(ref context, count: 3)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         string? name = context.Args.Remaining == 0 ? null : UserTable.Decode(context.Args.NextBytes());
         if (!context.Args.Finish(context.Reply)) return;
         if (name == null)
@@ -169,7 +169,7 @@ internal static class AclCommands
 
     private static void GenPass(ref CommandContext context)
     {
-        if (RefusesMore(ref context, count: 3)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         long bits = context.Args.Remaining == 0 ? PasswordBits : context.Args.NextInt64();
         if (bits is <= 0 or > PasswordBitsMax)
             context.Args.Fail("ERR ACL GENPASS argument must be the number of bits for the output password, a "u8
@@ -233,7 +233,7 @@ internal static class AclCommands
 
     private static void Log(ref CommandContext context)
     {
-        if (RefusesMore(ref context, count: 3)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         if (context.Args.TryKeyword("RESET"u8))
         {
             context.Server.AccessLog.Clear();
@@ -323,14 +323,6 @@ internal static class AclCommands
         while (context.Args.Remaining > 0 && !context.Args.Failed)
             words.Add(UserTable.Decode(context.Args.NextBytes()));
         return words;
-    }
-
-    private static bool RefusesMore(ref CommandContext context, int count)
-    {
-        if (context.Args.Count <= count) return false;
-        context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
-            .. "'. Try ACL HELP."u8]);
-        return true;
     }
 
     private static void Write(ReplyWriter reply, string name, string text)

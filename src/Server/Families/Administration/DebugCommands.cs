@@ -77,7 +77,6 @@ internal static class DebugCommands
             return;
         }
 
-        var word = context.Args.Peek();
         bool hasOne = context.Args.Count == 3;
         if (hasOne && context.Args.TryKeyword("SLEEP"u8)) Sleep(ref context);
         else if (hasOne && context.Args.TryKeyword("OBJECT"u8)) Object(ref context);
@@ -93,8 +92,7 @@ internal static class DebugCommands
         else if (context.Args.Count == 2 && context.Args.TryKeyword("DIGEST"u8)) Digest(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("HELP"u8)) WriteHelp(context.Reply);
-        else context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8,
-            .. word[..Math.Min(word.Length, 128)], .. "'. Try DEBUG HELP."u8]);
+        else HelpReply.FailSubcommand(ref context);
     }
 
     private static bool IsAllowed(ref CommandContext context) => context.Server.Options.EnableDebugCommand switch

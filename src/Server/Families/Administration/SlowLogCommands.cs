@@ -43,13 +43,7 @@ internal static class SlowLogCommands
 
     private static void Get(ref CommandContext context)
     {
-        if (context.Args.Remaining > 1)
-        {
-            context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8,
-                .. context.Args[1].Span, .. "'. Try SLOWLOG HELP."u8]);
-            return;
-        }
-
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         long count = CountByDefault;
         if (context.Args.Remaining == 1)
             count = context.Args.NextInt64(-1, long.MaxValue, "ERR count should be greater than or equal to -1"u8);

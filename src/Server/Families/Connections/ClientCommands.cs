@@ -370,7 +370,7 @@ internal static class ClientCommands
 
     private static void Pause(ref CommandContext context)
     {
-        if (RefusesMore(ref context, count: 4)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 4)) return;
         long milliseconds = context.Args.NextInt64(long.MinValue, long.MaxValue,
             "ERR timeout is not an integer or out of range"u8);
         if (milliseconds < 0) context.Args.Fail("ERR timeout is negative"u8);
@@ -468,7 +468,7 @@ internal static class ClientCommands
 
     private static void Unblock(ref CommandContext context)
     {
-        if (RefusesMore(ref context, count: 4)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 4)) return;
         long id = context.Args.NextInt64();
         bool isError = context.Args.TryKeyword("ERROR"u8);
         if (!isError && context.Args.Remaining > 0 && !context.Args.TryKeyword("TIMEOUT"u8))
@@ -479,14 +479,6 @@ internal static class ClientCommands
         bool waits = context.Server.Connections.TryGet(id, out var session) && session!.Blocked is { } blocked
             && blocked.TryEnd(isError);
         context.Reply.WriteInteger(waits ? 1 : 0);
-    }
-
-    private static bool RefusesMore(ref CommandContext context, int count)
-    {
-        if (context.Args.Count <= count) return false;
-        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
-            .. "'. Try CLIENT HELP."u8]);
-        return true;
     }
 
     /// <summary>Which connections CLIENT KILL means: all conditions that are given must fit.</summary>

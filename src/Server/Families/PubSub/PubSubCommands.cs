@@ -345,12 +345,7 @@ internal static class PubSubCommands
 
     private static void WriteChannels(ref CommandContext context, bool shard)
     {
-        if (context.Args.Remaining > 1)
-        {
-            context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8,
-                .. context.Args[1].Span, .. "'. Try PUBSUB HELP."u8]);
-            return;
-        }
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         bool all = context.Args.Remaining == 0;
         var pattern = all ? default : context.Args.NextPattern();
         if (!context.Args.Finish(context.Reply)) return;

@@ -146,7 +146,7 @@ internal static class FunctionCommands
 
     private static void Restore(ref CommandContext context)
     {
-        if (FailsAbove(ref context, 2)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 4)) return;
         int place = context.Args.Position;
         context.Args.NextBytes();
         var policy = LibraryPolicy.Append;
@@ -187,17 +187,9 @@ internal static class FunctionCommands
         };
     }
 
-    private static bool FailsAbove(ref CommandContext context, int argumentsMax)
-    {
-        if (context.Args.Remaining <= argumentsMax) return false;
-        context.Fail([.. "ERR unknown subcommand or wrong number of arguments for '"u8, .. context.Args[1].Span,
-            .. "'. Try FUNCTION HELP."u8]);
-        return true;
-    }
-
     private static void Flush(ref CommandContext context)
     {
-        if (FailsAbove(ref context, 1)) return;
+        if (HelpReply.RefusesMore(ref context, countMax: 3)) return;
         if (context.Args.Remaining == 1 && !context.Args.TryKeyword("ASYNC"u8) && !context.Args.TryKeyword("SYNC"u8))
         {
             context.Fail("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"u8);

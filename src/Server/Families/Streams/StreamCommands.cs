@@ -386,7 +386,7 @@ internal static class StreamCommands
             return;
         }
 
-        StreamReply.FailSubcommand(ref context);
+        HelpReply.FailSubcommand(ref context);
     }
 
     private static void WriteSummary(ReplyWriter reply, StreamView stream)

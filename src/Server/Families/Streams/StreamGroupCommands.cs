@@ -152,7 +152,7 @@ internal static class StreamGroupCommands
             }
             else
             {
-                StreamReply.FailSubcommand(ref context);
+                HelpReply.FailSubcommand(ref context);
                 return false;
             }
         }

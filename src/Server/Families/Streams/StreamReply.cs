@@ -57,13 +57,4 @@ internal static class StreamReply
     public static void FailNoGroupAt(ref CommandContext context, ReadOnlySpan<byte> key, ReadOnlySpan<byte> group) =>
         context.Fail((byte[])[.. "NOGROUP No such consumer group '"u8, .. group, .. "' for key name '"u8,
             .. key, .. "'"u8]);
-
-    /// <summary>Answers that a subcommand cannot be called so.</summary>
-    public static void FailSubcommand(ref CommandContext context)
-    {
-        var word = context.Args[1].Span;
-        byte[] name = System.Text.Encoding.ASCII.GetBytes(context.Command.Container!.Name);
-        context.Fail((byte[])[.. "ERR unknown subcommand or wrong number of arguments for '"u8,
-            .. word[..Math.Min(word.Length, 128)], .. "'. Try "u8, .. name, .. " HELP."u8]);
-    }
 }

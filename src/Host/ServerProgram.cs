@@ -131,12 +131,12 @@ internal sealed class ServerProgram(ParsedOptions parsed)
 
     private void AnnounceReady(KvServer kv, LineLogging log, ILogger server)
     {
-        bool open = !_options.ProtectedMode || _options.RequirePass.Length > 0;
         var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint
             ? $"tcp {endpoint}" : $"unix {endpoint}");
         log.CreateLogger("Kv.Server.Network")
             .LogInformation("{Endpoints}; {Mode}; {Workers} {Transport} workers", string.Join(", ", endpoints),
-            open ? "open to all that reach it" : "protected mode, loopback only (open with --requirepass and --bind)",
+            kv.IsProtected ? "protected mode, loopback only (open with --requirepass and --bind)"
+                : "open to all that reach it",
             kv.Workers, kv.Transport);
         log.CreateLogger("Kv.Server.Data")
             .LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));

@@ -160,6 +160,10 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Threads that serve clients (or may, on the portable transport).</summary>
     public int Workers => _transport?.WorkerCount ?? 0;
 
+    /// <summary>Whether clients of other machines are refused: protected mode, and nobody has to give a
+    /// password.</summary>
+    public bool IsProtected => Options.ProtectedMode && Users.Default.Rules.NeedsNoPassword;
+
     /// <summary>"epoll" or "pipelines".</summary>
     public string Transport => _transport?.Name ?? "";
 

@@ -47,7 +47,7 @@ internal static class Admission
             return Frame(Errors.MaxClients);
         }
 
-        if (!options.ProtectedMode || !server.Users.Default.Rules.NeedsNoPassword || isLocal) return null;
+        if (!server.IsProtected || isLocal) return null;
         if (server.Connections.CountRejected(server.TickMs))
             server.Log.LogWarning("Clients of other machines are refused: protected mode ({Rejected} refused so far)",
                 server.Connections.Rejected);

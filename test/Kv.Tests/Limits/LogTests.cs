@@ -46,6 +46,18 @@ public sealed class LogTests
         }
     }
 
+    [Theory]
+    [InlineData("protected mode, loopback only")]
+    [InlineData("protected mode, loopback only", "--user", "other on >p +@all")]
+    [InlineData("open to all that reach it", "--requirepass", "p")]
+    [InlineData("open to all that reach it", "--protected-mode", "no")]
+    [InlineData("open to all that reach it", "--user", "default on >p ~* &* +@all")]
+    public void The_start_says_whether_other_machines_get_in(string line, params string[] options)
+    {
+        using var server = KvProcess.Start(options);
+        Assert.Contains($"; {line}", server.Log, StringComparison.Ordinal);
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public async Task Strangers_cause_one_line_a_second_of_each_kind(string transport)
     {

@@ -9,8 +9,8 @@ namespace Kv.Host;
 /// of containers and the like.</summary>
 /// <remarks>
 /// The options are those of the server (port, unixsocket, requirepass; from a file or the environment, too), so that
-/// the same ones find it. Alive is who replies to PING, be it that a password is missing or data is loaded; ready is
-/// who has loaded its data and runs commands.
+/// the same ones find it. Alive is who replies to PING, be it that a password or a right is missing or data is loaded;
+/// ready is who has loaded its data and runs commands.
 /// </remarks>
 internal sealed class HealthProbe(ServerOptions options, string? host, bool mustBeReady)
 {
@@ -77,7 +77,8 @@ internal sealed class HealthProbe(ServerOptions options, string? host, bool must
     }
 
     private static bool IsAlive(string reply) =>
-        reply == "+PONG" || Array.Exists((string[])["-NOAUTH ", "-LOADING ", "-BUSY ", "-MISCONF ", "-MASTERDOWN "],
+        reply == "+PONG" || Array.Exists(
+            (string[])["-NOAUTH ", "-NOPERM ", "-LOADING ", "-BUSY ", "-MISCONF ", "-MASTERDOWN "],
             start => reply.StartsWith(start, StringComparison.Ordinal));
 
     private static string Said(string reply) => $"it says {reply.TrimStart('-')}";

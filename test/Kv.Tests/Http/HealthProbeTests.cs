@@ -44,6 +44,16 @@ public class HealthProbeTests
     }
 
     [Fact]
+    public void A_server_whose_default_user_may_not_PING_is_alive()
+    {
+        using var kv = KvInstance.Start("--user", "default on nopass -@all");
+        Assert.Equal(0, Probe(kv, "").ExitCode);
+        var result = Probe(kv, "--ready");
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("NOPERM", result.Errors, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void A_unix_socket_is_asked_where_there_is_no_port()
     {
         Requires.Linux("unix sockets");

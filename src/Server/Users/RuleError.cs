@@ -14,5 +14,6 @@ internal static class RuleError
     public const string NoSuchPassword = "The password you are trying to remove from the user does not exist";
     public const string BadHash =
         "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
+    public const string PatternTooLong = "The pattern is longer than 1024 bytes";
     public const string FirstArgumentOfSubcommand = "Allowing first-arg of a subcommand is not supported";
 }

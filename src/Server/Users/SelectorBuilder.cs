@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Execution;
+using Kv.Server.Patterns;
 
 namespace Kv.Server.Users;
 
@@ -112,6 +113,7 @@ internal sealed class SelectorBuilder
     {
         if (_hasAllKeys) return RuleError.AfterAllKeys;
         if (pattern.Length == 0 || HasSpaces(pattern)) return RuleError.Syntax;
+        if (pattern.Length > GlobPattern.BytesMax) return RuleError.PatternTooLong;
         byte[] text = Encoding.Latin1.GetBytes(pattern);
         int at = _keys.FindIndex(each => each.Text.SequenceEqual(text));
         if (at >= 0) _keys[at] = new KeyPattern(text, _keys[at].Rights | rights);
@@ -123,6 +125,7 @@ internal sealed class SelectorBuilder
     {
         if (_hasAllChannels) return RuleError.AfterAllChannels;
         if (HasSpaces(pattern)) return RuleError.Syntax;
+        if (pattern.Length > GlobPattern.BytesMax) return RuleError.PatternTooLong;
         byte[] text = Encoding.Latin1.GetBytes(pattern);
         if (!_channels.Exists(each => each.AsSpan().SequenceEqual(text))) _channels.Add(text);
         return null;

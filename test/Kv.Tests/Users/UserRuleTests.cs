@@ -107,6 +107,17 @@ public sealed class UserRuleTests
         Assert.Equal("-ERR Usernames can't be empty", Say(client, "ACL", "SETUSER", "", "on").ToString());
     }
 
+    [Theory, InlineData("~"), InlineData("%R~"), InlineData("&")]
+    public void A_pattern_of_more_than_1024_bytes_is_refused(string sign)
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        client.Ok($"ACL SETUSER u {sign}{new string('a', 1024)}");
+        Assert.EndsWith("': The pattern is longer than 1024 bytes",
+            client.Command($"ACL SETUSER v {sign}{new string('a', 1025)}").ToString(), StringComparison.Ordinal);
+        Assert.Equal("[\"default\" \"u\"]", client.Ok("ACL USERS").ToString());
+    }
+
     [Fact]
     public void Of_first_arguments_only_ASCII_letters_are_compared_in_any_case()
     {

@@ -51,7 +51,8 @@ internal static class AccessCalls
         "COMMAND GETKEYS GET K", "COMMAND LIST", "INFO", "TIME", "LASTSAVE", "ROLE", "SLOWLOG GET", "SLOWLOG LEN",
         "WATCH K K", "UNWATCH", "MULTI", "DISCARD", "WAIT 0 0", "SWAPDB 0 1", "FLUSHDB", "SCRIPT EXISTS x",
         "SCRIPT LOAD return", "FUNCTION LIST", "EVAL return 0", "EVAL return 2 K K", "EVAL_RO return 1 K v",
-        "EVALSHA x 1 K", "FCALL f 2 K K", "FCALL_RO f 1 K", "ACL WHOAMI", "ACL CAT", "ACL GETUSER x", "ACL LIST",
+        "EVAL return 3 K K", "EVAL return x K", "EVALSHA x 1 K", "EVALSHA_RO x 2 K K v", "FCALL f 2 K K", "FCALL f 0 K",
+        "FCALL_RO f 1 K", "FCALL_RO f 3 K K K v", "ACL WHOAMI", "ACL CAT", "ACL GETUSER x", "ACL LIST",
         "LOLWUT", "MODULE LIST", "MIGRATE h 1 K 0 1", "MIGRATE h 1 #EMPTY 0 1 KEYS K K", "AUTH x", "HELLO", "RESET",
         "QUIT", "READONLY", "DEBUG HELP", "CLUSTER INFO",
     ];

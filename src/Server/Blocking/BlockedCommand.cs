@@ -5,10 +5,10 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Blocking;
 
-//   state:   Waiting ──► Serving ──► Served          whoever changed a key claims, writes the reply, wakes the session
-//               ├──────► TimedOut                    the time has passed, or CLIENT UNBLOCK TIMEOUT
-//               ├──────► Unblocked                   CLIENT UNBLOCK ERROR
-//               └──────► Gone                        the client has left or was killed
+//   state:   Waiting ──► Serving ──► Served       whoever changed a key claims, replies, wakes the session
+//               ├──────► TimedOut                 the time has passed, or CLIENT UNBLOCK TIMEOUT
+//               ├──────► Unblocked                CLIENT UNBLOCK ERROR
+//               └──────► Gone                     the client has left or was killed
 //
 // Invariant: Waiting is left by a compare-and-swap, so of all who may end a wait exactly one does. Only who has claimed
 // takes an element, so none is taken for a client who is not there to get it.

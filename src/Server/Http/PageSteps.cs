@@ -7,7 +7,7 @@ using Microsoft.Extensions.Logging;
 namespace Kv.Server.Http;
 
 //   state:   Making ──► Made      a thread of the pool has made the page, and wakes the session, which sends it
-//              └──────► Gone      the client has left before: whoever makes the page gives its memory back
+//              └──────► Gone      the client has left: whoever makes the page frees it
 
 /// <summary>GET /metrics on the port of clients: the session waits while a thread of the pool makes the page, then
 /// sends it in parts and ends.</summary>

@@ -4,20 +4,21 @@ using System.Runtime.Intrinsics;
 
 namespace Kv.Storage;
 
-//   0          2       4                              6                  8
-//  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
-//  | capacity | slots | reversed 1 uniform 1 first 14| listpack or width| element | element |   spare   | end 1 | end 0 |
-//  +----------+-------+------------------------------+------------------+---------+---------+- - - - - -+-------+-------+
-//   capacity   bytes of all this                                          bytes, one after another       slots of 2 bytes, from the end on:
-//   slots      how many slots are in use                                  nothing in between              where each element ends, from byte 8
+//   0          2       4                                 6          8
+//  +----------+-------+---------------------------------+----------+---------+---------+- - - - -+-------+-------+
+//  | capacity | slots | reversed 1, uniform 1, first 14 | listpack | element | element |  spare  | end 1 | end 0 |
+//  +----------+-------+---------------------------------+----------+---------+---------+- - - - -+-------+-------+
+//   capacity   bytes of all this
+//   slots      how many are in use: 2 bytes each, from the end on; each has where its element ends, from byte 8
+//   element    bytes, one after another, nothing in between
 //   first      slots at the front whose elements are gone; their bytes are free, too
 //   reversed   the elements are in the order of the list from the last to the first
 //   listpack   of a list in a record: bytes that Redis' listpack would have; OBJECT ENCODING goes by them
 //
-//   uniform: | capacity | slots | 1 ...  | width | element | element |   spare        |     in a region only: as long as all elements
-//                                                                                          have one width (not 0),
-// there are no slots
-//   alone:   | 0 (2) | spare 2 | length 4 | the element |        in a region only: an element that has a leaf of its own
+//  In a region only:
+//   uniform: | capacity | slots | 1 ... | width | element | element | spare |    all elements are as long as width
+//                                                                                (not 0); there are no slots
+//   alone:   | 0 (2) | spare 2 | length 4 | the element |                        an element with a leaf of its own
 //
 // A list is small as long as it is one leaf, in its record. A large one is many, in its region (LargeList).
 

@@ -92,11 +92,21 @@ internal sealed class EventRecorder : IDisposable
         return string.Join(", ", byKey);
     }
 
-    /// <summary>Waits for events that come by themselves.</summary>
-    public string Await()
+    /// <summary>Runs a line, and waits for an event that comes by itself, perhaps before the line's reply.</summary>
+    /// <param name="last">The event that ends the wait.</param>
+    /// <returns>All events from the line on.</returns>
+    public string RunUntil(string line, string last)
     {
-        string events = "";
-        Eventually.Holds(() => (events = Drain()).Length != 0, () => "no event has come");
+        string events = Run(line);
+        Eventually.Holds(
+            () =>
+            {
+                if (events.EndsWith(last, StringComparison.Ordinal)) return true;
+                string more = Drain();
+                if (more.Length > 0) events += events.Length > 0 ? $", {more}" : more;
+                return false;
+            },
+            () => $"{last} has not come after {line}, but: {events}");
         return events;
     }
 

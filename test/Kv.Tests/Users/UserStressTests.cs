@@ -26,8 +26,8 @@ public sealed class UserStressTests
             });
         }
 
-        int rounds = 0;
-        while (budget.Continues && !threads.IsStopping)
+        // Some rounds, however slow the machine.
+        for (int round = 0; (budget.Continues || round < 6) && !threads.IsStopping; round++)
         {
             admin.Ok("ACL SETUSER u -set");
             Assert.StartsWith("-NOPERM", checker.Command("SET a 1").ToString(), StringComparison.Ordinal);
@@ -35,11 +35,9 @@ public sealed class UserStressTests
             Assert.Equal("+OK", checker.Command("SET a 1").ToString());
             admin.Ok("ACL SETUSER passing on nopass ~* +@all");
             admin.Ok("ACL DELUSER passing");
-            rounds++;
         }
 
         threads.Finish(TimeBudget.OfSeconds(0));
-        Assert.True(rounds > 5, $"only {rounds} rounds. {Seed.Hint}");
         Eventually.Holds(() => !admin.Ok("CLIENT LIST").String.Contains("user=passing", StringComparison.Ordinal),
             () => $"somebody is a user that is gone. {Seed.Hint}");
         kv.Server.Store.CheckIntegrity();

@@ -24,9 +24,6 @@ internal ref struct StreamGroupRead
         _nowMs = nowMs;
     }
 
-    /// <summary>Whether there is an entry that no consumer of the group has got.</summary>
-    public readonly bool HasNew => View.HasAfter(_groups[_group].LastId);
-
     private readonly StreamView View => new(_value.View);
 
     /// <summary>Finds the consumer, or adds it, and notes that it was here.</summary>

@@ -28,7 +28,7 @@ internal static class InfoReport
             {
                 case InfoSection.CommandStats: AppendCommands(text, reading); break;
                 case InfoSection.ErrorStats: AppendErrors(text, server); break;
-                case InfoSection.LatencyStats: AppendLatencies(text, server); break;
+                case InfoSection.LatencyStats: AppendLatencies(text, reading); break;
                 case InfoSection.Keyspace: AppendKeyspace(text, server); break;
             }
         }
@@ -61,20 +61,14 @@ internal static class InfoReport
             text.Append("errorstat_").Append(code).Append(Invariant($":count={count}\r\n"));
     }
 
-    private static void AppendLatencies(StringBuilder text, KvServer server)
+    private static void AppendLatencies(StringBuilder text, ServerReading reading)
     {
-        if (!server.Options.LatencyTracking) return;
-        var percentiles = LatencyPercentile.Of(server.Options);
-        foreach (var command in server.Commands.All)
+        if (!reading.Options.LatencyTracking) return;
+        var percentiles = LatencyPercentile.Of(reading.Options);
+        foreach (var (command, _) in reading.Commands)
         {
-            Append(command);
-            foreach (var subcommand in command.Subcommands) Append(subcommand);
-        }
-
-        void Append(Command command)
-        {
-            var latencies = server.Counters.LatenciesOf(command);
-            if (latencies.Total == 0) return;
+            var latencies = reading.Server.Counters.LatenciesOf(command);
+            if (latencies.Total == 0) continue;
             var figures = percentiles.Select(
                 p => Invariant($"p{p.Text}={latencies.AtPercentile(p.Percent) / 1000.0:F3}"));
             text.Append("latency_percentiles_usec_").Append(command.FullName).Append(':')

@@ -74,11 +74,12 @@ internal static class HonouredOptions
         },
         new Option<AllowedFor>("http-on-port", AllowedForType, o => o.HttpOnPort, (o, v) => o.HttpOnPort = v)
         {
-            Summary = "who gets /metrics, /healthz and /readyz by HTTP on port", Change = OptionChange.Live,
+            Summary = "who gets the web page, /metrics, /healthz and /readyz by HTTP on port",
+            Change = OptionChange.Live,
         },
         new Option<long>("metrics-port", Port, o => o.MetricsPort, (o, v) => o.MetricsPort = (int)v)
         {
-            Summary = "port for /metrics, /healthz and /readyz only, without a password; 0 for none",
+            Summary = "port for the web page and /metrics only; figures need no password; 0 for none",
         },
         new Option<long>("maxclients", new NumberType(1, int.MaxValue), o => o.MaxClients,
             (o, v) => o.MaxClients = (int)v)

@@ -514,8 +514,12 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     }
 
     /// <summary>The first byte that the client has sent, if nothing of it was run before this turn.</summary>
-    private static byte* FirstByteOf(in WindowInput input) =>
-        input.Session.CommandsProcessed == 0 ? input.Start : null;
+    private byte* FirstByteOf(in WindowInput input)
+    {
+        if (input.Session.CommandsProcessed != 0) return null;
+        _dispatcher.FirstLength = input.Length;
+        return input.Start;
+    }
 
     private void ReleaseBlocks(Session session)
     {

@@ -23,6 +23,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     private readonly ReplyWriter _reply = output.Reply;
     private readonly CommandChecks _checks = new(server, store, runner, output);
 
+    /// <summary>How much has come from the first byte of a connection on, where one is given.</summary>
+    public int FirstLength { get; set; }
+
     /// <inheritdoc cref="CommandChecks.IsGuarded"/>
     public bool IsGuarded => _checks.IsGuarded;
 
@@ -35,7 +38,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         var mode = session.ReplyMode;
         runner.Begin(session);
         if (items != null && items->Pointer == firstByte && !context.Command.Takes(context.Args.Count)
-            && TryAnswerHttp(ref context)) return;
+            && TryAnswerHttp(ref context, firstByte)) return;
         var result = _checks.Check(ref context, items);
         if (result == CheckResult.Waits) return;
         if (result == CheckResult.Runs)
@@ -110,7 +113,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             return;
         }
 
-        if (context.Args.At(0)->Pointer == firstByte && TryAnswerHttp(ref context)) return;
+        if (context.Args.At(0)->Pointer == firstByte && TryAnswerHttp(ref context, firstByte)) return;
         var text = new MemoryStream();
         text.Write("ERR unknown command '"u8);
         text.Write(Cut(name, EchoBytes));
@@ -131,13 +134,13 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
 
     /// <summary>Answers the first line of a connection, if it is a request of HTTP: three words with one space
     /// between them, which as arguments of RESP stand further apart.</summary>
-    private bool TryAnswerHttp(ref CommandContext context)
+    private bool TryAnswerHttp(ref CommandContext context, byte* firstByte)
     {
         if (context.Args.Count != 3) return false;
         Argument* words = context.Args.At(0);
         return words[1].Pointer == words[0].Pointer + words[0].Length + 1
             && words[2].Pointer == words[1].Pointer + words[1].Length + 1
-            && server.Http.TryAnswer(ref context);
+            && server.Http.TryAnswer(ref context, new ReadOnlySpan<byte>(firstByte, FirstLength));
     }
 
     private void Queue(ref CommandContext context, Argument* items)

@@ -3,7 +3,7 @@ using Kv.Server.Reports;
 
 namespace Kv.Server.Http;
 
-/// <summary>What the server shows by HTTP: /metrics, /healthz, /readyz.</summary>
+/// <summary>What the server shows by HTTP: /metrics, /healthz, /readyz, and the web page with its figures.</summary>
 /// <remarks>Threads: any.</remarks>
 internal sealed class HttpPages(KvServer server)
 {
@@ -12,50 +12,57 @@ internal sealed class HttpPages(KvServer server)
 
     private int _making;
 
-    /// <summary>The command that shows the same figures, by whatever name.</summary>
-    public Command Info => server.OwnCommands.Find("INFO"u8)!;
+    /// <summary>Who is shown the web page.</summary>
+    public HttpGate Gate { get; } = new(server);
 
     /// <summary>Decides what a request gets.</summary>
-    /// <param name="mayRead">Whether figures are shown, and not only whether the server is well.</param>
-    /// <returns>The whole reply; null for /metrics, which is made elsewhere (<see cref="Make"/>).</returns>
-    public byte[]? Answer(in HttpRequestLine request, bool mayRead)
+    public HttpAnswer Answer(in HttpRequestLine request, in HttpCaller caller)
     {
         if (request.Method is not ("GET" or "HEAD"))
-            return HttpReply.Text("405 Method Not Allowed", "Only GET and HEAD.\n", header: "Allow: GET, HEAD");
+            return new(HttpReply.Text("405 Method Not Allowed", "Only GET and HEAD.\n", header: "Allow: GET, HEAD"));
         switch (request.Path)
         {
             case "/healthz":
-                return HttpReply.Text("200 OK", "ok\n", request.IsHead);
+                return new(HttpReply.Text("200 OK", "ok\n", request.IsHead));
             case "/readyz":
                 string? reason = server.WhyNotReady;
-                return HttpReply.Text(reason == null ? "200 OK" : "503 Service Unavailable", $"{reason ?? "ready"}\n",
-                    request.IsHead);
-            case "/metrics" when !mayRead:
-                return HttpReply.Text("403 Forbidden",
+                return new(HttpReply.Text(reason == null ? "200 OK" : "503 Service Unavailable",
+                    $"{reason ?? "ready"}\n", request.IsHead));
+            case "/metrics" when !caller.MayReadFigures:
+                return new(HttpReply.Text("403 Forbidden",
                     "Figures are not for everybody here (requirepass, ACL): metrics-port shows them.\n",
-                    request.IsHead);
+                    request.IsHead));
             case "/metrics":
-                return request.IsHead ? HttpReply.Head("200 OK", PrometheusText.ContentType, null) : null;
+                return OfMade(request.IsHead, PrometheusText.ContentType, page => PrometheusText.Write(server, page));
+            case "/" or "/status.json":
+                if (Gate.Admit(caller, request.IsHead, out var parts) is { } refusal) return refusal;
+                return request.Path == "/" ? new(StatusPage.Reply(request.IsHead))
+                    : OfMade(request.IsHead, StatusReport.ContentType, page => StatusReport.Write(server, parts, page));
             default:
-                return HttpReply.Text("404 Not Found", "There are /metrics, /healthz and /readyz.\n", request.IsHead);
+                return new(HttpReply.Text("404 Not Found",
+                    "There are /, /status.json, /metrics, /healthz and /readyz.\n", request.IsHead));
         }
     }
 
     /// <inheritdoc cref="HttpOnPort.TryAnswer"/>
-    public bool TryAnswer(ref CommandContext context) => HttpOnPort.TryAnswer(ref context);
+    public bool TryAnswer(ref CommandContext context, ReadOnlySpan<byte> input) =>
+        HttpOnPort.TryAnswer(ref context, input);
 
-    /// <summary>Makes the page of /metrics.</summary>
+    private HttpAnswer OfMade(bool isHead, string contentType, Action<PageBuffer> write) => isHead
+        ? new(HttpReply.Head("200 OK", contentType, null)) : new(null, page => Make(page, contentType, write));
+
+    /// <summary>Makes a page.</summary>
     /// <param name="page">Empty; gets the page, or nothing.</param>
     /// <returns>The head of the reply.</returns>
-    public byte[] Make(PageBuffer page)
+    private byte[] Make(PageBuffer page, string contentType, Action<PageBuffer> write)
     {
         // Interlocked: each is counted before it begins.
         try
         {
             if (Interlocked.Increment(ref _making) > AtOnceMax)
                 return HttpReply.Text("503 Service Unavailable", "Too many ask at once.\n", header: "Retry-After: 1");
-            PrometheusText.Write(server, page);
-            return HttpReply.Head("200 OK", PrometheusText.ContentType, page.Length);
+            write(page);
+            return HttpReply.Head("200 OK", contentType, page.Length);
         }
         finally
         {

@@ -9,10 +9,10 @@ namespace Kv.Server.Http;
 //   state:   Making ──► Made      a thread of the pool has made the page, and wakes the session, which sends it
 //              └──────► Gone      the client has left: whoever makes the page frees it
 
-/// <summary>GET /metrics on the port of clients: the session waits while a thread of the pool makes the page, then
-/// sends it in parts and ends.</summary>
+/// <summary>GET /metrics or /status.json on the port of clients: the session waits while a thread of the pool makes the
+/// page, then sends it in parts and ends.</summary>
 /// <remarks>Threads: the session's own, but for <see cref="Make"/>; and whoever ends the session disposes it.</remarks>
-internal sealed class PageSteps(KvServer server, Session session) : ICommandSteps, IDisposable
+internal sealed class PageSteps(KvServer server, Session session, PageMaker make) : ICommandSteps, IDisposable
 {
     private const int Making = 0, Made = 1, Gone = 2;
 
@@ -34,11 +34,11 @@ internal sealed class PageSteps(KvServer server, Session session) : ICommandStep
     {
         try
         {
-            _head = server.Http.Make(_page);
+            _head = make(_page);
         }
         catch (Exception exception)
         {
-            server.Log.LogError(exception, "The page of metrics could not be made");
+            server.Log.LogError(exception, "A page could not be made");
             _page.Clear();
             _head = HttpReply.Text("500 Internal Server Error", "The page could not be made.\n");
         }

@@ -129,10 +129,10 @@ internal sealed class HttpPort(KvServer server) : IDisposable
         socket.NoDelay = true;
         using var deadline = CancellationTokenSource.CreateLinkedTokenSource(_stop.Token);
         deadline.CancelAfter(RequestMs);
-        var (request, refusal) = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
+        var answer = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
+        if (answer.DelayMs > 0) await Task.Delay((int)answer.DelayMs, _stop.Token).ConfigureAwait(false);
         using var page = new PageBuffer();
-        byte[] head = refusal ?? [];
-        if (refusal == null) head = server.Http.Answer(request, mayRead: true) ?? server.Http.Make(page);
+        byte[] head = answer.Reply ?? answer.Make!(page);
         deadline.CancelAfter(RequestMs);
         await SendAsync(socket, head, deadline.Token).ConfigureAwait(false);
         await SendAsync(socket, page.Written, deadline.Token).ConfigureAwait(false);
@@ -147,11 +147,11 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     }
 
     /// <summary>Reads up to the empty line after the headers.</summary>
-    /// <returns>The request, or the reply that refuses it.</returns>
-    private static async Task<(HttpRequestLine Request, byte[]? Refusal)> ReadAsync(Socket socket,
-        CancellationToken cancellation)
+    /// <returns>What the request gets.</returns>
+    private async Task<HttpAnswer> ReadAsync(Socket socket, CancellationToken cancellation)
     {
         byte[] head = new byte[HeadBytesMax];
+        var remote = (IPEndPoint?)socket.RemoteEndPoint;
         int length = 0;
         while (length < head.Length)
         {
@@ -159,12 +159,24 @@ internal sealed class HttpPort(KvServer server) : IDisposable
             if (count == 0) throw new SocketException((int)SocketError.ConnectionReset);
             length += count;
             if (!HasEnd(head.AsSpan(0, length))) continue;
-            var line = head.AsSpan(0, head.AsSpan().IndexOf((byte)'\n')).TrimEnd((byte)'\r');
-            return HttpRequestLine.TryRead(line, out var request) ? (request, null)
-                : (default, HttpReply.Text("400 Bad Request", "That is no request of HTTP 1.\n"));
+            return Answer(head.AsSpan(0, length), remote);
         }
 
-        return (default, HttpReply.Text("431 Request Header Fields Too Large", $"At most {HeadBytesMax} bytes.\n"));
+        return new(HttpReply.Text("431 Request Header Fields Too Large", $"At most {HeadBytesMax} bytes.\n"));
+    }
+
+    private HttpAnswer Answer(ReadOnlySpan<byte> head, IPEndPoint? remote)
+    {
+        var line = head[..head.IndexOf((byte)'\n')].TrimEnd((byte)'\r');
+        if (!HttpRequestLine.TryRead(line, out var request))
+            return new(HttpReply.Text("400 Bad Request", "That is no request of HTTP 1.\n"));
+        // Figures are shown to everybody here. Who sees more is a user like any other: without a password only where the
+        // clients' port would serve them, too.
+        var anyone = server.Users.Default.Rules;
+        bool isServed = anyone.LetsAnyoneIn
+            && (!server.Options.ProtectedMode || (remote != null && IPAddress.IsLoopback(remote.Address)));
+        return server.Http.Answer(request,
+            new HttpCaller(true, isServed ? anyone : null, HttpHead.Read(head), remote?.ToString() ?? ""));
     }
 
     private static bool HasEnd(ReadOnlySpan<byte> head) =>

@@ -19,7 +19,7 @@ public class HttpPortTests
         Assert.Equal("ok\n", HttpTalk.Get(server.EndPoint, "/healthz").Body);
         Assert.Equal("ready\n", HttpTalk.Get(server.EndPoint, "/readyz").Body);
         Assert.Equal("", HttpTalk.Get(server.EndPoint, "/metrics", "HEAD").Body);
-        Assert.Equal("HTTP/1.1 404 Not Found", HttpTalk.Get(server.EndPoint, "/").StatusLine);
+        Assert.Equal("HTTP/1.1 404 Not Found", HttpTalk.Get(server.EndPoint, "/other").StatusLine);
         Assert.Equal("HTTP/1.1 405 Method Not Allowed", HttpTalk.Get(server.EndPoint, "/metrics", "POST").StatusLine);
     }
 

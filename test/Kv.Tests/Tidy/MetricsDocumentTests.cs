@@ -48,6 +48,8 @@ public class MetricsDocumentTests
 
     | page | what it says |
     |---|---|
+    | `GET /` | the [web page](web-page.md), for people |
+    | `GET /status.json` | what the web page draws: INFO, the slow log, clients, options |
     | `GET /metrics` | all figures, as above |
     | `GET /healthz` | 200 as long as the server replies |
     | `GET /readyz` | 200, or 503 and why clients should go elsewhere: `stopping` |
@@ -57,11 +59,12 @@ public class MetricsDocumentTests
     - `port`, and the unix socket, as `http-on-port` says: `local` (the default) for clients from this machine, `yes`
       for all that may connect, `no`. A connection whose first line is a request of HTTP gets its reply and ends; on
       any other connection nothing changes. **With a password set (`requirepass`) `/metrics` is refused there (403)**:
-      a scrape cannot give it, and whoever cannot run INFO is not shown its figures either. The other two pages say
-      nothing but that one word.
+      whoever cannot run INFO is not shown its figures either. `/healthz` and `/readyz` say nothing but that one
+      word; the web page asks for the password.
     - `metrics-port` (off by default), on the addresses of `bind`: a port of its own for those who watch, **without a
       password**, whatever `protected-mode` and `requirepass` say. Let nobody reach it who may not see the figures
-      (they hold no keys, values, addresses or passwords). At most 16 connections at once, 5 seconds for a request
+      (they hold no keys, values, addresses or passwords; the web page, which does, asks for the password where one
+      is set). At most 16 connections at once, 5 seconds for a request
       of at most 8 KB; who is connected there is no client, and counts for no limit.
 
     A scrape takes about a millisecond of a thread of the pool; workers only send what it has made, 64 KB a turn. More

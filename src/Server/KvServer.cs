@@ -307,6 +307,48 @@ public sealed class KvServer : IAsyncDisposable
         }
     }
 
+    /// <summary>Whether a server with these options would start, as far as that can be seen without starting: its users
+    /// and the names of its commands.</summary>
+    /// <returns>Null, or what is wrong in one line.</returns>
+    public static string? WhyNotStart(ServerOptions options)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        var server = new KvServer(options.Copy(), NullLoggerFactory.Instance, TimeProvider.System, AllCommands.Table);
+        try
+        {
+            server.BeginUsers();
+            return null;
+        }
+        catch (ArgumentException exception)
+        {
+            return exception.Message.Split(" (Parameter '")[0];
+        }
+        finally
+        {
+            server.DisposeAsync().AsTask().GetAwaiter().GetResult();
+        }
+    }
+
+    /// <summary>Whether those who serve clients have all come by within a time. For watchdogs: it asks the workers
+    /// themselves.</summary>
+    public bool IsServing(TimeSpan within) =>
+        _transport?.MakesProgress((int)Math.Clamp(within.TotalMilliseconds, 1, int.MaxValue)) ?? false;
+
+    /// <summary>Reads again what is in files: the users of aclfile, all or none of them.</summary>
+    /// <returns>False, with a line in the log for each, when something is as it was.</returns>
+    public bool Reload()
+    {
+        if (Options.AclFile.Length == 0) return true;
+        if (Users.LoadFile() is { } error)
+        {
+            Log.LogError("The users are as they were: {Error}", error);
+            return false;
+        }
+
+        Log.LogInformation("The users of {File} have been read again", Options.AclFile);
+        return true;
+    }
+
     /// <summary>Stops accepting, runs what was received, and closes every connection, within
     /// shutdown-timeout.</summary>
     /// <remarks>A worker that a command keeps longer than that is left behind, and <see cref="EndedInOrder"/> is

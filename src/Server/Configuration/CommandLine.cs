@@ -7,6 +7,8 @@ namespace Kv.Server.Configuration;
 /// </remarks>
 internal sealed class CommandLine
 {
+    internal const string NamesAreKnown = "docs/configuration.md and --help have the names there are";
+
     private readonly IReadOnlyList<string> _args;
     private int _at;
 
@@ -21,8 +23,8 @@ internal sealed class CommandLine
     /// <summary>A dash, first or last, asks for lines from standard input.</summary>
     public bool ReadsStandardInput { get; private set; }
 
-    /// <summary>What is wrong, in one line; null when all was understood.</summary>
-    public string? Error { get; private set; }
+    /// <summary>What is wrong; empty when all was understood.</summary>
+    public List<OptionProblem> Problems { get; } = [];
 
     public static CommandLine Parse(IReadOnlyList<string> args)
     {
@@ -39,14 +41,21 @@ internal sealed class CommandLine
     private void Parse()
     {
         if (_args.Count > 0 && !_args[0].StartsWith('-') && _args[0].Length > 0) File = _args[_at++];
-        while (_at < _args.Count && Error is null)
+        while (_at < _args.Count)
         {
             string arg = _args[_at++];
             if (arg == "-" && (_at == 1 || _at == _args.Count)) ReadsStandardInput = true;
             else if (arg.StartsWith("--", StringComparison.Ordinal)) ParseLong(arg);
             else if (FindShort(arg) is { } option) AddOption(option, arg, [option.Name]);
-            else Error = Line(arg).Error(WhatElse(arg));
+            else AddProblem(Line(arg).Error(WhatElse(arg)), NamesAreKnown);
         }
+    }
+
+    /// <summary>Notes what is wrong with an option, and passes by what may be its values.</summary>
+    private void AddProblem(string text, string remedy)
+    {
+        Problems.Add(new OptionProblem(text, remedy));
+        while (_at < _args.Count && !StartsOption(_args[_at])) _at++;
     }
 
     private void ParseLong(string arg)
@@ -56,9 +65,11 @@ internal sealed class CommandLine
         if (Find(name) is not { } option)
         {
             // Directives of files reach the one place that explains them; all other names are mistakes.
-            if (RefusedOptions.Directives.TryGetValue(name, out string? reason)) Error = Line(arg).Error(reason);
-            else Error = Line(arg)
-                .Error($"unknown option '--{ConfigLine.Printable(name)}'{Suggestion.For(name, "--")}");
+            if (RefusedOptions.Directives.TryGetValue(name, out string? reason))
+                AddProblem(Line(arg).Error(reason), "leave it out");
+            else
+                AddProblem(Line(arg).Error($"unknown option '--{ConfigLine.Printable(name)}'"
+                    + Suggestion.For(name, "--")), NamesAreKnown);
             return;
         }
 
@@ -76,7 +87,7 @@ internal sealed class CommandLine
         }
         else
         {
-            Error = Line(arg).Error("unbalanced quotes");
+            AddProblem(Line(arg).Error("unbalanced quotes"), "close the quote, and put a space behind it");
         }
     }
 
@@ -92,7 +103,7 @@ internal sealed class CommandLine
         if (words.Count == 1 && option.AddsUp) words.Add("");           // a bare --save saves never
         if (words.Count == 1)
         {
-            Error = Line(text).Error($"needs a value ({option.Expects})");
+            AddProblem(Line(text).Error($"needs a value ({option.Expects})"), $"write --{option.Name} and a value");
             return;
         }
 

@@ -11,79 +11,90 @@ internal static class ConfigFile
     /// <summary>No file anyone writes is longer; a limit so that a wrong path, say a disk, ends in an error.</summary>
     private const int BytesMax = 16 << 20;
 
+    /// <summary>Files are not opened any more after so many mistakes: one that includes itself twice makes thousands.
+    /// </summary>
+    private const int ProblemsMax = 100;
+
     /// <summary>Includes within includes; more is a circle.</summary>
     private const int DepthMax = 16;
 
-    /// <summary>Adds the lines of a file and of the files it includes.</summary>
-    /// <returns>Null, or what is wrong in one line.</returns>
-    public static string? Read(string path, List<ConfigLine> lines) => Read(path, lines, depth: 0);
+    /// <summary>Adds the lines of a file and of the files it includes; lines that are wrong are problems.</summary>
+    public static void Read(string path, List<ConfigLine> lines, List<OptionProblem> problems) =>
+        Read(path, lines, problems, includedBy: null, depth: 0);
 
     /// <summary>Adds the lines of a stream, named in errors as <paramref name="name"/>.</summary>
-    public static string? Read(Stream stream, string name, List<ConfigLine> lines) =>
-        Read(stream, name, lines, depth: 0);
+    public static void Read(Stream stream, string name, List<ConfigLine> lines, List<OptionProblem> problems) =>
+        Read(stream, name, lines, problems, depth: 0);
 
-    private static string? Read(string path, List<ConfigLine> lines, int depth)
+    private static void Read(string path, List<ConfigLine> lines, List<OptionProblem> problems,
+        ConfigLine? includedBy, int depth)
     {
+        if (problems.Count >= ProblemsMax) return;
         try
         {
             using var stream = File.OpenRead(path);
-            return Read(stream, path, lines, depth);
+            Read(stream, path, lines, problems, depth);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException
             or NotSupportedException)
         {
             string why = e is FileNotFoundException or DirectoryNotFoundException ? "No such file" : e.Message;
-            return $"cannot read the configuration file '{path}': {why}";
+            why = $"cannot read the configuration file '{path}': {why}";
+            problems.Add(new OptionProblem(includedBy?.Error(why) ?? why,
+                "name a file that is there and that this user may read"));
         }
     }
 
-    private static string? Read(Stream stream, string name, List<ConfigLine> lines, int depth)
+    private static void Read(Stream stream, string name, List<ConfigLine> lines, List<OptionProblem> problems,
+        int depth)
     {
         var bytes = new MemoryStream();
         var chunk = new byte[16 << 10];
         for (int read; (read = stream.Read(chunk)) > 0;)
         {
             if (bytes.Length + read > BytesMax)
-                return $"{name}: longer than {BytesMax >> 20} MB: not a configuration file";
+            {
+                problems.Add(new OptionProblem($"{name}: longer than {BytesMax >> 20} MB: not a configuration file",
+                    "name a file with an option a line"));
+                return;
+            }
+
             bytes.Write(chunk, 0, read);
         }
 
         if (!OptionTable.TryDecode(bytes.GetBuffer().AsSpan(0, (int)bytes.Length), out string text))
-            return $"{name}: not UTF-8 text";
+        {
+            problems.Add(new OptionProblem($"{name}: not UTF-8 text", "save the file as UTF-8"));
+            return;
+        }
+
         int number = 0;
         foreach (var part in text.AsSpan().TrimStart('\uFEFF').EnumerateLines())
         {
             string line = part.Trim().ToString();
             string origin = string.Create(CultureInfo.InvariantCulture, $"{name}:{++number}");
             if (line.Length == 0 || line[0] == '#') continue;
-            string? error = ReadLine(origin, line, lines, depth);
-            if (error is not null) return error;
+            ReadLine(origin, line, lines, problems, depth);
         }
-
-        return null;
     }
 
-    private static string? ReadLine(string origin, string text, List<ConfigLine> lines, int depth)
+    private static void ReadLine(string origin, string text, List<ConfigLine> lines, List<OptionProblem> problems,
+        int depth)
     {
         var words = ConfigLine.Split(text);
         var line = new ConfigLine(origin, text, words ?? [text.Split(' ')[0]]);
-        if (words is null) return line.Error("unbalanced quotes", OptionTable.Find(line.Name));
-        if (!line.Name.Equals("include", StringComparison.OrdinalIgnoreCase))
-        {
+        if (words is null)
+            problems.Add(line.Problem("unbalanced quotes", "close the quote, and put a space behind it",
+                OptionTable.Find(line.Name)));
+        else if (!line.Name.Equals("include", StringComparison.OrdinalIgnoreCase))
             lines.Add(line);
-            return null;
-        }
-
-        if (words.Count != 2) return line.Error("wrong number of arguments");
-        if (depth == DepthMax) return line.Error($"more than {DepthMax} files deep: does it include itself?");
-        foreach (string path in Expand(words[1]))
-        {
-            string? error = Read(path, lines, depth + 1);
-            if (error is not null)
-                return error.StartsWith("cannot read", StringComparison.Ordinal) ? line.Error(error) : error;
-        }
-
-        return null;
+        else if (words.Count != 2)
+            problems.Add(line.Problem("wrong number of arguments", "include one path or pattern a line"));
+        else if (depth == DepthMax)
+            problems.Add(line.Problem($"more than {DepthMax} files deep: does it include itself?",
+                "take the circle out of the includes"));
+        else
+            foreach (string path in Expand(words[1])) Read(path, lines, problems, line, depth + 1);
     }
 
     /// <summary>The files a pattern names, in the order of their names. Without a glob, the path itself, there or

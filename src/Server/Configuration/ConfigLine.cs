@@ -19,6 +19,12 @@ internal sealed record ConfigLine(string Origin, string Text, IReadOnlyList<stri
         return $"{Origin}: '{Printable(shown)}': {what}";
     }
 
+    /// <summary>What is wrong with it, and what to write instead.</summary>
+    public OptionProblem Problem(string what, string remedy, Option? option = null) => new(Error(what, option), remedy);
+
+    /// <summary>Where it stands, for those who ask who has set an option.</summary>
+    public string Place => Origin == Environment ? $"environment variable {Text.Split('=')[0]}" : Origin;
+
     /// <summary>
     /// Takes a line apart: words between spaces; in double quotes \n \r \t \b \a \\ \" \xHH, in single quotes \'.
     /// </summary>

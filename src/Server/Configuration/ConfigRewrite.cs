@@ -136,8 +136,9 @@ internal static class ConfigRewrite
         var read = new List<ConfigLine>();
         using var text = new MemoryStream(Encoding.UTF8.GetBytes(string.Join('\n', lines)));
         // A file that cannot be read as a whole has been broken by hand since the start: what is known has been said.
-        if (ConfigFile.Read(text, options.ConfigFile, read) is not null || OptionParser.TryAssign(read) is not { } next)
-            return [];
+        var problems = new List<OptionProblem>();
+        ConfigFile.Read(text, options.ConfigFile, read, problems);
+        if (problems.Count > 0 || OptionParser.TryAssign(read) is not { } next) return [];
         return [.. OptionTable.Rows.Where(option => !option.IsStartOnly && option.Read(next) != option.Read(options))];
     }
 

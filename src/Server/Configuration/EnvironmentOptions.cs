@@ -9,14 +9,13 @@ internal static class EnvironmentOptions
     private const string Prefix = "KV_", FileSuffix = "_FILE";
 
     /// <summary>Adds a line for each variable that names an option. An empty variable counts as none.</summary>
-    /// <returns>Null, or what is wrong in one line.</returns>
     /// <remarks>
     /// Other variables may begin with KV_ for reasons of their own, so an unknown name is no error: a container
     /// platform sets <c>KV_PORT=tcp://10.0.0.1:6379</c> for a service named kv. A name that looks like a slip is warned
     /// of.
     /// </remarks>
-    public static string? Read(IReadOnlyDictionary<string, string> environment, List<ConfigLine> lines,
-        List<string> warnings)
+    public static void Read(IReadOnlyDictionary<string, string> environment, List<ConfigLine> lines,
+        List<string> warnings, List<OptionProblem> problems)
     {
         var givenBy = new Dictionary<Option, string>();
         foreach (var (variable, value) in environment.OrderBy(pair => pair.Key, StringComparer.Ordinal))
@@ -41,17 +40,25 @@ internal static class EnvironmentOptions
 
             var line = new ConfigLine(ConfigLine.Environment, $"{variable}={(option.IsSecret ? "***" : value)}",
                 [option.Name, value]);
-            if (!givenBy.TryAdd(option, variable)) return line.Error($"{givenBy[option]} sets the same option");
+            if (!givenBy.TryAdd(option, variable))
+            {
+                problems.Add(line.Problem($"{givenBy[option]} sets the same option", "unset one of the two"));
+                continue;
+            }
+
             if (isFile)
             {
-                if (!TryReadSecret(value, out string content, out string why)) return line.Error(why);
+                if (!TryReadSecret(value, out string content, out string why))
+                {
+                    problems.Add(line.Problem(why, "name a file that this user may read, with the value in it"));
+                    continue;
+                }
+
                 line = line with { Words = [option.Name, content] };
             }
 
             lines.Add(line);
         }
-
-        return null;
     }
 
     private static Option? Find(string variable, out bool isFile)

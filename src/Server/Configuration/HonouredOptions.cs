@@ -356,6 +356,44 @@ internal static class HonouredOptions
         {
             Summary = "log to a file; \"\" is standard output",
         },
+        new Option<LogFormat>("log-format",
+            new WordType<LogFormat>(("text", LogFormat.Text), ("json", LogFormat.Json), ("logfmt", LogFormat.Logfmt)),
+            o => o.LogFormat, (o, v) => o.LogFormat = v)
+        {
+            Summary = "how a line of the log is written", Change = OptionChange.Live,
+        },
+        new Option<bool>("syslog-enabled", YesNoType.Instance, o => o.SyslogEnabled, (o, v) => o.SyslogEnabled = v)
+        {
+            Summary = "log to the system's log as well",
+        },
+        new Option<string>("syslog-ident", TextType.Any, o => o.SyslogIdent, (o, v) => o.SyslogIdent = v)
+        {
+            Summary = "what its lines begin with",
+        },
+        new Option<string>("syslog-facility",
+            new WordType<string>(RefusedOptions.Same("user", "local0", "local1", "local2", "local3", "local4",
+                "local5", "local6", "local7")),
+            o => o.SyslogFacility, (o, v) => o.SyslogFacility = v)
+        {
+            Summary = "the facility of its lines",
+        },
+        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir),
+            (o, v) => o.Dir = v)
+        {
+            Summary = "where reports of crashes go; nothing else is written yet", Change = OptionChange.Protected,
+        },
+        new Option<bool>("crash-log-enabled", YesNoType.Instance, o => o.CrashLogEnabled,
+            (o, v) => o.CrashLogEnabled = v)
+        {
+            Summary = "write a report of a crash to the log and to a file in dir", Change = OptionChange.Live,
+        },
+        new Option<Supervision>("supervised",
+            new WordType<Supervision>(("systemd", Supervision.Systemd), ("auto", Supervision.Auto),
+                ("no", Supervision.No)),
+            o => o.Supervised, (o, v) => o.Supervised = v)
+        {
+            Summary = "tell systemd how the server is, by the socket in NOTIFY_SOCKET",
+        },
         new Option<string>("pidfile", new TextType("path"), o => o.PidFile, (o, v) => o.PidFile = v)
         {
             Summary = "file that holds the process id",
@@ -365,4 +403,6 @@ internal static class HonouredOptions
             Summary = "seconds an orderly stop may take", Change = OptionChange.Live,
         },
     ];
+
+    private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";
 }

@@ -80,17 +80,11 @@ internal static class KeptOptions
         new Option<bool>("cluster-replica-no-failover", YesNo, false) { Aliases = ["cluster-slave-no-failover"] },
         new Option<long>("cluster-replica-validity-factor", Int32, 10) { Aliases = ["cluster-slave-validity-factor"] },
         new Option<bool>("cluster-require-full-coverage", YesNo, true),
-        new Option<bool>("crash-log-enabled", YesNo, true) { Harmless = "no" },
         new Option<bool>("crash-memcheck-enabled", YesNo, true) { Harmless = "no" },
         new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename,
             (o, v) => o.DbFilename = v)
         {
             Class = OptionClass.Kept, Change = OptionChange.Protected,
-        },
-        new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir),
-            (o, v) => o.Dir = v)
-        {
-            Class = OptionClass.Kept, Change = OptionChange.Protected, Reason = NothingSaved,
         },
         new Option<bool>("disable-thp", YesNo, true) { Change = OptionChange.AtStart },
         new Option<bool>("dynamic-hz", YesNo, true),
@@ -171,12 +165,6 @@ internal static class KeptOptions
         },
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
         new Option<bool>("stop-writes-on-bgsave-error", YesNo, true) { Harmless = "no", Reason = NothingSaved },
-        new Option<string>("syslog-facility",
-            Words("user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"), "local0")
-        {
-            Change = OptionChange.AtStart,
-        },
-        new Option<string>("syslog-ident", Text, "redis") { Change = OptionChange.AtStart },
         new Option<string>("tls-auth-clients", Words("no", "yes", "optional"), "yes"),
         new Option<string>("tls-ca-cert-dir", Text, "") { Change = OptionChange.Protected },
         new Option<string>("tls-ca-cert-file", Text, "") { Change = OptionChange.Protected },
@@ -196,8 +184,6 @@ internal static class KeptOptions
         new Option<bool>("tls-session-caching", YesNo, true),
         new Option<long>("tracking-table-max-keys", Int64, 1000000),
     ];
-
-    private static string? DirectoryExists(string path) => Directory.Exists(path) ? null : "No such file or directory";
 
     private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));
 

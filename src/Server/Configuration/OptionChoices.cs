@@ -25,6 +25,32 @@ public enum AllowedFor
     Local,
 }
 
+/// <summary>How a line of the log is written.</summary>
+public enum LogFormat
+{
+    /// <summary>Time, level, part, text.</summary>
+    Text,
+
+    /// <summary>An object of JSON a line.</summary>
+    Json,
+
+    /// <summary>Names and values, <c>level=notice msg="..."</c>.</summary>
+    Logfmt,
+}
+
+/// <summary>Who is told that the server is ready, reloads or stops.</summary>
+public enum Supervision
+{
+    /// <summary>Nobody.</summary>
+    No,
+
+    /// <summary>systemd, where NOTIFY_SOCKET says; without it the log says so.</summary>
+    Systemd,
+
+    /// <summary>systemd, if there is a NOTIFY_SOCKET.</summary>
+    Auto,
+}
+
 /// <summary>The least important kind of line that is logged.</summary>
 public enum LogVerbosity
 {

@@ -19,6 +19,7 @@ internal static class OptionHelp
               kv-server                                 127.0.0.1:6379 and [::1]:6379
               kv-server /etc/kv.conf --port 6380        options of a file, then of the command line
               kv-server - < kv.conf                     options from standard input
+              kv-server --check /etc/kv.conf            says what a start would do, and all that is wrong: exit 0 or 1
               kv-server --health [--ready] [--host h]   asks a running server: exit 0 when it is alive (ready)
 
             A file holds one option a line, as redis.conf does. Sizes: 1k is 1000, 1kb is 1024, m and g likewise.

@@ -12,75 +12,98 @@ public static class OptionParser
     /// <param name="args">The program's arguments, without its name.</param>
     /// <param name="environment">Environment variables; null for none.</param>
     /// <param name="standardInput">Opens standard input, when a dash asks for it; null for an empty one.</param>
+    /// <param name="findAll">Goes on after the first mistake, to find the others.</param>
     /// <returns>Options, or an error, or a text to print: never more than one of them.</returns>
     public static ParsedOptions Parse(
         IReadOnlyList<string> args,
         IReadOnlyDictionary<string, string>? environment = null,
-        Func<Stream>? standardInput = null)
+        Func<Stream>? standardInput = null,
+        bool findAll = false)
     {
         if (args.Count > 0 && args[0] is "-v" or "--version") return new ParsedOptions { Output = OptionHelp.Version };
         if (args.Count > 0 && args[0] is "-h" or "--help") return new ParsedOptions { Output = OptionHelp.Text() };
 
         var command = CommandLine.Parse(args);
-        if (command.Error is not null) return new ParsedOptions { Error = command.Error };
-
+        var problems = command.Problems;
         var lines = new List<ConfigLine>();
         var warnings = new List<string>();
-        string? error = command.File is null ? null : ConfigFile.Read(command.File, lines);
-        if (error is null && command.ReadsStandardInput)
+        if (MayGoOn() && command.File is not null) ConfigFile.Read(command.File, lines, problems);
+        if (MayGoOn() && command.ReadsStandardInput)
         {
             using var input = standardInput?.Invoke() ?? Stream.Null;
-            error = ConfigFile.Read(input, "standard input", lines);
+            ConfigFile.Read(input, "standard input", lines, problems);
         }
 
-        error ??= environment is null ? null : EnvironmentOptions.Read(environment, lines, warnings);
-        if (error is not null) return new ParsedOptions { Error = error };
-        lines.AddRange(command.Lines);
-
+        if (MayGoOn() && environment is not null) EnvironmentOptions.Read(environment, lines, warnings, problems);
         var options = new ServerOptions();
         if (command.File is not null) options.ConfigFile = Path.GetFullPath(command.File);
-        error = Assign(lines, options, warnings);
-        return error is null
-            ? new ParsedOptions { Options = options, Warnings = warnings }
-            : new ParsedOptions { Error = error };
+        lines.AddRange(command.Lines);
+        if (MayGoOn()) Assign(lines, options, warnings, problems);
+        return problems.Count == 0
+            ? new ParsedOptions { Options = options, Warnings = warnings, Lines = lines }
+            : new ParsedOptions { Error = problems[0].Text, Problems = problems, Warnings = warnings, Lines = lines };
+
+        bool MayGoOn() => findAll || problems.Count == 0;
     }
 
     /// <summary>The options that lines of a file make, by themselves; null when there is an error in them.</summary>
     internal static ServerOptions? TryAssign(List<ConfigLine> lines)
     {
         var options = new ServerOptions();
-        return Assign(lines, options, []) is null ? options : null;
+        var problems = new List<OptionProblem>();
+        Assign(lines, options, [], problems);
+        return problems.Count == 0 ? options : null;
     }
 
-    private static string? Assign(List<ConfigLine> lines, ServerOptions options, List<string> warnings)
+    private static void Assign(List<ConfigLine> lines, ServerOptions options, List<string> warnings,
+        List<OptionProblem> problems)
     {
         var last = new Dictionary<Option, ConfigLine>();
         foreach (var line in lines)
         {
-            if (CommandLine.Find(line.Name) is not { } option) return WhyUnknown(line);
-            if (line.Words.Count == 1 || (line.Words.Count > 2 && !option.ManyWords))
-                return line.Error($"wrong number of arguments ({option.Expects})", option);
-
-            string text = string.Join(' ', line.Words.Skip(1));
-            if (option.AddsUp && text.Length > 0 && last.ContainsKey(option))
-                text = $"{option.Read(options)} {text}".Trim();
-            if (!option.TryParse(options, text, out object value, out string error)) return line.Error(error, option);
-            option.Write(options, value);
-            last[option] = line;
+            if (CommandLine.Find(line.Name) is { } option) Assign(line, option, options, last, problems);
+            else problems.Add(WhyUnknown(line));
         }
 
         var defaults = new ServerOptions();
         foreach (var (option, line) in last)
         {
-            if (option.Refuses(option.Read(options), option.Read(defaults))) return line.Error(option.Reason, option);
+            string usual = option.Read(defaults);
+            if (option.Refuses(option.Read(options), usual))
+                problems.Add(line.Problem(option.Reason,
+                    $"leave the line out, or write {option.Name} {(usual.Length > 0 ? usual : "\"\"")}", option));
         }
 
         warnings.AddRange(OptionTable.WithoutEffect(options, last.Keys));
-        return null;
     }
 
-    private static string WhyUnknown(ConfigLine line) =>
+    private static void Assign(ConfigLine line, Option option, ServerOptions options,
+        Dictionary<Option, ConfigLine> last, List<OptionProblem> problems)
+    {
+        string remedy = $"{option.Name} takes {option.Expects}";
+        if (line.Words.Count == 1 || (line.Words.Count > 2 && !option.ManyWords))
+        {
+            problems.Add(line.Problem($"wrong number of arguments ({option.Expects})", remedy, option));
+            return;
+        }
+
+        string text = string.Join(' ', line.Words.Skip(1));
+        bool adds = option.AddsUp && text.Length > 0 && last.ContainsKey(option);
+        if (adds) text = $"{option.Read(options)} {text}".Trim();
+        if (!option.TryParse(options, text, out object value, out string error))
+        {
+            problems.Add(line.Problem(error, remedy, option));
+            return;
+        }
+
+        option.Write(options, value);
+        options.Origins.Note(option, line.Place, adds);
+        last[option] = line;
+    }
+
+    private static OptionProblem WhyUnknown(ConfigLine line) =>
         RefusedOptions.Directives.TryGetValue(line.Name, out string? reason)
-            ? line.Error(reason)
-            : line.Error($"unknown option '{ConfigLine.Printable(line.Name)}'{Suggestion.For(line.Name)}");
+            ? line.Problem(reason, "leave the line out")
+            : line.Problem($"unknown option '{ConfigLine.Printable(line.Name)}'{Suggestion.For(line.Name)}",
+                CommandLine.NamesAreKnown);
 }

@@ -57,8 +57,9 @@ internal static class OptionTable
 
     /// <summary>What CONFIG SET does: all pairs, or none and the reason.</summary>
     /// <param name="isLocal">The client is on a loopback address or a unix socket.</param>
-    public static SetResult TrySet(
-        ServerOptions options, IReadOnlyList<(string Name, string Value)> pairs, bool isLocal = false)
+    /// <param name="by">Who sets them, and when, for CONFIG EXPLAIN.</param>
+    public static SetResult TrySet(ServerOptions options, IReadOnlyList<(string Name, string Value)> pairs,
+        bool isLocal = false, string by = "CONFIG SET")
     {
         var changes = new List<(string AskedFor, Option Option, string Text)>(pairs.Count);
         foreach (var (name, text) in pairs)
@@ -72,7 +73,13 @@ internal static class OptionTable
             changes.Add((name, option, text));
         }
 
-        lock (options.ChangeLock) return SetLatched(options, changes);
+        lock (options.ChangeLock)
+        {
+            var result = SetLatched(options, changes);
+            if (!result.IsOk) return result;
+            foreach (var (_, option, _) in changes) options.Origins.Note(option, by);
+            return result;
+        }
     }
 
     /// <summary>Options that were given a value that has no effect, for one line of the log each.</summary>

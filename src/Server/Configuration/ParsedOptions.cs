@@ -11,6 +11,12 @@ public sealed class ParsedOptions
     /// <summary>One line for standard error; the program ends with code 1.</summary>
     public string? Error { get; init; }
 
+    /// <summary>All that is wrong; <see cref="Error"/> is the first.</summary>
+    public IReadOnlyList<OptionProblem> Problems { get; init; } = [];
+
+    /// <summary>What was written, in the order in which it takes effect.</summary>
+    internal IReadOnlyList<ConfigLine> Lines { get; init; } = [];
+
     /// <summary>Help or version, for standard output; the program ends with code 0.</summary>
     public string? Output { get; init; }
 

@@ -22,11 +22,6 @@ internal static class RefusedOptions
             Class = OptionClass.Refused, Change = OptionChange.AtStart,
             Reason = "the server stays in the foreground: start it from systemd, a container or with '&'",
         },
-        new Option<string>("supervised", new WordType<string>(Same("upstart", "systemd", "auto", "no")), "no")
-        {
-            Class = OptionClass.Refused, Harmless = "auto", Change = OptionChange.AtStart,
-            Reason = "the supervisor would wait for a signal that is not sent yet: use Type=simple",
-        },
         new Option<long>("tls-port", new NumberType(0, 65535), 0) { Class = OptionClass.Refused, Reason = NoTls },
         new Option<bool>("tls-replication", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
         new Option<bool>("tls-cluster", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
@@ -37,11 +32,6 @@ internal static class RefusedOptions
         new Option<long>("min-replicas-to-write", new NumberType(0, int.MaxValue), 0)
         {
             Class = OptionClass.Refused, Reason = NoReplication, Aliases = ["min-slaves-to-write"],
-        },
-        new Option<bool>("syslog-enabled", YesNoType.Instance, false)
-        {
-            Class = OptionClass.Refused, Change = OptionChange.AtStart,
-            Reason = "the log goes to standard output or logfile only",
         },
     ];
 

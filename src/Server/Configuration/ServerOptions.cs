@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using Kv.Storage;
 
 namespace Kv.Server.Configuration;
@@ -217,6 +218,24 @@ public sealed class ServerOptions
     /// <summary>File to log to; empty for standard output.</summary>
     public string LogFile { get; set; } = "";
 
+    /// <summary>How a line of the log is written.</summary>
+    public LogFormat LogFormat { get; set; }
+
+    /// <summary>Log to the system's log as well.</summary>
+    public bool SyslogEnabled { get; set; }
+
+    /// <summary>What lines of the system's log begin with.</summary>
+    public string SyslogIdent { get; set; } = "redis";
+
+    /// <summary>Their facility: user, or local0 to local7.</summary>
+    public string SyslogFacility { get; set; } = "local0";
+
+    /// <summary>Write a report of a crash to the log, and to a file in <see cref="Dir"/>.</summary>
+    public bool CrashLogEnabled { get; set; } = true;
+
+    /// <summary>Who is told that the server is ready, reloads or stops.</summary>
+    public Supervision Supervised { get; set; }
+
     /// <summary>File that holds the process id while the program runs; empty for none.</summary>
     public string PidFile { get; set; } = "";
 
@@ -241,6 +260,14 @@ public sealed class ServerOptions
     /// the command line or for CONFIG.
     /// </summary>
     public bool OwnsProcess { get; set; }
+
+    /// <summary>Sockets that listen already, as systemd hands them over: served in place of <see cref="Port"/>,
+    /// <see cref="Bind"/> and <see cref="UnixSocket"/>, and closed by the server. Has no name in files, on the command
+    /// line or for CONFIG.</summary>
+    public IReadOnlyList<Socket> ListeningSockets { get; set; } = [];
+
+    /// <summary>Who has set which option.</summary>
+    internal OptionOrigins Origins { get; private set; } = new();
 
     /// <summary>Values of the options that have no property, by the number of their row; null is the default.</summary>
     /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable.</remarks>
@@ -280,6 +307,7 @@ public sealed class ServerOptions
             copy.Users = [.. Users];
             copy.RenamedCommands = [.. RenamedCommands];
             copy._kept = [.. _kept];
+            copy.Origins = Origins.Copy();
             copy._handlers = [];
             copy.PackedLimits = PackedLimits.Copy();
             copy.ChangeLock = new Lock();

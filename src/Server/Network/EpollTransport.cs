@@ -31,6 +31,23 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         return Task.CompletedTask;
     }
 
+    public bool MakesProgress(int withinMs)
+    {
+        long deadline = server.TickMs + withinMs;
+        foreach (var worker in _workers) worker.Attend();
+        foreach (var worker in _workers)
+        {
+            // Ends: at the deadline.
+            while (!worker.HasAttended)
+            {
+                if (server.TickMs >= deadline) return false;
+                Thread.Sleep(1);
+            }
+        }
+
+        return true;
+    }
+
     public Task<bool> StopAsync(CancellationToken cancellation) =>
         Task.Factory.StartNew(Stop, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 

@@ -78,6 +78,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     /// <summary>Makes the worker look at the options again. From any thread.</summary>
     public void Attend() => _inbox.Attend();
 
+    /// <summary>Whether the worker has gone through a turn since <see cref="Attend"/>. From any thread.</summary>
+    public bool HasAttended => _inbox.HasAttended;
+
     /// <summary>Makes the worker run what was received, close its connections, and end. From any thread.</summary>
     public void BeginStop(long deadlineTickMs)
     {

@@ -23,6 +23,10 @@ internal interface ITransport
     /// <exception cref="ListenException">An address cannot be listened on.</exception>
     Task StartAsync(CancellationToken cancellation);
 
+    /// <summary>Whether those who serve clients have all come by within a time: what a timer alone does not
+    /// prove.</summary>
+    bool MakesProgress(int withinMs);
+
     /// <summary>Stops accepting, runs what was received, closes all connections, and ends its threads.</summary>
     /// <returns>False when a thread did not end within shutdown-timeout and <see cref="StopGraceMs"/>: it may still use
     /// the store.</returns>

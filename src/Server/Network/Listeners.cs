@@ -41,6 +41,12 @@ internal sealed class Listeners(KvServer server)
         lock (_guard)
         {
             (_port, _bind) = (options.Port, options.Bind);
+            if (options.ListeningSockets.Count > 0)
+            {
+                TakeOver(options.ListeningSockets);
+                return;
+            }
+
             _tcp = options.Port == 0 ? OpenOnFreePort(options)
                 : OpenAll(WantedAddress.Of(options, options.Port), options.TcpBacklog);
             if (options.Port == 0) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
@@ -58,6 +64,20 @@ internal sealed class Listeners(KvServer server)
             _unixPath = options.UnixSocket;
             Publish();
         }
+    }
+
+    /// <summary>Serves sockets that somebody else opened. A unix socket's file stays theirs.</summary>
+    private void TakeOver(IReadOnlyList<Socket> sockets)
+    {
+        foreach (var socket in sockets)
+        {
+            if (socket.LocalEndPoint is IPEndPoint endPoint) _tcp.Add(new TcpListener(endPoint, socket));
+            else if (_unix == null && socket.LocalEndPoint is UnixDomainSocketEndPoint) _unix = socket;
+            else throw new ListenException("A socket that was handed over is neither of TCP nor the only unix socket",
+                false, 0);
+        }
+
+        Publish();
     }
 
     /// <summary>Serves the sockets, and follows the options from now on.</summary>
@@ -88,7 +108,7 @@ internal sealed class Listeners(KvServer server)
             foreach (var listener in _tcp) _end(listener.Socket);
             if (_unix == null) return;
             _end(_unix);
-            File.Delete(_unixPath);
+            if (_unixPath.Length > 0) File.Delete(_unixPath);
         }
     }
 

@@ -80,6 +80,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         return client;
     }
 
+    public bool MakesProgress(int withinMs) => _leases?.TryUse(withinMs) ?? false;
+
     public async Task<bool> StopAsync(CancellationToken cancellation)
     {
         await _stop.CancelAsync().ConfigureAwait(false);

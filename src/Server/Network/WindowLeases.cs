@@ -28,6 +28,14 @@ internal sealed class WindowLeases : IDisposable
         return lease!;
     }
 
+    /// <summary>Whether one of the leases gets free within a time: not all are stuck in commands.</summary>
+    public bool TryUse(int withinMs)
+    {
+        if (!_available.Wait(withinMs)) return false;
+        _available.Release();
+        return true;
+    }
+
     public void Return(WindowLease lease)
     {
         Debug.Assert(_free.Count < _all.Length, "a lease is returned once");

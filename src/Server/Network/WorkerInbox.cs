@@ -18,6 +18,10 @@ internal sealed class WorkerInbox(Poller poller)
     /// <summary>Whether nobody wants the worker's attention.</summary>
     public bool IsEmpty => Volatile.Read(ref _newest) == null && Volatile.Read(ref _attention) == 0;
 
+    /// <summary>Whether the worker has taken what was in since the last <see cref="Attend"/>: it does so in each turn,
+    /// after the commands of the turn.</summary>
+    public bool HasAttended => Volatile.Read(ref _attention) == 0;
+
     /// <summary>Puts a connection in, unless it is in already, and wakes the worker.</summary>
     public void Post(EpollConnection connection)
     {

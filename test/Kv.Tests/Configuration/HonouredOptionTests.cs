@@ -292,7 +292,8 @@ public partial class HonouredOptionTests
 
     private static readonly string[] NotHonoured =
         [nameof(ServerOptions.DbFilename), nameof(ServerOptions.Dir),
-            nameof(ServerOptions.Hz), nameof(ServerOptions.ConfigFile), nameof(ServerOptions.OwnsProcess)];
+            nameof(ServerOptions.Hz), nameof(ServerOptions.ConfigFile), nameof(ServerOptions.OwnsProcess),
+            nameof(ServerOptions.ListeningSockets)];
 
     // Metrics show what is set; that alone would not make an option do anything.
     private static bool IsReader(string path) =>

@@ -23,7 +23,7 @@ public class ReferenceOptionsTests
     /// <summary>Options of ours that the reference does not have.</summary>
     private static readonly string[] OurOwn =
     [
-        "auth-timeout", "http-on-port", "metrics-port",
+        "auth-timeout", "http-on-port", "metrics-port", "log-format",
         "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj",
         "proto-max-args",
         "subscription-limit", "multi-queue-limit", "watch-limit", "script-time-limit", "script-memory-limit",

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
@@ -17,6 +18,13 @@ internal static class ConfigCommands
             Complexity = "Depends on the subcommand.", Since = "2.0.0", Group = CommandGroup.Server,
             Subcommands =
             [
+                new("EXPLAIN", arity: -3, Explain)
+                {
+                    Usage = "parameter [parameter ...]",
+                    Summary = "Says of options what they mean, what they are, and who has set them.",
+                    Complexity = "O(N), N the options and the patterns", Since = "0.1.0", Group = CommandGroup.Server,
+                    Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale,
+                },
                 new("GET", arity: -3, Get)
                 {
                     Usage = "parameter [parameter ...]",
@@ -58,13 +66,7 @@ internal static class ConfigCommands
     private static void Get(ref CommandContext context)
     {
         context.Args.RequireAtMost(NamesMax, "patterns of CONFIG GET");
-        var patterns = new List<string>(context.Args.Remaining);
-        while (context.Args.Remaining > 0 && !context.Args.Failed)
-        {
-            // What is not text is no option's name.
-            if (OptionTable.TryDecode(context.Args.NextBytes(), out string pattern)) patterns.Add(pattern);
-        }
-
+        var patterns = Patterns(ref context);
         if (!context.Args.Finish(context.Reply)) return;
 
         var found = OptionTable.Match(context.Server.Options, patterns).ToList();
@@ -74,6 +76,52 @@ internal static class ConfigCommands
             context.Reply.WriteBulk(Encoding.UTF8.GetBytes(name));
             context.Reply.WriteBulk(Encoding.UTF8.GetBytes(value));
         }
+    }
+
+    private static void Explain(ref CommandContext context)
+    {
+        context.Args.RequireAtMost(NamesMax, "patterns of CONFIG EXPLAIN");
+        var patterns = Patterns(ref context);
+        if (!context.Args.Finish(context.Reply)) return;
+        var found = OptionExplanation.Find(context.Server.Options, patterns, out string? unknown);
+        if (unknown != null)
+        {
+            context.Fail(Encoding.UTF8.GetBytes($"ERR {unknown}"));
+            return;
+        }
+
+        context.Reply.WriteMap(found.Count);
+        foreach (var (name, fields) in found)
+        {
+            context.Reply.WriteBulk(Encoding.UTF8.GetBytes(name));
+            context.Reply.WriteMap(fields.Count);
+            foreach (var (field, text) in fields)
+            {
+                context.Reply.WriteBulk(Encoding.UTF8.GetBytes(field));
+                context.Reply.WriteBulk(Encoding.UTF8.GetBytes(text));
+            }
+        }
+    }
+
+    private static List<string> Patterns(ref CommandContext context)
+    {
+        var patterns = new List<string>(Math.Min(context.Args.Remaining, NamesMax));
+        while (context.Args.Remaining > 0 && !context.Args.Failed)
+        {
+            // What is not text is no option's name.
+            if (OptionTable.TryDecode(context.Args.NextBytes(), out string pattern)) patterns.Add(pattern);
+        }
+
+        return patterns;
+    }
+
+    /// <summary>Who sets an option, for CONFIG EXPLAIN.</summary>
+    private static string Who(ref CommandContext context)
+    {
+        var session = context.Session;
+        string user = ConfigLine.Printable(session.User.Name);
+        return string.Create(CultureInfo.InvariantCulture,
+            $"CONFIG SET by {user} from {session.Address} at {context.Server.Time.GetUtcNow():yyyy-MM-ddTHH:mm:ssZ}");
     }
 
     private static void Set(ref CommandContext context)
@@ -95,7 +143,7 @@ internal static class ConfigCommands
         }
         if (!context.Args.Finish(context.Reply)) return;
 
-        var result = OptionTable.TrySet(context.Server.Options, pairs, context.Session.IsLocal);
+        var result = OptionTable.TrySet(context.Server.Options, pairs, context.Session.IsLocal, Who(ref context));
         if (result.Error is { } error) context.Fail(Encoding.UTF8.GetBytes(error));
         else context.Reply.WriteOk();
     }

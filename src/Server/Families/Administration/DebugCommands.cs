@@ -47,6 +47,8 @@ internal static class DebugCommands
         "    Writes the message to the server's log.",
         "OBJECT <key>",
         "    Tells how the value of a key is kept.",
+        "PANIC",
+        "    Ends the server by an exception that nobody handles.",
         "POPULATE <count> [<prefix>] [<size>]",
         "    Adds so many strings at keys named key:<number>, or with that prefix; of that size. Others are served "
         + "meanwhile.",
@@ -56,6 +58,8 @@ internal static class DebugCommands
         "    Does nothing: lists have no nodes that long elements are kept apart from.",
         "RELOAD",
         "    Stops all clients, writes each value as a snapshot has it, and reads it again.",
+        "SEGFAULT",
+        "    Ends the server by a write to an address where nothing is.",
         "SET-ACTIVE-EXPIRE <0|1>",
         "    With 0, expired keys are freed only when somebody asks for them.",
         "SET-DISABLE-DENY-SCRIPTS <0|1>",
@@ -91,6 +95,8 @@ internal static class DebugCommands
         else if (context.Args.TryKeyword("DIGEST-VALUE"u8)) DigestValue(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("DIGEST"u8)) Digest(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
+        else if (context.Args.Count == 2 && context.Args.TryKeyword("PANIC"u8)) Crash(Panic);
+        else if (context.Args.Count == 2 && context.Args.TryKeyword("SEGFAULT"u8)) Crash(Fault);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("HELP"u8)) WriteHelp(context.Reply);
         else HelpReply.FailSubcommand(ref context);
     }
@@ -117,6 +123,18 @@ internal static class DebugCommands
         context.Server.Store.ActiveExpiry = active != 0;
         context.Reply.WriteOk();
     }
+
+    /// <summary>Ends the process: no client's thread handles what this one throws.</summary>
+    private static void Crash(ThreadStart crash)
+    {
+        var thread = new Thread(crash) { Name = "kv-crash" };
+        thread.Start();
+        thread.Join();      // as in Redis nothing is answered
+    }
+
+    private static void Panic() => throw new InvalidOperationException("Panic, as DEBUG PANIC asked for");
+
+    private static unsafe void Fault() => *(byte*)null = 0;
 
     private static void Log(ref CommandContext context)
     {

@@ -1,35 +1,36 @@
-using System.Globalization;
-using System.Text;
 using Kv.Server.Configuration;
 using Kv.Server.Metrics;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Host;
 
-/// <summary>Log lines on standard output or in a file: <c>2026-01-31T12:00:00.101Z notice Server: text</c>, one line an
-/// event.</summary>
+/// <summary>The log: one line an event on standard output or in a file, in the form of log-format, and in the system's
+/// log if syslog-enabled says so.</summary>
 /// <remarks>
 /// A factory and loggers of our own behind the usual interfaces: the console provider of the framework needs
 /// containers, options and its own thread, which takes longer than the rest of the start.
-/// Threads: any; the lines are written by <see cref="LineQueue"/>'s.
+/// Threads: any; the lines are written by those of <see cref="LineQueue"/>.
 /// </remarks>
 internal sealed class LineLogging : ILoggerFactory, ILogFigures
 {
     // Replaced once, by the server's own copy; a line may be judged by the old one.
     private volatile ServerOptions _options;
     private readonly LineQueue _lines;
+    private readonly SyslogStream? _syslog;
+    private readonly LineQueue? _syslogLines;
 
-    public LineLogging(ServerOptions options)
+    /// <param name="syslogPath">The socket of the system's log.</param>
+    public LineLogging(ServerOptions options, string syslogPath = SyslogStream.DefaultPath)
     {
         _options = options;
-        _lines = new LineQueue(options.LogFile.Length > 0
-            ? new FileStream(options.LogFile, FileMode.Append, FileAccess.Write,
-                FileShare.ReadWrite | FileShare.Delete, 1)
-            : Console.OpenStandardOutput());
+        _lines = new LineQueue(options.LogFile.Length > 0 ? OpenFile() : Console.OpenStandardOutput());
+        if (!options.SyslogEnabled) return;
+        _syslog = new SyslogStream(syslogPath);
+        _syslogLines = new LineQueue(_syslog);
     }
 
     /// <inheritdoc/>
-    public long DroppedLines => _lines.Dropped;
+    public long DroppedLines => _lines.Dropped + (_syslogLines?.Dropped ?? 0) + (_syslog?.Dropped ?? 0);
 
     /// <summary>Goes by these options from now on: the server's, which CONFIG SET loglevel changes.</summary>
     public void Follow(ServerOptions options) => _options = options;
@@ -39,8 +40,23 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
 
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException("log lines go to one place");
 
+    /// <summary>Opens logfile anew: somebody has renamed it (logrotate), and the lines go on in a new one.</summary>
+    /// <exception cref="IOException">It cannot be opened, or <see cref="UnauthorizedAccessException"/>: the lines go on
+    /// in the old one.</exception>
+    public void Reopen()
+    {
+        if (_options.LogFile.Length > 0) _lines.MoveTo(OpenFile());
+    }
+
     /// <summary>Writes what was logged, for a second at most: whoever reads the log may have stopped.</summary>
-    public void Dispose() => _lines.Dispose();
+    public void Dispose()
+    {
+        _lines.Dispose();
+        _syslogLines?.Dispose();
+    }
+
+    private FileStream OpenFile() => new(_options.LogFile, FileMode.Append, FileAccess.Write,
+        FileShare.ReadWrite | FileShare.Delete, 1);
 
     private bool IsEnabled(LogLevel level) => _options.LogLevel switch
     {
@@ -51,37 +67,20 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
         _ => false,
     };
 
-    private static byte[] Format(LogLevel level, string category, string text, Exception? exception)
+    private void Add(LogLine line)
     {
-        var line = new StringBuilder(128);
-        line.Append(DateTime.UtcNow.ToString("yyyy-MM-ddTHH:mm:ss.fffZ", CultureInfo.InvariantCulture));
-        line.Append(' ').Append(Word(level)).Append(' ').Append(category).Append(": ");
-        AppendEscaped(line, text);
-        if (exception != null) AppendEscaped(line.Append(" | "), exception.ToString());
-        line.Append('\n');
-        return Encoding.UTF8.GetBytes(line.ToString());
+        _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
+            dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
+        _syslogLines?.Add(Syslog(line), dropped => Syslog(Missing(dropped)));
     }
 
-    /// <summary>One line an event, whatever a client put into it.</summary>
-    private static void AppendEscaped(StringBuilder line, string text)
-    {
-        foreach (char c in text)
-        {
-            if (c == '\n') line.Append("\\n");
-            else if (char.IsControl(c)) line.Append(CultureInfo.InvariantCulture, $"\\x{(int)c:x2}");
-            else line.Append(c);
-        }
-    }
+    private byte[] Syslog(LogLine line) =>
+        line.WriteSyslog(_options.SyslogFacility, _options.SyslogIdent, DateTime.Now);
 
-    private static string Word(LogLevel level) => level switch
-    {
-        LogLevel.Trace => "debug",
-        LogLevel.Debug => "verbose",
-        LogLevel.Information => "notice",
-        _ => "warning",
-    };
+    private static LogLine Missing(long dropped) => new(LogLevel.Warning, "Log",
+        $"{dropped} lines are missing here: they came faster than the log takes them", null);
 
-    private sealed class Logger(LineLogging lines, string category) : ILogger
+    private sealed class Logger(LineLogging lines, string part) : ILogger
     {
         public IDisposable? BeginScope<TState>(TState state) where TState : notnull => null;
 
@@ -90,11 +89,7 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
         public void Log<TState>(LogLevel level, EventId id, TState state, Exception? exception,
             Func<TState, Exception?, string> formatter)
         {
-            if (!lines.IsEnabled(level)) return;
-            lines._lines.Add(Format(level, category, formatter(state, exception), exception),
-                dropped =>
-                    Format(LogLevel.Warning, "Log",
-                        $"{dropped} lines are missing here: they came faster than the log takes them", null));
+            if (lines.IsEnabled(level)) lines.Add(new LogLine(level, part, formatter(state, exception), exception));
         }
     }
 }

@@ -13,8 +13,9 @@ internal sealed class LineQueue : IDisposable
 
     private readonly object _guard = new();
     private readonly Queue<byte[]> _lines = new();
-    private readonly Stream _output;
     private readonly Thread _thread;
+    private Stream _output;
+    private Stream? _next;
     private Func<long, byte[]>? _droppedLine;
     private long _bytes, _dropped, _reportedDropped;
     private bool _ending;
@@ -49,6 +50,16 @@ internal sealed class LineQueue : IDisposable
         }
     }
 
+    /// <summary>Writes to another stream from now on; the old one is disposed by the thread that writes.</summary>
+    public void MoveTo(Stream output)
+    {
+        lock (_guard)
+        {
+            _next?.Dispose();
+            _next = output;
+        }
+    }
+
     /// <summary>Writes what is left, for a second at most; after that the thread is left behind, and its stream with
     /// it.</summary>
     public void Dispose()
@@ -59,7 +70,9 @@ internal sealed class LineQueue : IDisposable
             Monitor.Pulse(_guard);
         }
 
-        if (_thread.Join(EndMs)) _output.Dispose();
+        if (!_thread.Join(EndMs)) return;
+        _next?.Dispose();
+        _output.Dispose();
     }
 
     private void Run()
@@ -68,6 +81,7 @@ internal sealed class LineQueue : IDisposable
         {
             try
             {
+                Move();
                 _output.Write(lines);
                 _output.Flush();
             }
@@ -103,6 +117,18 @@ internal sealed class LineQueue : IDisposable
             _bytes = 0;
             return all;
         }
+    }
+
+    private void Move()
+    {
+        var old = _output;
+        lock (_guard)
+        {
+            if (_next == null) return;
+            (_output, _next) = (_next, null);
+        }
+
+        old.Dispose();
     }
 
     private void AddLatched(byte[] line)

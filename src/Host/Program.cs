@@ -1,5 +1,6 @@
 using System.Collections;
 using Kv.Host;
+using Kv.Server;
 using Kv.Server.Configuration;
 using Kv.Server.Network;
 
@@ -9,9 +10,17 @@ if (DescriptorLimit.WhyNotStart() is { } reason)
     return 1;
 }
 
-var health = HealthProbe.OptionsOf(args, out string? host, out bool mustBeReady);
 var environment = Environment.GetEnvironmentVariables().Cast<DictionaryEntry>()
     .ToDictionary(pair => (string)pair.Key, pair => (string?)pair.Value ?? "");
+if (args.Contains("--check"))
+{
+    var check = OptionCheck.Run(args, environment, Console.OpenStandardInput, KvServer.WhyNotStart);
+    Console.Out.Write(check.Report);
+    Console.Error.Write(check.Errors);
+    return check.IsGood ? 0 : 1;
+}
+
+var health = HealthProbe.OptionsOf(args, out string? host, out bool mustBeReady);
 var parsed = OptionParser.Parse((IReadOnlyList<string>?)health ?? args, environment, Console.OpenStandardInput);
 if (parsed.Output != null) Console.Out.Write(parsed.Output);
 if (parsed.Error != null) Console.Error.WriteLine(parsed.Error);

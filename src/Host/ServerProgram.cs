@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Kv.Server;
 using Kv.Server.Configuration;
@@ -17,6 +18,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     private const long MappingsWanted = 16384;
 
     private readonly ServerOptions _options = parsed.Options!;
+    private readonly Lock _reloading = new();
     private int _signals;
 
     /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to
@@ -42,13 +44,22 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         var ending = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => OnSignal(signal, ending));
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, signal => OnSignal(signal, ending));
-        using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal => signal.Cancel = true);
+        using var supervisor = new Supervisor(_options, server);
+        using var crashes = new CrashReporter(_options, log);
+        KvServer? reloaded = null;
+        using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal =>
+        {
+            signal.Cancel = true;
+            // Volatile: written when the server serves.
+            Reload(log, server, supervisor, Volatile.Read(ref reloaded));
+        });
 
         Announce(log, server);
         KvServer kv;
         try
         {
             _options.OwnsProcess = true;
+            _options.ListeningSockets = InheritedSockets.Take();
             kv = await KvServer.StartAsync(_options, log);
         }
         catch (ListenException exception)
@@ -56,7 +67,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             return Fail(exception.Message + (exception.AddressInUse
                 ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
         }
-        catch (IOException exception)
+        catch (Exception exception) when (exception is IOException or SocketException)
         {
             return Fail(exception.Message);
         }
@@ -68,6 +79,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         await using (kv)
         {
             log.Follow(kv.Options);
+            crashes.Follow(kv);
             try
             {
                 WritePidFile();
@@ -78,7 +90,10 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             }
 
             AnnounceReady(kv, log, server);
+            Volatile.Write(ref reloaded, kv);
+            supervisor.Ready(kv);
             await Task.WhenAny(ending.Task, kv.StopRequested);
+            supervisor.Stopping();
             server.LogInformation("Ending: answering what was received, then closing {Clients} connections",
                 kv.Clients);
             await kv.StopAsync();
@@ -92,6 +107,30 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         DeletePidFile(server);
         server.LogInformation("Ended in order");
         return 0;
+    }
+
+    /// <summary>SIGHUP: opens the log file anew, and reads what the server has from files.</summary>
+    private void Reload(LineLogging log, ILogger server, Supervisor supervisor, KvServer? kv)
+    {
+        lock (_reloading)
+        {
+            if (kv != null) supervisor.Reloading();
+            try
+            {
+                log.Reopen();
+            }
+            catch (Exception exception) when (IsOfFile(exception))
+            {
+                server.LogError("The log file {File} cannot be opened anew, the log goes on in the old one: {Message}",
+                    _options.LogFile, exception.Message);
+            }
+
+            if (kv == null) return;
+            bool isWhole = kv.Reload();
+            server.LogInformation("SIGHUP: {What}", isWhole ? "read again what is in files"
+                : "not all that is in files could be read; what could not is as it was");
+            supervisor.Reloaded(kv);
+        }
     }
 
     private void OnSignal(PosixSignalContext signal, TaskCompletionSource ending)

@@ -6,8 +6,8 @@ namespace Kv.Tests.Harness;
 /// handles.</summary>
 public sealed class KvProcess : ServerProgram
 {
-    private KvProcess(IPEndPoint endPoint, IEnumerable<string> options, (string Name, string Value)? variable = null)
-        : base(Program, options, endPoint, variable)
+    private KvProcess(IPEndPoint endPoint, IEnumerable<string> options, params (string Name, string Value)[] variables)
+        : base(Program, options, endPoint, variables)
     {
     }
 
@@ -17,20 +17,21 @@ public sealed class KvProcess : ServerProgram
 
     public override string Name => "kv-server";
 
-    public static KvProcess Start(params string[] options) => Start(null, options);
+    public static KvProcess Start(params string[] options) => StartWith([], options);
 
     /// <summary>Starts it with one more environment variable.</summary>
     public static KvProcess StartWith(string name, string value, params string[] options) =>
-        Start((name, value), options);
+        StartWith([(name, value)], options);
 
-    private static KvProcess Start((string Name, string Value)? variable, string[] options)
+    /// <summary>Starts it with more environment variables.</summary>
+    public static KvProcess StartWith((string Name, string Value)[] variables, params string[] options)
     {
         // Ends: see RedisServer.Start.
         for (int attempt = 1; ; attempt++)
         {
             int port = FreePort();
             var server = new KvProcess(new IPEndPoint(IPAddress.Loopback, port),
-                ["--port", port.ToString(), .. options], variable);
+                ["--port", port.ToString(), .. options], variables);
             if (server.WaitUntilReady()) return server;
             string log = server.Log;
             server.Dispose();

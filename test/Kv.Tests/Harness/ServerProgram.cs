@@ -17,11 +17,11 @@ public abstract class ServerProgram : TestServer
     private readonly ManualResetEventSlim _ready = new();
 
     protected ServerProgram(string file, IEnumerable<string> arguments, IPEndPoint endPoint,
-        (string Name, string Value)? variable = null)
+        params (string Name, string Value)[] variables)
     {
         EndPoint = endPoint;
         Process = new Process { StartInfo = ChildProcess.StartInfo(file, arguments) };
-        if (variable is { } given) Process.StartInfo.Environment[given.Name] = given.Value;
+        foreach (var (name, value) in variables) Process.StartInfo.Environment[name] = value;
         Process.OutputDataReceived += (_, line) => Take(line.Data);
         Process.ErrorDataReceived += (_, line) => Take(line.Data);
         Process.Start();

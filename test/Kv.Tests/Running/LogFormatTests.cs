@@ -1,0 +1,139 @@
+using System.Text.Json;
+using System.Text.RegularExpressions;
+using Kv.Server.Configuration;
+using Kv.Tests.Harness;
+using Microsoft.Extensions.Logging;
+using LineLogging = Kv.Host.LineLogging;
+
+namespace Kv.Tests.Running;
+
+/// <summary>Lines of the log in each form that log-format names, and in the system's log.</summary>
+public sealed partial class LogFormatTests : IDisposable
+{
+    private const string Nasty = "a \"quoted\" \\ back\r\nline\0 \u001b[31m \u2028 ü {\"k\":1} =\t";
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-log-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Fact]
+    public void A_line_of_json_is_an_object_that_says_what_was_logged()
+    {
+        string[] lines = Log(LogFormat.Json, Nasty, "\ud800 alone");
+        Assert.Equal(2, lines.Length);
+        using var first = JsonDocument.Parse(lines[0]);
+        var fields = first.RootElement.EnumerateObject().ToDictionary(p => p.Name, p => p.Value.GetString());
+        Assert.Equal(["time", "level", "source", "message", "exception"], fields.Keys);
+        Assert.Equal(("warning", "Part", Nasty), (fields["level"], fields["source"], fields["message"]));
+        Assert.Contains("boom", fields["exception"], StringComparison.Ordinal);
+        Assert.True(DateTimeOffset.TryParse(fields["time"], out _));
+        using var second = JsonDocument.Parse(lines[1]);
+        Assert.EndsWith(" alone", second.RootElement.GetProperty("message").GetString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void A_line_of_logfmt_has_quoted_values_that_read_back()
+    {
+        string line = Assert.Single(Log(LogFormat.Logfmt, Nasty));
+        var match = LogfmtLine().Match(line);
+        Assert.True(match.Success, line);
+        Assert.Equal("warning", match.Groups["level"].Value);
+        Assert.Equal("Part", match.Groups["source"].Value);
+        Assert.Equal(Nasty, JsonSerializer.Deserialize<string>(match.Groups["msg"].Value));
+        string error = JsonSerializer.Deserialize<string>(match.Groups["err"].Value)!;
+        Assert.Contains("boom", error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void A_line_of_text_is_one_line()
+    {
+        string line = Assert.Single(Log(LogFormat.Text, Nasty));
+        Assert.Matches(@"^\d{4}-\d\d-\d\dT[\d:.]{12}Z warning Part: a ""quoted"" ", line);
+        Assert.Contains(@"back\x0d\nline\x00", line, StringComparison.Ordinal);
+        Assert.DoesNotContain(line, char.IsControl);
+    }
+
+    [Fact]
+    public void Every_line_of_a_server_is_an_object_and_none_has_a_password()
+    {
+        string log = Path.Combine(_directory, "kv.log");
+        using (var kv = KvProcess.StartOn(ServerProgram.FreePort(), "--log-format", "json", "--logfile", log,
+            "--loglevel", "debug", "--requirepass", "hunter2"))
+        {
+            Eventually.Holds(() => File.Exists(log)
+                && File.ReadAllText(log).Contains("Ready to accept", StringComparison.Ordinal), () => kv.Log);
+            using var client = kv.Connect();
+            client.Command("AUTH hunter3");
+            client.Ok("AUTH hunter2");
+            client.Ok("CONFIG SET requirepass hunter4");
+            client.Ok("CONFIG SET log-format logfmt");
+            client.Command("CONFIG REWRITE");
+            kv.Signal("TERM");
+            Assert.Equal(0, kv.WaitForExit());
+        }
+
+        string[] lines = File.ReadAllLines(log);
+        int changed = Array.FindIndex(lines, line => line.StartsWith("time=", StringComparison.Ordinal));
+        Assert.True(changed > 3, string.Join('\n', lines));
+        Assert.All(lines[..changed], line => JsonDocument.Parse(line).Dispose());
+        Assert.All(lines[changed..], line => Assert.Matches(LogfmtLine(), line));
+        Assert.DoesNotContain(lines, line => line.Contains("hunter", StringComparison.Ordinal));
+    }
+
+    // <level of local3 (19) and warning (4)>month day time ident[pid]: text
+    [Fact]
+    public void The_systems_log_gets_each_line_as_a_datagram()
+    {
+        using var socket = new NotifySocket();
+        using (var log = new LineLogging(Options(LogFormat.Json), socket.Path))
+        {
+            var logger = log.CreateLogger("Kv.Server.Part");
+            logger.LogWarning("first\nline");
+            logger.LogInformation("second");
+        }
+
+        Assert.Matches($@"^<156>[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}} cache\[{Environment.ProcessId}\]: "
+            + @"Part: first\\nline$", socket.Read());
+        Assert.Matches(@"^<157>.*: Part: second$", socket.Read());
+        Assert.Equal(2, File.ReadAllLines(Path.Combine(_directory, "kv.log")).Length);
+    }
+
+    [Fact]
+    public void A_system_log_that_nobody_reads_holds_up_nobody_and_what_is_lost_is_counted()
+    {
+        using var socket = new NotifySocket();
+        using var log = new LineLogging(Options(LogFormat.Text), socket.Path);
+        var logger = log.CreateLogger("Kv.Server.Part");
+        // More than the socket and the queue hold together.
+        for (int i = 0; i < 20_000; i++) logger.LogWarning("{Line}", new string('x', 200));
+        Eventually.Holds(() => log.DroppedLines > 0, () => "nothing is dropped");
+        using var lost = new LineLogging(Options(LogFormat.Text), "/nonexistent/log");
+        lost.CreateLogger("Part").LogWarning("line");
+        Eventually.Holds(() => lost.DroppedLines == 1, () => "the line is not counted");
+    }
+
+    private string[] Log(LogFormat format, params string[] texts)
+    {
+        var options = Options(format);
+        options.SyslogEnabled = false;
+        using (var log = new LineLogging(options))
+        {
+            var error = new InvalidOperationException("boom\nboom");
+            foreach (string text in texts) log.CreateLogger("Kv.Server.Part").LogError(error, "{Text}", text);
+        }
+
+        string written = File.ReadAllText(options.LogFile);
+        Assert.EndsWith("\n", written, StringComparison.Ordinal);
+        return written[..^1].Split('\n');
+    }
+
+    private ServerOptions Options(LogFormat format) => new()
+    {
+        LogFormat = format, LogFile = Path.Combine(_directory, "kv.log"),
+        SyslogEnabled = true, SyslogFacility = "local3", SyslogIdent = "cache",
+    };
+
+    [GeneratedRegex(@"^time=\S+ level=(?<level>\w+) source=(?<source>\w+) msg=(?<msg>""(\\.|[^""\\])*"")"
+        + @"( err=(?<err>""(\\.|[^""\\])*""))?$")]
+    private static partial Regex LogfmtLine();
+}

@@ -1,0 +1,71 @@
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Running;
+
+/// <summary>SIGHUP: the log file is opened anew, and users are read again.</summary>
+public sealed class ReloadTests : IDisposable
+{
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-reload-").FullName;
+
+    private string Users => Path.Combine(_directory, "users.acl");
+
+    private string LogFile => Path.Combine(_directory, "kv.log");
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Fact]
+    public void The_log_goes_on_in_a_new_file_and_users_are_those_of_the_file()
+    {
+        Requires.Linux("signals");
+        using var kv = Start();
+        using var client = kv.Connect();
+        Assert.True(client.Command("AUTH alice secret").IsError);
+        File.Move(LogFile, LogFile + ".1");
+        File.WriteAllText(Users, "user alice on >secret ~* +@all\n");
+        kv.Signal("HUP");
+        AwaitInLog("SIGHUP: read again what is in files");
+        Assert.DoesNotContain("SIGHUP", File.ReadAllText(LogFile + ".1"), StringComparison.Ordinal);
+        client.Ok("AUTH alice secret");
+    }
+
+    [Fact]
+    public void Of_a_file_with_a_wrong_line_nothing_is_taken_and_the_log_says_where()
+    {
+        Requires.Linux("signals");
+        using var kv = Start();
+        using var client = kv.Connect();
+        File.WriteAllText(Users, "user alice on >secret ~* +@all\nuser bob on >hunter2 +nosuchcommand\n");
+        kv.Signal("HUP");
+        AwaitInLog("not all that is in files could be read");
+        string log = File.ReadAllText(LogFile);
+        Assert.Contains($"The users are as they were: {Users}:2", log, StringComparison.Ordinal);
+        Assert.DoesNotContain("hunter2", log, StringComparison.Ordinal);
+        Assert.True(client.Command("AUTH alice secret").IsError);
+        client.Ok("PING");
+    }
+
+    [Fact]
+    public void A_log_file_that_cannot_be_opened_leaves_the_log_where_it_is()
+    {
+        Requires.Linux("signals");
+        using var kv = Start();
+        File.Move(LogFile, LogFile + ".1");
+        Directory.CreateDirectory(LogFile);
+        kv.Signal("HUP");
+        Eventually.Holds(() => File.ReadAllText(LogFile + ".1").Contains("cannot be opened anew",
+            StringComparison.Ordinal), () => File.ReadAllText(LogFile + ".1"));
+        Directory.Delete(LogFile);
+    }
+
+    private KvProcess Start()
+    {
+        File.WriteAllText(Users, "");
+        var kv = KvProcess.StartOn(ServerProgram.FreePort(), "--logfile", LogFile, "--aclfile", Users);
+        AwaitInLog("Ready to accept connections");
+        return kv;
+    }
+
+    private void AwaitInLog(string text) => Eventually.Holds(
+        () => File.Exists(LogFile) && File.ReadAllText(LogFile).Contains(text, StringComparison.Ordinal),
+        () => $"the log does not say '{text}'");
+}

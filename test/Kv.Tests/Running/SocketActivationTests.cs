@@ -1,0 +1,61 @@
+using System.Net;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Running;
+
+/// <summary>A kv-server that is given sockets which listen already, as by a socket unit of systemd.</summary>
+public class SocketActivationTests
+{
+    private const string Script = """
+        import os, socket, sys
+        kind, where, program = sys.argv[1:4]
+        s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+        s.bind(where if kind == "unix" else ("127.0.0.1", int(where)))
+        s.listen()
+        os.dup2(s.fileno(), 3)
+        os.set_inheritable(3, True)
+        os.environ["LISTEN_FDS"] = "1"
+        os.environ["LISTEN_PID"] = str(os.getpid())
+        os.execv(program, [program] + sys.argv[4:])
+        """;
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_socket_that_was_handed_over_is_served_in_place_of_the_port(string transport)
+    {
+        Requires.Linux("descriptors that are handed over");
+        int port = ServerProgram.FreePort();
+        using var kv = new Activated(port, "tcp", $"{port}", "--transport", transport, "--port", "1");
+        Assert.True(kv.WaitUntilReady(), kv.Log);
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        Assert.Equal($"{port}", client.Info("tcp_port"));
+    }
+
+    [Fact]
+    public void The_file_of_a_unix_socket_that_was_handed_over_stays()
+    {
+        Requires.Linux("descriptors that are handed over");
+        string path = Path.Combine(Path.GetTempPath(), $"kv-{Guid.NewGuid():N}.sock");
+        try
+        {
+            using var kv = new Activated(0, "unix", path);
+            Assert.True(kv.WaitUntilReady(), kv.Log);
+            var health = ChildProcess.Run(KvProcess.Program, ["--health", "--port", "0", "--unixsocket", path]);
+            Assert.Equal(0, health.ExitCode);
+            kv.Signal("TERM");
+            Assert.Equal(0, kv.WaitForExit());
+            Assert.True(File.Exists(path));
+        }
+        finally
+        {
+            File.Delete(path);
+        }
+    }
+
+    private sealed class Activated(int port, string kind, string where, params string[] options)
+        : ServerProgram(Requires.Tool("python3"), ["-c", Script, kind, where, KvProcess.Program, .. options],
+            new IPEndPoint(IPAddress.Loopback, port))
+    {
+        public override string Name => "kv-server";
+    }
+}

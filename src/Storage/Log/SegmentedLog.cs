@@ -221,6 +221,23 @@ internal sealed unsafe class SegmentedLog : IDisposable
         }
     }
 
+    /// <summary>Gives all warm free segments back to the system, those of the reserve and those taken ahead,
+    /// too.</summary>
+    public void TrimAll()
+    {
+        // Ends: each round takes one off a stack; writers that free others meanwhile are slower.
+        while (true)
+        {
+            int segment;
+            lock (_lock)
+            {
+                if (!_warm.TryPop(out segment) && !_ready.TryPop(out segment)) return;
+            }
+
+            GiveBack(segment);
+        }
+    }
+
     public void Dispose()
     {
         VirtualMemory.Release(Base, (nuint)((long)_segmentsMax * SegmentBytes));

@@ -54,6 +54,7 @@ public sealed class Store : IDisposable
         Room = new RoomKeeper(this);
         Evicted = new EvictedKeys(Budget);
         Shadow = new EvictionShadow(Budget);
+        BigKeys = new BigKeys(this);
         Pause = new StorePause(Epochs, SteppedHolds);
         Databases = new DatabaseTable(this, options.Databases);
         Sessions = new StoreSessions(this, options.SessionsMax);
@@ -132,6 +133,9 @@ public sealed class Store : IDisposable
 
     /// <summary>What would be with twice the memory.</summary>
     internal EvictionShadow Shadow { get; }
+
+    /// <summary>The largest keys.</summary>
+    internal BigKeys BigKeys { get; }
 
     /// <summary>Bytes of values that wait to be freed: charged still.</summary>
     internal long WaitingBytes => Math.Max(0, Deferred.Bytes - Log.RetiredBytes);
@@ -261,6 +265,10 @@ public sealed class Store : IDisposable
 
     /// <summary>Hashes that have fields with an expiry.</summary>
     public long CountWithFieldExpiry(int database) => Table[database]?.WithFieldExpiry ?? 0;
+
+    /// <summary>Bytes of a database's index.</summary>
+    internal long IndexBytes(int database) => Table[database] is not { Index: var index } ? 0
+        : (index.BucketCount * HashBucket.Bytes) + index.Overflow.ChargedBytes;
 
     /// <summary>Mean milliseconds left to the keys that have an expiry, to about a second.</summary>
     public long AverageTtlMs(int database)
@@ -438,6 +446,19 @@ public sealed class Store : IDisposable
     internal long CheckBlocks()
     {
         lock (_freeLock) return IntegrityCheck.Run(this);       // not while upkeep moves records
+    }
+
+    /// <summary>Gives back to the system what is free: what waited for an epoch to pass, segments and extents that are
+    /// kept warm, what is free in the C library's heap.</summary>
+    /// <remarks>Cost: milliseconds, or a tenth of a second for a gigabyte. Any thread, not in a turn.</remarks>
+    internal void GiveBack()
+    {
+        // The first round lets an epoch pass, the second frees what waited for that.
+        Maintain();
+        Maintain();
+        Log.TrimAll();
+        Extents.Shared.TrimTo(0);
+        VirtualMemory.TrimHeap();
     }
 
     /// <summary>Frees everything. The sessions that others created must be disposed before.</summary>

@@ -22,6 +22,7 @@ internal sealed class StoreUpkeep : IDisposable
     private readonly Reclaimer _reclaimer;
     private readonly Evictor _evictor;
     private readonly StallWatch _stalls;
+    private readonly BigKeyWalk _bigKeys;
     private readonly Store _store;
 
     public StoreUpkeep(Store store)
@@ -33,6 +34,7 @@ internal sealed class StoreUpkeep : IDisposable
         _reclaimer = new Reclaimer(store, _survivors);
         _evictor = new Evictor(store, _survivors);
         _stalls = new StallWatch(store);
+        _bigKeys = new BigKeyWalk(store);
     }
 
     /// <summary>Whether an index is being doubled: upkeep is to run again in some milliseconds.</summary>
@@ -101,6 +103,7 @@ internal sealed class StoreUpkeep : IDisposable
 
         Tell(UpkeepPart.Expiry, sweeping);
         _sweeper.EndRound();
+        if (!_store.Room.IsWanted && !_store.Room.MustEvict) _bigKeys.Run(_session);
     }
 
     private void Tell(UpkeepPart part, long ticks) =>

@@ -68,6 +68,8 @@ public sealed class KvServer : IAsyncDisposable
                 part == UpkeepPart.Eviction ? LatencyEvent.EvictionCycle : LatencyEvent.ExpireCycle,
                 (long)(took.TotalSeconds * Stopwatch.Frequency)),
         });
+        Purge = new MemoryPurge(Store, options.OwnsProcess,
+            exception => Log.LogError(exception, "Free memory could not be given back"));
         SlowLog = new SlowLog(Store.ChargeManaged, time);
         Timing = new CommandTiming(SlowLog, Latency);
         Http = new HttpPages(this);
@@ -250,6 +252,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal RateMeter Rates { get; }
 
+    /// <summary>Gives back what is free.</summary>
+    internal MemoryPurge Purge { get; }
+
     /// <summary>Logs when memory is short.</summary>
     internal MemoryWatch MemoryWatch { get; }
 
@@ -389,6 +394,7 @@ public sealed class KvServer : IAsyncDisposable
         Scripts.Dispose();
         Blocked.Dispose();
         SlowLog.Dispose();
+        Purge.Dispose();
         Store.Dispose();
     }
 

@@ -40,7 +40,7 @@ internal static class AllCommands
         SortCommand.Table,
         ScanCommands.Table,
         LcsCommand.Table,
-        DiagnosticCommands.Table,
+        MemoryCommands.Table,
         SlowLogCommands.Table,
         LatencyCommands.Table,
         MonitorCommand.Table,

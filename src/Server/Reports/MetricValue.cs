@@ -16,6 +16,9 @@ internal readonly struct MetricValue
 
     public bool IsText => _text != null;
 
+    /// <summary>Whether it is a number with a fraction.</summary>
+    public bool IsFraction => _text == null && _digits > 0;
+
     /// <summary>The figure as a number; NaN for a text.</summary>
     public double Number => _text != null ? double.NaN : _digits > 0 ? _fraction : _whole;
 

@@ -52,6 +52,7 @@ public sealed class KvServer : IAsyncDisposable
         StartedTickMs = TickMs;
         Latency = new LatencyMonitor(time);
         _pauses = new CollectorPauses(Latency, time);
+        HotKeys = new HotKeys(time);
         Store = new Store(new StoreOptions
         {
             Databases = options.Databases,
@@ -217,6 +218,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>What has kept clients waiting.</summary>
     internal LatencyMonitor Latency { get; }
+
+    /// <summary>Which keys are used most of late.</summary>
+    internal HotKeys HotKeys { get; }
 
     /// <summary>Which commands are timed one by one.</summary>
     internal CommandTiming Timing { get; }

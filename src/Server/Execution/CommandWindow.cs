@@ -62,6 +62,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private readonly Dispatcher _dispatcher;
     private readonly WorkerCounters _counters;
     private readonly IWindowOwner _owner;
+    private readonly KeySampler _sampler;
     private readonly ArgumentTable _table = new();
     private readonly WindowInput[] _inputs = new WindowInput[SessionsMax];
     private readonly WindowSlot* _slots;
@@ -76,6 +77,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private int _executed;
     private int _last;
     private int _windows;
+    private int _untilSample = 1;
     private long _shareBegin;
 
     public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
@@ -88,6 +90,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _output = new SessionOutput(server.Store);
         _runner = new CommandRunner(server, store, counters, _output);
         _dispatcher = new Dispatcher(server, store, _runner, _output);
+        _sampler = new KeySampler(server, store);
         const int slots = WindowParser.CommandsMax;
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(slots * sizeof(WindowSlot)), 64);
         new Span<WindowSlot>(_slots, slots).Clear();
@@ -172,6 +175,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         {
             int count = _parser.Fill();
             KeyProbe.Run(_slots, _slots + count, _table.Items, _store);
+            // Once in a window: for a command it costs less than anything that could be measured.
+            if ((_untilSample -= count) <= 0) SampleKeys(count);
             Execute(count);
             if (++_windows % WindowsPerClock == 0) LookAtShare();
         }
@@ -195,6 +200,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         Begin();
         _table.Dispose();
+        _sampler.Dispose();
         _runner.Dispose();
         _output.Dispose();
         lock (_slotsGuard)
@@ -202,6 +208,28 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             _isDisposed = true;
             NativeMemory.AlignedFree(_slots);
         }
+    }
+
+    /// <summary>Notes which keys some commands of the window use.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void SampleKeys(int count)
+    {
+        Debug.Assert(count > 0 && _untilSample > -count, "the sample is one of the window's commands");
+        int at = count - 1 + _untilSample;      // the window's first, if 1 was left
+        var context = _runner.NewContext();
+        // Ends: a gap is at least 1.
+        for (; at < count; at += _sampler.NextGap())
+        {
+            var slot = _slots + at;
+            if (slot->Kind.Command < 0) continue;
+            var session = _inputs[slot->Kind.Input].Session;
+            context.Args.Begin(_table.Items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint,
+                session.Blocks, _table.Large);
+            _sampler.Sample(session, _commands[slot->Kind.Command], context.Args, slot->Kind.Key, slot->Hash,
+                slot->Database);
+        }
+
+        _untilSample = at - count + 1;
     }
 
     private void Execute(int count)

@@ -40,7 +40,7 @@ internal static class AllCommands
         SortCommand.Table,
         ScanCommands.Table,
         LcsCommand.Table,
-        MemoryCommands.Table,
+        MemoryCommands.Table, KeyReportCommands.Table,
         SlowLogCommands.Table,
         LatencyCommands.Table,
         MonitorCommand.Table,

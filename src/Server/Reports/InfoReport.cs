@@ -1,6 +1,7 @@
 using System.Text;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
+using Kv.Server.Users;
 
 namespace Kv.Server.Reports;
 
@@ -8,11 +9,13 @@ namespace Kv.Server.Reports;
 /// sections.</summary>
 internal static class InfoReport
 {
-    public static string Write(KvServer server, InfoSections sections)
+    /// <param name="rules">Of who asks: names of keys that they may not read are left out. Null: they may read
+    /// all.</param>
+    public static string Write(KvServer server, InfoSections sections, UserRules? rules = null)
     {
         var reading = new ServerReading(server);
         var text = new StringBuilder(8 << 10);
-        for (var section = InfoSection.Server; section <= InfoSection.Keyspace; section++)
+        for (var section = InfoSection.Server; section <= InfoSection.BigKeys; section++)
         {
             if (!sections.Has(section)) continue;
             if (text.Length > 0) text.Append("\r\n");
@@ -30,6 +33,8 @@ internal static class InfoReport
                 case InfoSection.ErrorStats: AppendErrors(text, server); break;
                 case InfoSection.LatencyStats: AppendLatencies(text, reading); break;
                 case InfoSection.Keyspace: AppendKeyspace(text, server); break;
+                case InfoSection.HotKeys: HotKeyRanking.AppendTo(text, reading.HotKeys, rules); break;
+                case InfoSection.BigKeys: BigKeyRanking.AppendTo(text, reading.BigKeys, rules); break;
             }
         }
         return text.ToString();
@@ -41,6 +46,8 @@ internal static class InfoReport
         InfoSection.CommandStats => "Commandstats",
         InfoSection.ErrorStats => "Errorstats",
         InfoSection.LatencyStats => "Latencystats",
+        InfoSection.HotKeys => "Hotkeys",
+        InfoSection.BigKeys => "Bigkeys",
         _ => section.ToString(),
     };
 

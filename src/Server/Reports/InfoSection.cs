@@ -5,6 +5,12 @@ internal enum InfoSection
 {
     Server, Clients, Memory, Persistence, Stats, Replication, Cpu, Modules, CommandStats, ErrorStats, LatencyStats,
     Cluster, Keyspace,
+
+    /// <summary>Which keys are used most. This and the next: our own, and only shown when they are named.</summary>
+    HotKeys,
+
+    /// <summary>Which keys are largest.</summary>
+    BigKeys,
 }
 
 /// <summary>Some sections of INFO.</summary>
@@ -28,7 +34,7 @@ internal readonly record struct InfoSections(int Bits)
         if (name.Equals("everything", StringComparison.OrdinalIgnoreCase)) return new(Bits | Everything.Bits);
         if (name.Equals("all", StringComparison.OrdinalIgnoreCase)) return new(Bits | All.Bits);
         if (name.Equals("default", StringComparison.OrdinalIgnoreCase)) return new(Bits | Default.Bits);
-        for (var section = InfoSection.Server; section <= InfoSection.Keyspace; section++)
+        for (var section = InfoSection.Server; section <= InfoSection.BigKeys; section++)
         {
             if (name.Equals(section.ToString(), StringComparison.OrdinalIgnoreCase))
                 return new(Bits | 1 << (int)section);

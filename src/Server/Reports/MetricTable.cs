@@ -18,6 +18,8 @@ internal static class MetricTable
         (InfoSection.Replication, ReplicationMetrics.Rows),
         (InfoSection.Cpu, CpuMetrics.Rows),
         (InfoSection.Cluster, ReplicationMetrics.Cluster),
+        (InfoSection.HotKeys, KeyMetrics.Hot),
+        (InfoSection.BigKeys, KeyMetrics.Big),
     ];
 
     public static Metric[] RowsOf(InfoSection section) =>

@@ -1,6 +1,7 @@
 using System.Globalization;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
+using Kv.Storage;
 
 namespace Kv.Server.Reports;
 
@@ -57,7 +58,18 @@ internal static class SeriesTable
             r => ByDatabase(r, database => r.Store.AverageTtlMs(database) / 1000.0)),
         new("kv_db_keys_with_expiring_fields", MetricKind.Gauge, "Hashes that have fields with an expiry", ["db"],
             r => ByDatabase(r, r.Store.CountWithFieldExpiry)),
+        new("kv_big_key_bytes", MetricKind.Gauge, "Memory of the largest key of a type, when it was last measured",
+            ["type"], r => ByType(r, size => size.Bytes)),
+        new("kv_big_key_elements", MetricKind.Gauge,
+            "Elements of the key of a type that has the most, when it was last measured; bytes of a string", ["type"],
+            r => ByType(r, size => size.Elements)),
     ];
+
+    private static IEnumerable<Sample> ByType(ServerReading reading, Func<KeySize, long> read) =>
+        from type in DataTypeName.All
+        select new Sample(
+            reading.BigKeys.Where(key => key.Size.Type == type).Select(key => read(key.Size)).DefaultIfEmpty().Max(),
+            DataTypeName.TextOf(type));
 
     private static IEnumerable<Sample> InstanceInfo(ServerReading r) =>
     [

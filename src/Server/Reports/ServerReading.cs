@@ -1,4 +1,5 @@
 using Kv.Server.Configuration;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Metrics;
 using Kv.Storage;
@@ -17,6 +18,7 @@ internal sealed class ServerReading(KvServer server)
     private Environment.ProcessCpuUsage? _cpu;
     private MemoryUse? _use;
     private List<(Command Command, CommandCounts Counts)>? _commands;
+    private HotKeyReading? _hotKeys;
     private long? _residentBytes, _collectorBytes, _scriptMachineBytes, _unixMicroseconds;
 
     public KvServer Server => server;
@@ -62,6 +64,12 @@ internal sealed class ServerReading(KvServer server)
         (server.Time.GetUtcNow() - DateTimeOffset.UnixEpoch).Ticks / TimeSpan.TicksPerMicrosecond;
 
     public long UptimeSeconds => (server.TickMs - server.StartedTickMs) / 1000;
+
+    /// <summary>The keys that are used most.</summary>
+    public HotKeyReading HotKeys => _hotKeys ??= server.HotKeys.Read();
+
+    /// <summary>The largest keys, each as large as when it was last measured.</summary>
+    public BigKey[] BigKeys => Store.BigKeys.Found;
 
     public RateMeter.Rates Rates => server.Rates.PerSecond;
 

@@ -87,6 +87,15 @@ internal sealed record UserRules(bool IsOn, bool NeedsNoPassword, string Payload
         return false;
     }
 
+    /// <summary>Whether the user may be told that there is a key of this name: they may read it.</summary>
+    /// <param name="isCut">Whether this is only the name's beginning.</param>
+    public bool MayKnow(ReadOnlySpan<byte> name, bool isCut = false)
+    {
+        foreach (var selector in Selectors)
+            if (isCut ? selector.ReadsAllKeys : selector.AllowsKey(name, KeyRights.Read)) return true;
+        return false;
+    }
+
     /// <summary>Whether a call is allowed although it may read any key: the patterns of SORT.</summary>
     public bool ReadsAnyKeyBy(Command command, in CommandArguments args)
     {

@@ -93,6 +93,24 @@ public class RedisToolsTests
     }
 
     [Fact]
+    public void RedisCli_hotkeys_finds_what_is_used_often_where_frequencies_are_counted()
+    {
+        using var kv = KvInstance.Start();
+        Fill(kv, 100);
+        var refused = ChildProcess.Run(Requires.Tool("redis-cli"), [.. Address(kv), "--hotkeys"]);
+        Assert.Contains("LFU maxmemory policy is not selected", refused.Output + refused.Errors,
+            StringComparison.Ordinal);
+        using (var client = kv.Connect())
+        {
+            client.Ok("CONFIG SET maxmemory-policy allkeys-lfu");
+            client.Ok("SET often v");
+            for (int i = 0; i < 5000; i++) client.Ok("GET often");
+        }
+
+        Assert.Matches("hot key found with counter: [0-9]+\\tkeyname: \"often\"", Cli(kv, "--hotkeys"));
+    }
+
+    [Fact]
     public void RedisCli_pipe_loads_raw_protocol_and_counts_the_replies()
     {
         using var borrowed = SharedServers.Kv();

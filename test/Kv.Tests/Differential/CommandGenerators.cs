@@ -290,6 +290,8 @@ internal static class CommandGenerators
         ["REPLICAOF"] = "likewise",
         ["SLAVEOF"] = "likewise",
         ["RESTORE-ASKING"] = "RESTORE by another name; transcripts",
+        ["KV.HOTKEYS"] = "our own; HotKeyCommandTests",
+        ["KV.BIGKEYS"] = "our own; BigKeyTests",
         ["WAIT"] = "takes its time; transcripts",
         ["WAITAOF"] = "of 7.2, which the reference is not; transcripts",
         ["SHUTDOWN"] = "ends the server; tests of the program",

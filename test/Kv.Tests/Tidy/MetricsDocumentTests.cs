@@ -33,7 +33,8 @@ public class MetricsDocumentTests
 
     The same figures are shown in three ways:
 
-    - `INFO [section ...]`. The names are those that tools for Redis read; our own begin with `kv_`.
+    - `INFO [section ...]`. The names are those that tools for Redis read; our own begin with `kv_`. The sections
+      `hotkeys` and `bigkeys` also have a line for each key, with its name; they are shown only when they are named.
     - `GET /metrics`, in the text format of Prometheus, under the names of redis_exporter, so that its dashboards and
       alerts work as they are and no exporter is needed; our own begin with `kv_`. Seconds and ratios where INFO has
       microseconds and percent. The statistics of commands, errors and databases are lists there (last table).

@@ -172,6 +172,7 @@ internal static class ConfigCommands
     {
         if (!context.Args.Finish(context.Reply)) return;
         context.Server.Counters.Reset();
+        context.Server.HotKeys.Reset();
         context.Server.Connections.ResetCounts();
         context.Server.ClientMemory.ResetCounts();
         context.Server.StatsAtReset = new StoreStatsBase(context.Server.Store.Stats);

@@ -1,0 +1,50 @@
+namespace Kv.Server.Diagnostics;
+
+/// <summary>Which keys are used most of late, by all workers (<see cref="HotKeyTable"/>).</summary>
+/// <remarks>Threads: any.</remarks>
+/// <param name="time">As the store's.</param>
+internal sealed class HotKeys(TimeProvider time)
+{
+    /// <summary>Keys that anybody is shown.</summary>
+    public const int ShownMax = HotKeyTable.KeysMax;
+
+    private readonly Lock _guard = new();
+    private HotKeyTable[] _tables = [];
+    private uint _created;
+
+    private long NowMs => time.GetUtcNow().ToUnixTimeMilliseconds();
+
+    /// <summary>A table for a worker, until <see cref="Remove"/>.</summary>
+    public HotKeyTable Create()
+    {
+        // A copy for each change, so that readers need no lock; workers are few.
+        lock (_guard)
+        {
+            var table = new HotKeyTable(NowMs, ++_created);
+            Volatile.Write(ref _tables, [.. _tables, table]);
+            return table;
+        }
+    }
+
+    public void Remove(HotKeyTable table)
+    {
+        lock (_guard) Volatile.Write(ref _tables, Array.FindAll(_tables, other => other != table));
+    }
+
+    /// <summary>The keys of all workers.</summary>
+    public HotKeyReading Read()
+    {
+        var sum = new Dictionary<ulong, HotKey>();
+        double total = 0;
+        long now = NowMs;
+        foreach (var table in Volatile.Read(ref _tables)) total += table.AddTo(sum, now);
+        return new HotKeyReading([.. sum.Values], total);
+    }
+
+    /// <summary>Forgets all that was counted (CONFIG RESETSTAT).</summary>
+    public void Reset()
+    {
+        long now = NowMs;
+        foreach (var table in Volatile.Read(ref _tables)) table.Reset(now);
+    }
+}
